@@ -1,0 +1,145 @@
+// Package diagnose joins sources, the graph and pathfind/localize into a diagnosis. It is the one place where they meet:
+// terminal UI, commands and reports render the same [Diagnosis], so what one shows, all can show.
+package diagnose
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Schema names the form of a Diagnosis as JSON.
+const Schema = "whichlink/diagnosis/v1"
+
+// A Verdict is the answer in one word.
+type Verdict string
+
+// The verdicts.
+const (
+	// Healthy: measured, and nothing found.
+	Healthy Verdict = "healthy"
+	// Suspects: at least one suspect stands at or above [Named].
+	Suspects Verdict = "suspects"
+	// Inconclusive: too little evidence to say either; the notes say what is missing.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Named is the probability from which a suspect is named in the verdict.
+const Named = 0.5
+
+// A Symptom is how a suspect is sick.
+type Symptom string
+
+// The symptoms of the contract.
+const (
+	Loss       Symptom = "loss"
+	Flap       Symptom = "flap"
+	Down       Symptom = "down"
+	Slow       Symptom = "delay"
+	Hot        Symptom = "hot"
+	Corruption Symptom = "corruption"
+	Miswire    Symptom = "miswire"
+	Pause      Symptom = "pause"
+	MTU        Symptom = "mtu"
+	Loop       Symptom = "loop"
+)
+
+// A Diagnosis is what the evidence says at one moment. It is immutable once published.
+type Diagnosis struct {
+	Fabric   string
+	From, To time.Time // of the evidence; zero if there is none
+	Verdict  Verdict
+	Summary  string
+	Coverage Coverage
+	Sources  []Source
+	Suspects []Suspect // ranked, most probable first; those below 0.05 are left out
+	Cleared  []Cleared
+	Notes    []string
+}
+
+// Coverage says how much of the fabric was measured.
+type Coverage struct {
+	Arcs       int      `json:"arcs"`
+	Measured   int      `json:"measured"`
+	Unmeasured []string `json:"unmeasured"`
+}
+
+// A Source is one prober, agent or file, and how fresh its newest record is.
+type Source struct {
+	By      string    `json:"by"`
+	Source  string    `json:"source"`
+	Records int       `json:"records"`
+	Newest  time.Time `json:"newest"`
+}
+
+// A Suspect may explain the evidence.
+type Suspect struct {
+	Rank int    `json:"rank"`
+	Kind string `json:"kind"` // arc, link, node, group, pair, host
+	ID   string `json:"id"`
+	// Link is the link of an arc or link suspect, else empty.
+	Link        string   `json:"link,omitempty"`
+	Symptom     Symptom  `json:"symptom"`
+	Probability float64  `json:"probability"`
+	Class       []string `json:"class"` // all that the evidence cannot tell from this suspect, itself included
+	// Loss is the share of packets lost at the suspect, with a 95 % credible interval. Nil where the symptom has none.
+	Loss     *float64 `json:"loss,omitempty"`
+	LossLow  *float64 `json:"loss_low,omitempty"`
+	LossHigh *float64 `json:"loss_high,omitempty"`
+	// Period is the rhythm of a flap in milliseconds, 0 if not known.
+	PeriodMS int        `json:"period_ms,omitempty"`
+	For      string     `json:"for"`
+	Against  string     `json:"against"`
+	Evidence []Evidence `json:"evidence"`
+	Next     []Step     `json:"next"`
+}
+
+// Evidence is one sentence of proof and where it comes from.
+type Evidence struct {
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
+// A Step is what to do next, and why.
+type Step struct {
+	Why string `json:"why"`
+	Do  string `json:"do"`
+}
+
+// Cleared is something that looked wrong and is not.
+type Cleared struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// MarshalJSON writes the diagnosis in the form of [Schema]: empty lists as [], unknown times as null.
+func (d *Diagnosis) MarshalJSON() ([]byte, error) {
+	when := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		t = t.UTC()
+		return &t
+	}
+	unmeasured := Coverage{d.Coverage.Arcs, d.Coverage.Measured, orEmpty(d.Coverage.Unmeasured)}
+	return json.Marshal(struct {
+		Schema   string     `json:"schema"`
+		Fabric   string     `json:"fabric"`
+		From     *time.Time `json:"from"`
+		To       *time.Time `json:"to"`
+		Verdict  Verdict    `json:"verdict"`
+		Summary  string     `json:"summary"`
+		Coverage Coverage   `json:"coverage"`
+		Sources  []Source   `json:"sources"`
+		Suspects []Suspect  `json:"suspects"`
+		Cleared  []Cleared  `json:"cleared"`
+		Notes    []string   `json:"notes"`
+	}{Schema, d.Fabric, when(d.From), when(d.To), d.Verdict, d.Summary, unmeasured,
+		orEmpty(d.Sources), orEmpty(d.Suspects), orEmpty(d.Cleared), orEmpty(d.Notes)})
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

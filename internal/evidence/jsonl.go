@@ -1,0 +1,140 @@
+package evidence
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"whichlink/graphs"
+)
+
+// MaxLine is the longest line that is read, in bytes.
+const MaxLine = 1 << 20
+
+// Write writes one record as a line of JSON.
+func Write(w io.Writer, r *Record) error {
+	r.V = Version
+	r.Time = r.Time.UTC()
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode a record: %w", err)
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// Skipped counts what a reader passed over, by reason, so that it can be said.
+type Skipped map[string]int
+
+// A LineError is an error at a place in a file. Err says what is wrong there.
+type LineError struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Read reads JSON Lines and hands each record to yield, until yield returns false. Records of unknown sources or kinds
+// and of newer versions are skipped and counted. A line that is not a record ends the reading with a *LineError, after all
+// that stood before it was handed over; but a last line without its newline was cut short by the end of its writer, and is
+// counted as skipped.
+func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) {
+	skipped := Skipped{}
+	buf := bufio.NewReaderSize(in, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(buf)
+		whole := err == nil
+		if err != nil && !errors.Is(err, io.EOF) {
+			return skipped, &LineError{graphs.Clean(file), n, err}
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			r := new(Record)
+			if err := json.Unmarshal(line, r); err != nil {
+				if !whole {
+					skipped["last line cut short"]++
+					return skipped, nil
+				}
+				return skipped, &LineError{graphs.Clean(file), n, fmt.Errorf("not an evidence record: %w", err)}
+			}
+			if why := r.unreadable(); why != "" {
+				skipped[why]++
+			} else if err := r.check(); err != nil {
+				return skipped, &LineError{graphs.Clean(file), n, err}
+			} else if !yield(r) {
+				return skipped, nil
+			}
+		}
+		if !whole {
+			return skipped, nil
+		}
+	}
+}
+
+func readLine(buf *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := buf.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > MaxLine {
+			return nil, fmt.Errorf("line longer than %d bytes", MaxLine)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// unreadable says why a record cannot be used by this version, or "".
+func (r *Record) unreadable() string {
+	if r.V > Version {
+		return fmt.Sprintf("version %d", r.V)
+	}
+	switch r.Source {
+	case SourceProbe, SourceSNMP, SourcePcap, SourceNote:
+	default:
+		return "source " + graphs.Clean(string(r.Source))
+	}
+	switch r.Kind {
+	case KindEcho, KindHop, KindPath, KindPlan, KindNote:
+		return ""
+	}
+	return "kind " + graphs.Clean(string(r.Kind))
+}
+
+// check refuses counts that cannot be.
+func (r *Record) check() error {
+	for _, c := range []struct {
+		name string
+		n    *int
+	}{{"sent", r.Sent}, {"lost", r.Lost}, {"lost_forward", r.LostForward}, {"lost_back", r.LostBack}, {"answered", r.Answered},
+		{"corrupt_forward", r.CorruptForward}, {"corrupt_back", r.CorruptBack}} {
+		if c.n != nil && *c.n < 0 {
+			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
+		}
+		if c.n != nil && r.Sent != nil && *c.n > *r.Sent {
+			return fmt.Errorf("%s is %d, more than the %d sent", c.name, *c.n, *r.Sent)
+		}
+	}
+	if (r.Kind == KindEcho || r.Kind == KindHop || r.Kind == KindPath) && r.Flow == nil {
+		return fmt.Errorf("a record of kind %s needs a flow", r.Kind)
+	}
+	if r.Kind == KindEcho && (r.Sent == nil || r.Lost == nil) {
+		return errors.New("a record of kind echo needs sent and lost")
+	}
+	if r.Kind == KindHop && (r.Sent == nil || r.Answered == nil) {
+		return errors.New("a record of kind hop needs sent and answered")
+	}
+	if r.Lost != nil && r.LostForward != nil && r.LostBack != nil && *r.LostForward+*r.LostBack > *r.Lost {
+		return fmt.Errorf("lost_forward + lost_back is more than the %d lost", *r.Lost)
+	}
+	if r.WindowMS < 0 {
+		return fmt.Errorf("window_ms is %d: a time cannot be negative", r.WindowMS)
+	}
+	return nil
+}

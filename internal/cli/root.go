@@ -1,0 +1,125 @@
+// Package cli is the command line: one file a command. A command parses its flags, calls the rooms below, and prints.
+//
+// Data go to standard output, everything else to standard error. Commands return errors; only [Main] prints them and turns
+// them into exit codes: 0 done, 1 failed, 2 wrong usage, and for check 0 to 3 as monitoring plugins have it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// env is what a command may touch of the world outside, and the flags that all commands share.
+type env struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+
+	noColor bool
+	ascii   bool
+	quiet   bool
+	verbose bool
+}
+
+// say prints a remark for the person at the terminal; -q silences it.
+func (e *env) say(format string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.stderr, "whichlink: "+format+"\n", args...)
+	}
+}
+
+// logger returns what the rooms log to: standard error with -v, else nowhere.
+func (e *env) logger() *slog.Logger {
+	if !e.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// colour reports whether colours are wanted: not with --no-color, nor with any non-empty NO_COLOR (no-color.org).
+func (e *env) colour() bool { return !e.noColor && os.Getenv("NO_COLOR") == "" }
+
+// A usageError is a command line that cannot be followed: exit code 2.
+type usageError struct{ err error }
+
+func (u usageError) Error() string { return u.err.Error() }
+func (u usageError) Unwrap() error { return u.err }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// A hintError is an error with a remedy, which is printed on a line of its own.
+type hintError struct {
+	err  error
+	hint string
+}
+
+func (h hintError) Error() string { return h.err.Error() }
+func (h hintError) Unwrap() error { return h.err }
+
+// withHint adds a remedy to an error.
+func withHint(err error, format string, args ...any) error {
+	return hintError{err, fmt.Sprintf(format, args...)}
+}
+
+// An exitError ends the program with a code and, if err is nil, without a word: the command has said all there is to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (x exitError) Error() string {
+	if x.err == nil {
+		return fmt.Sprintf("exit code %d", x.code)
+	}
+	return x.err.Error()
+}
+func (x exitError) Unwrap() error { return x.err }
+
+// args checks the number of arguments and names what is missing in the words of the usage line.
+func args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, got []string) error {
+		if len(got) < least || most >= 0 && len(got) > most {
+			return usagef("%d arguments given; usage: %s", len(got), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// Main runs the program and returns its exit code.
+func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := newRootCmd(e)
+	root.SetArgs(arguments)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := 1
+	var exit exitError
+	var usage usageError
+	switch {
+	case errors.As(err, &exit):
+		if exit.err == nil {
+			return exit.code
+		}
+		code = exit.code
+	case errors.As(err, &usage):
+		code = 2
+	}
+	fmt.Fprintf(stderr, "whichlink: error: %v\n", err)
+	var hint hintError
+	if errors.As(err, &hint) {
+		fmt.Fprintf(stderr, "whichlink: hint: %s\n", hint.hint)
+	}
+	return code
+}

@@ -1,0 +1,19 @@
+// Whichlink answers the question of an on-call network engineer: which link is it?
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"whichlink/internal/cli"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}

@@ -1,0 +1,152 @@
+package localize
+
+import (
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// A Kind of cause, in the words of the diagnosis.
+type Kind string
+
+// The kinds.
+const (
+	Arc   Kind = "arc"   // one direction of a link
+	Link  Kind = "link"  // both directions, with one rate
+	Node  Kind = "node"  // a switch, whatever it forwards or answers
+	Host  Kind = "host"  // an end host, whatever it sends or receives
+	Group Kind = "group" // a shared-risk group: all its links, both directions
+)
+
+// A Cause is a component of the fabric that may be faulty.
+type Cause struct {
+	Kind Kind
+	ID   int32 // a graphs.ArcID, LinkID, NodeID or GroupID
+}
+
+// preference is how usual a fault of a kind is beside the others. It decides between causes that the evidence cannot tell apart.
+func preference(k Kind) float64 {
+	switch k {
+	case Arc:
+		return 1
+	case Host:
+		return 0.9
+	case Link:
+		return 0.8
+	case Node:
+		return 0.7
+	}
+	return 0.5
+}
+
+// leastCauses is the least number of causes that the prior is spread over. Without it a handful of losses would convict in a
+// fabric of a dozen links, only because there is little else to blame.
+const leastCauses = 256
+
+// An index numbers all components of a fabric densely: arcs, links, nodes, groups, in this order. A component's number is an int32
+// in the hot code.
+type index struct {
+	f                   *graphs.Fabric
+	links, nodes, group int32 // number of the first of each
+	n                   int32
+	prior               [5]float64 // log prior odds by kindOf
+	// Derived once, because the fabric's methods go through its ports.
+	tail, head []graphs.NodeID
+	host       []bool
+}
+
+func newIndex(f *graphs.Fabric, cfg Config) *index {
+	ix := &index{f: f}
+	ix.links = int32(f.NumArcs())
+	ix.nodes = ix.links + int32(f.NumLinks())
+	ix.group = ix.nodes + int32(f.NumNodes())
+	ix.n = ix.group + int32(f.NumGroups())
+	odds := math.Log(cfg.Faults / float64(max(ix.n, leastCauses)))
+	for i, k := range kinds {
+		ix.prior[i] = odds + math.Log(preference(k))
+	}
+	ix.tail = make([]graphs.NodeID, f.NumArcs())
+	ix.head = make([]graphs.NodeID, f.NumArcs())
+	for a := range ix.tail {
+		ix.tail[a], ix.head[a] = f.Tail(graphs.ArcID(a)), f.Head(graphs.ArcID(a))
+	}
+	ix.host = make([]bool, f.NumNodes())
+	for n := range ix.host {
+		ix.host[n] = f.Node(graphs.NodeID(n)).IsHost()
+	}
+	return ix
+}
+
+var kinds = [...]Kind{Arc, Link, Node, Host, Group}
+
+func (ix *index) kindOf(c int32) int {
+	switch {
+	case c < ix.links:
+		return 0
+	case c < ix.nodes:
+		return 1
+	case c >= ix.group:
+		return 4
+	case ix.host[c-ix.nodes]:
+		return 3
+	}
+	return 2
+}
+
+// logPrior returns the log prior odds that a component is faulty.
+func (ix *index) logPrior(c int32) float64 { return ix.prior[ix.kindOf(c)] }
+
+func (ix *index) cause(c int32) Cause {
+	k := ix.kindOf(c)
+	first := [...]int32{0, ix.links, ix.nodes, ix.nodes, ix.group}
+	return Cause{kinds[k], c - first[k]}
+}
+
+func (ix *index) link(l graphs.LinkID) int32     { return ix.links + int32(l) }
+func (ix *index) node(n graphs.NodeID) int32     { return ix.nodes + int32(n) }
+func (ix *index) inGroup(g graphs.GroupID) int32 { return ix.group + int32(g) }
+
+// parts appends the arcs of which a component is made. An arc is its own part; a node's are the arcs at it.
+func (ix *index) parts(to []int32, c int32) []int32 {
+	switch ix.kindOf(c) {
+	case 0:
+		return append(to, c)
+	case 1:
+		l := graphs.LinkID(c - ix.links)
+		return append(to, int32(l.Forward()), int32(l.Backward()))
+	case 4:
+		for _, l := range ix.f.Group(graphs.GroupID(c - ix.group)).Links {
+			to = append(to, int32(l.Forward()), int32(l.Backward()))
+		}
+		return to
+	}
+	for _, a := range ix.f.Out(graphs.NodeID(c - ix.nodes)) {
+		to = append(to, int32(a), int32(a.Reverse()))
+	}
+	return to
+}
+
+// wholes appends the components of which an arc or a link is a part, itself left out.
+func (ix *index) wholes(to []int32, c int32) []int32 {
+	var l graphs.LinkID
+	switch ix.kindOf(c) {
+	case 0:
+		l = graphs.ArcID(c).Link()
+		to = append(to, ix.link(l))
+	case 1:
+		l = graphs.LinkID(c - ix.links)
+	default:
+		return to
+	}
+	to = append(to, ix.node(ix.tail[l.Forward()]), ix.node(ix.head[l.Forward()]))
+	for _, g := range ix.f.Link(l).Groups {
+		to = append(to, ix.inGroup(g))
+	}
+	return to
+}
+
+// within reports whether all arcs of a component are arcs of whole.
+func (ix *index) within(c, whole int32) bool {
+	return slices.Contains(ix.wholes(nil, c), whole)
+}

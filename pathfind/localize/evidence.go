@@ -1,0 +1,319 @@
+package localize
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// evidence is the observations in the form that the model works on. Certain observations without loss are in exposure only: under
+// additive hazards they are one linear term per component, however many there are. Everything else is a term.
+type evidence struct {
+	obs     []merged
+	ignored int
+	// exposure is, per component, its crossings by the packets of linear observations.
+	exposure []float64
+	// linear is the sum of the exposure of arcs, crossings that of all observations: what the background is estimated over.
+	linear, crossings float64
+	sent              []int // per arc, as Result.Exposure
+
+	terms []term
+	// A branch is one way that a term's packets may have gone: the log of its share, and its arcs.
+	share, arcs []float64
+	// entries[start[c]:start[c+1]] are the branches that cross component c, in order; comps[first[b]:first[b+1]] the reverse.
+	start   []int32
+	entries []entry
+	first   []int32
+	comps   []int32
+}
+
+// merged is one or several observations of the same flow over the same path.
+type merged struct {
+	*Observation
+	sent, lost, bursts int
+}
+
+type entry struct {
+	term, branch int32
+	times        float64 // how often the branch crosses the component
+}
+
+// ttl reports whether the observation hangs on a switch's own answer.
+func (m *merged) ttl() bool { return m.Responder != graphs.None }
+
+// compile cleans, merges and indexes observations.
+func compile(ix *index, obs []Observation, cfg Config) *evidence {
+	ev := &evidence{exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
+	ev.merge(ix, obs)
+	c := collector{ix: ix, times: make([]float64, ix.n)}
+	var flat []int32    // the components of all branches, one branch after the other
+	var times []float64 // and how often the branch crosses each
+	for i := range ev.obs {
+		o := &ev.obs[i]
+		known := o.sent
+		if o.ttl() {
+			known = o.sent - o.lost
+		}
+		for _, a := range o.Path {
+			ev.sent[a] = addSaturating(ev.sent[a], known)
+		}
+		if o.lost == 0 && len(o.Alternatives) < 2 {
+			c.collect(o, 0)
+			n := float64(o.sent)
+			for _, x := range c.comps {
+				ev.exposure[x] += n * c.times[x]
+			}
+			ev.linear += n * c.arcs
+			ev.crossings += n * c.arcs
+			continue
+		}
+		t := newTerm(o, cfg)
+		t.obs = int32(i)
+		t.first = int32(len(ev.share))
+		t.n = int32(max(1, len(o.Alternatives)))
+		for j := range int(t.n) {
+			share := 1.0
+			if len(o.Alternatives) > 0 {
+				share = o.Alternatives[j].Share
+			}
+			c.collect(o, j)
+			for _, x := range c.comps {
+				flat = append(flat, x)
+				times = append(times, c.times[x])
+			}
+			ev.first = append(ev.first, int32(len(flat)))
+			ev.share = append(ev.share, math.Log(share))
+			ev.arcs = append(ev.arcs, c.arcs)
+			ev.crossings += share * (t.passed + t.lost) * c.arcs
+		}
+		ev.terms = append(ev.terms, t)
+	}
+	ev.sortEntries(ix, flat, times)
+	return ev
+}
+
+// sortEntries turns the components by branch into branches by component.
+func (ev *evidence) sortEntries(ix *index, flat []int32, times []float64) {
+	ev.comps = flat
+	ev.start = make([]int32, ix.n+1)
+	for _, c := range flat {
+		ev.start[c+1]++
+	}
+	for c := range ix.n {
+		ev.start[c+1] += ev.start[c]
+	}
+	ev.entries = make([]entry, len(flat))
+	next := slices.Clone(ev.start)
+	for t := range ev.terms {
+		for b := ev.terms[t].first; b < ev.terms[t].first+ev.terms[t].n; b++ {
+			for i := ev.first[b]; i < ev.first[b+1]; i++ {
+				c := flat[i]
+				ev.entries[next[c]] = entry{int32(t), b, times[i]}
+				next[c]++
+			}
+		}
+	}
+}
+
+// merge puts usable observations into an order of their own and adds up those that differ in counts only.
+func (ev *evidence) merge(ix *index, obs []Observation) {
+	ev.obs = make([]merged, 0, len(obs))
+	for i := range obs {
+		o := &obs[i]
+		if o.Sent <= 0 || !ix.known(o) {
+			ev.ignored++
+			continue
+		}
+		if !ix.clean(o) {
+			o = ix.cleaned(o)
+		}
+		m := merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)}
+		ev.obs = append(ev.obs, m)
+	}
+	slices.SortFunc(ev.obs, func(a, b merged) int {
+		return cmp.Or(compare(a.Observation, b.Observation), cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
+	})
+	out := ev.obs[:0]
+	for _, m := range ev.obs {
+		if len(out) > 0 && compare(out[len(out)-1].Observation, m.Observation) == 0 {
+			last := &out[len(out)-1]
+			switch {
+			case last.lost > 0 && last.bursts == 0, m.lost > 0 && m.bursts == 0:
+				last.bursts = 0
+			default:
+				last.bursts = addSaturating(last.bursts, m.bursts)
+			}
+			last.sent = addSaturating(last.sent, m.sent)
+			last.lost = addSaturating(last.lost, m.lost)
+			continue
+		}
+		out = append(out, m)
+	}
+	ev.obs = out
+}
+
+// compare orders observations by everything but their counts.
+func compare(a, b *Observation) int {
+	if c := cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+		slices.Compare(a.Path, b.Path)); c != 0 {
+		return c
+	}
+	return slices.CompareFunc(a.Alternatives, b.Alternatives, func(x, y Alternative) int {
+		return cmp.Or(slices.Compare(x.Arcs, y.Arcs), cmp.Compare(x.Share, y.Share))
+	})
+}
+
+func addSaturating(a, b int) int {
+	if a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
+}
+
+// known reports whether the fabric has all arcs of an observation, and whether there are any.
+func (ix *index) known(o *Observation) bool {
+	ok := func(arcs []graphs.ArcID) bool {
+		for _, a := range arcs {
+			if a < 0 || int32(a) >= ix.links {
+				return false
+			}
+		}
+		return true
+	}
+	some := len(o.Path) > 0
+	for i := range o.Alternatives {
+		some = some || len(o.Alternatives[i].Arcs) > 0
+		if !ok(o.Alternatives[i].Arcs) {
+			return false
+		}
+	}
+	return ok(o.Path) && (some || ix.isNode(o.Src) || ix.isNode(o.Dst) || ix.isNode(o.Responder))
+}
+
+func (ix *index) isNode(n graphs.NodeID) bool { return n >= 0 && int(n) < len(ix.host) }
+
+// clean reports whether nodes and shares are as the model needs them: nodes of the fabric or None, shares that sum to 1.
+func (ix *index) clean(o *Observation) bool {
+	for _, n := range [...]graphs.NodeID{o.Src, o.Dst, o.Responder} {
+		if n != graphs.None && !ix.isNode(n) {
+			return false
+		}
+	}
+	sum := 0.0
+	for _, a := range o.Alternatives {
+		if !(a.Share > 0) {
+			return false
+		}
+		sum += a.Share
+	}
+	return len(o.Alternatives) == 0 || math.Abs(sum-1) < 1e-9
+}
+
+// cleaned returns a copy that is clean. Alternatives without a share are impossible, unless none has one: then all are alike.
+func (ix *index) cleaned(o *Observation) *Observation {
+	c := *o
+	for _, n := range [...]*graphs.NodeID{&c.Src, &c.Dst, &c.Responder} {
+		if !ix.isNode(*n) {
+			*n = graphs.None
+		}
+	}
+	c.Alternatives = nil
+	sum := 0.0
+	for _, a := range o.Alternatives {
+		if a.Share > 0 && !math.IsInf(a.Share, 0) {
+			c.Alternatives = append(c.Alternatives, a)
+			sum += a.Share
+		}
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		c.Alternatives = slices.Clone(o.Alternatives)
+		for i := range c.Alternatives {
+			c.Alternatives[i].Share = 1
+		}
+		sum = float64(len(c.Alternatives))
+	}
+	for i := range c.Alternatives {
+		c.Alternatives[i].Share = max(c.Alternatives[i].Share/sum, 1e-300)
+	}
+	return &c
+}
+
+// A collector gathers the components that a path crosses, and how often. It is used again for each path.
+type collector struct {
+	ix    *index
+	comps []int32
+	times []float64 // by component; zero where not in comps
+	arcs  float64
+}
+
+func (c *collector) add(x int32, times float64) {
+	if c.times[x] == 0 {
+		c.comps = append(c.comps, x)
+	}
+	c.times[x] += times
+}
+
+func (c *collector) arc(a graphs.ArcID) {
+	l := a.Link()
+	c.arcs++
+	c.add(int32(a), 1)
+	c.add(c.ix.link(l), 1)
+	for _, g := range c.ix.f.Link(l).Groups {
+		c.add(c.ix.inGroup(g), 1)
+	}
+}
+
+// collect gathers what had a part in an observation if its packets took alternative j, if it has any.
+func (c *collector) collect(o *merged, j int) {
+	for _, x := range c.comps {
+		c.times[x] = 0
+	}
+	c.comps, c.arcs = c.comps[:0], 0
+	ix := c.ix
+	for i, a := range o.Path {
+		c.arc(a)
+		if i == 0 {
+			continue
+		}
+		// The switch between two arcs. Where they do not meet, arcs between them are unknown, but both switches were passed.
+		h, t := ix.head[o.Path[i-1]], ix.tail[a]
+		if !ix.host[h] {
+			c.add(ix.node(h), 1)
+		}
+		if t != h && !ix.host[t] {
+			c.add(ix.node(t), 1)
+		}
+	}
+	times := 1.0
+	if n := len(o.Path); n > 0 && o.Src != graphs.None && ix.head[o.Path[n-1]] == o.Src {
+		times = 2 // there and back: both hosts sent and received
+	}
+	for _, h := range [...]graphs.NodeID{o.Src, o.Dst} {
+		if h != graphs.None && h != o.Responder {
+			c.add(ix.node(h), times)
+		}
+	}
+	if o.Responder != graphs.None {
+		c.once(o.Responder)
+	}
+	if len(o.Alternatives) == 0 {
+		return
+	}
+	for _, a := range o.Alternatives[j].Arcs {
+		c.arc(a)
+		for _, n := range [...]graphs.NodeID{ix.tail[a], ix.head[a]} {
+			if !ix.host[n] {
+				c.once(n)
+			}
+		}
+	}
+}
+
+// once adds a node that is not there yet.
+func (c *collector) once(n graphs.NodeID) {
+	if x := c.ix.node(n); c.times[x] == 0 {
+		c.add(x, 1)
+	}
+}

@@ -1,0 +1,155 @@
+// Package localize says which part of a fabric explains the packets that were lost.
+//
+// It takes counts of packets along paths, [Observation], and returns ranked suspects with their probability, their loss with a
+// credible interval, and what the evidence cannot tell from them: [Solve]. It is pure: no clock, no sockets, no randomness, and
+// the same evidence gives the same answer in whatever order it comes.
+//
+// # The model
+//
+// Every component of the fabric (an arc, a link, a switch, a host, a shared-risk group) has a hazard h >= 0, and a path passes
+// a packet with probability exp(-S), where S is the sum of the hazards of what it crosses. So a dead link and a loss of 0.03 %
+// live in one formula. Good arcs share one small hazard, the background, which is estimated from the evidence. A hypothesis is
+// a set of faulty components; the rate of each is integrated out, so that a fault pays for its freedom by itself.
+// A flow now and then loses packets for reasons of its own (a full socket buffer, one bad hash bucket): each
+// observation has a small chance to be such an outlier, which bounds what one flow alone can prove. A switch that answers
+// TTL-expired probes rarely or never does what most switches do; that too is an explanation of missing answers, and a likelier
+// one than a fault.
+//
+// Probabilities come from normalising over all hypotheses that the search has seen, not from the best one alone.
+//
+// The likelihood is that of Flock (Harsh et al., CoNEXT 2023) with free rates; integrating them out, the exposure of loss-free
+// flows as one linear term, and the cap on what a burst may prove are this package's.
+package localize
+
+import "whichlink/graphs"
+
+// An Observation is packets counted along one path.
+type Observation struct {
+	// Path is the arcs that every packet was sent over, in order: the part that is certain. A probe whose loss could not be split
+	// by direction has the arcs of the way there followed by those of the way back.
+	Path []graphs.ArcID
+	// Alternatives, of which exactly one was crossed in addition to Path. All packets of the observation took the same one,
+	// because one flow has one path. Empty where nothing is uncertain.
+	Alternatives []Alternative
+	// Src and Dst are the end hosts whose NIC and CPU had a part, or None.
+	Src, Dst graphs.NodeID
+	// Responder is the switch that had to answer by itself (TTL expired), or None for a measurement from end to end. If Path ends at the
+	// responder, the way of its answers counts as unknown.
+	Responder graphs.NodeID
+	// Sent and Lost count packets; Lost of those with a Responder were not answered.
+	Sent, Lost int
+	// Flow identifies the flow. Observations of the same flow over the same path are added up.
+	Flow int
+	// Bursts is the number of separate runs of losses, or 0 if unknown. Links that flap and queues that overflow lose packets in
+	// runs, and a run proves little more than one loss does.
+	Bursts int
+}
+
+// An Alternative is one of several ways that the uncertain part of a path may have taken.
+type Alternative struct {
+	Arcs []graphs.ArcID
+	// Share is the a-priori share of flows that take it. Shares are normalised.
+	Share float64
+}
+
+// Config sets what is taken for granted before any evidence. The zero value is what the program uses.
+type Config struct {
+	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 1.
+	Faults float64
+	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 2e-4.
+	NormalLoss float64
+	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
+	Outlier float64
+	// Cap is how many losses of one flow count as independent of each other. 0 means 10.
+	Cap float64
+	// MaxFaults bounds the size of a hypothesis. 0 means 24.
+	MaxFaults int
+}
+
+func (c Config) withDefaults() Config {
+	def := func(v *float64, d float64) {
+		if !(*v > 0) || *v > 1e9 {
+			*v = d
+		}
+	}
+	def(&c.Faults, 1)
+	def(&c.NormalLoss, 2e-4)
+	def(&c.Outlier, 0.002)
+	def(&c.Cap, 10)
+	c.Outlier = min(c.Outlier, 0.5)
+	c.NormalLoss = min(c.NormalLoss, 0.1)
+	if c.MaxFaults <= 0 {
+		c.MaxFaults = 24
+	}
+	return c
+}
+
+// A Result is what the evidence says.
+type Result struct {
+	// Suspects are ranked, most probable first, those of probability 0.01 and more.
+	Suspects []Suspect
+	// Shy are the switches that left TTL-limited probes unanswered without losing packets, by node.
+	Shy []Responder
+	// Exposure is, per arc, the packets that were surely sent over it; of TTL-limited probes only the answered ones count.
+	Exposure []int
+	// Background is the loss per crossing of a good arc.
+	Background float64
+	// Healthy is the probability that nothing is faulty.
+	Healthy float64
+	// Ignored counts observations that could not be used: nothing sent, or arcs that the fabric does not have.
+	Ignored int
+}
+
+// A Suspect may explain the evidence.
+type Suspect struct {
+	Cause
+	// Probability is that of the true cause being in Class.
+	Probability float64
+	// Alone is the probability of this cause, without the others of its class.
+	Alone float64
+	// Class is what the evidence cannot tell from this suspect, itself first, then by probability. Members of a class are not listed as
+	// suspects of their own.
+	Class []Cause
+	// Loss is the share of packets lost per crossing, the posterior median; Low and High bound its 95 % credible interval.
+	Loss, Low, High float64
+	// LossyFlows and CleanFlows count the flows, measured from end to end, that surely cross the suspect and lost packets or lost none.
+	LossyFlows, CleanFlows int
+	// Sent and Lost are the packets of those flows.
+	Sent, Lost int
+	// Against is the strongest counter-evidence.
+	Against Against
+}
+
+// Against is what speaks against a suspect.
+type Against struct {
+	// CleanSent are the packets of the clean flows that cross the suspect, and Expected the losses that they should have had.
+	CleanSent int
+	Expected  float64
+	// RunnerUp is the cause that explains the evidence best if the suspect's class does not, and Nats how much less likely that
+	// is (natural logarithm). Its Kind is empty where the next best explanation is that there is no such fault.
+	RunnerUp Cause
+	Nats     float64
+}
+
+// A Responder is a switch that did not answer all TTL-limited probes which reached it.
+type Responder struct {
+	Node           graphs.NodeID
+	Sent, Answered int
+	// Silent: it answered none.
+	Silent bool
+	// Probability that the switch holds its answers back, rather than that packets were lost.
+	Probability float64
+}
+
+// Solve ranks the causes that explain the observations. It keeps no reference to them.
+func Solve(f *graphs.Fabric, obs []Observation, cfg Config) *Result {
+	if f == nil {
+		return &Result{Healthy: 1, Ignored: len(obs)}
+	}
+	cfg = cfg.withDefaults()
+	ix := newIndex(f, cfg)
+	ev := compile(ix, obs, cfg)
+	s := newSearch(newModel(ix, ev, cfg))
+	s.run()
+	return s.result()
+}

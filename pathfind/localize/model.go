@@ -1,0 +1,196 @@
+package localize
+
+import "math"
+
+// mostHazard is the hazard that stands for total loss: one packet in 160,000 passes.
+const mostHazard = 12
+
+// A model holds the likelihood of all evidence under one hypothesis, which can be changed by one component at a time.
+type model struct {
+	ix  *index
+	ev  *evidence
+	cfg Config
+
+	background float64   // hazard of a good arc
+	excess     []float64 // hazard of each component above that
+
+	hazard []float64 // per branch: the sum over what it crosses
+	value  []float64 // per branch: its share of the term's log-likelihood
+	terms  []float64 // per term: its log-likelihood
+	bound  []float64 // per term: how much more hazard could raise it at most
+	sum    float64   // log-likelihood of everything
+
+	// The rates over which a component's hazard is integrated: log-spaced from bad on, and what a good component may have.
+	bad    [grid]float64
+	normal [4]float64
+	spread float64 // log of the ratio of the greatest to the least bad rate
+}
+
+const grid = 13
+
+func newModel(ix *index, ev *evidence, cfg Config) *model {
+	m := &model{ix: ix, ev: ev, cfg: cfg,
+		excess: make([]float64, ix.n),
+		hazard: make([]float64, len(ev.share)),
+		value:  make([]float64, len(ev.share)),
+		terms:  make([]float64, len(ev.terms)),
+		bound:  make([]float64, len(ev.terms)),
+	}
+	m.setBackground(leastBackground)
+	return m
+}
+
+// setBackground sets the hazard of good arcs and what follows from it. The model must be loaded anew afterwards.
+func (m *model) setBackground(b float64) {
+	m.background = b
+	// A good arc may lose more than the others do, up to the normal loss or a few times the background. What loses clearly more is bad.
+	top := max(m.cfg.NormalLoss, 2*b)
+	for i := range m.normal {
+		m.normal[len(m.normal)-1-i] = top / float64(int(1)<<(2*i))
+	}
+	least := 1.5 * top
+	m.spread = math.Log(mostHazard / least)
+	for i := range m.bad {
+		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
+	}
+}
+
+// load computes everything for a hypothesis: components and their hazards.
+func (m *model) load(comps []int32, hazards []float64) {
+	clear(m.excess)
+	for b := range m.hazard {
+		m.hazard[b] = m.background * max(m.ev.arcs[b], 0.1) // a path without arcs has the background of its hosts
+	}
+	m.sum = -m.background * m.ev.linear
+	for i, c := range comps {
+		m.excess[c] = hazards[i]
+		m.sum -= hazards[i] * m.ev.exposure[c]
+		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+			m.hazard[e.branch] += hazards[i] * e.times
+		}
+	}
+	for t := range m.terms {
+		m.compute(int32(t))
+		m.sum += m.terms[t]
+	}
+}
+
+// compute brings a term up to date with the hazards of its branches.
+func (m *model) compute(ti int32) {
+	t := &m.ev.terms[ti]
+	v, best := math.Inf(-1), math.Inf(-1)
+	for b := t.first; b < t.first+t.n; b++ {
+		m.value[b] = m.ev.share[b] + t.at(m.hazard[b])
+		v = logSum(v, m.value[b])
+		if t.lost > 0 {
+			best = max(best, t.best(m.hazard[b]))
+		}
+	}
+	m.terms[ti] = v
+	m.bound[ti] = 0
+	if t.lost > 0 {
+		m.bound[ti] = max(0, best-v)
+	}
+}
+
+// shift changes the hazard of one component.
+func (m *model) shift(c int32, to float64) {
+	d := to - m.excess[c]
+	m.excess[c] = to
+	m.sum -= d * m.ev.exposure[c]
+	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	for i := 0; i < len(es); {
+		t := es[i].term
+		for ; i < len(es) && es[i].term == t; i++ {
+			// Taking out what was put in leaves rounding errors, and a hazard is never below the background.
+			b := es[i].branch
+			m.hazard[b] = max(m.hazard[b]+d*es[i].times, m.background*max(m.ev.arcs[b], 0.1))
+		}
+		m.sum -= m.terms[t]
+		m.compute(t)
+		m.sum += m.terms[t]
+	}
+}
+
+// gain returns by how much the log-likelihood rises if component c, which has no excess, is given hazard h.
+func (m *model) gain(c int32, h float64) float64 {
+	g := -h * m.ev.exposure[c]
+	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	for i := 0; i < len(es); {
+		t := &m.ev.terms[es[i].term]
+		was := m.terms[es[i].term]
+		if t.n == 1 {
+			g += t.at(m.hazard[es[i].branch]+h*es[i].times) - was
+			i++
+			continue
+		}
+		ti := es[i].term
+		rest, now, seen := 1.0, 0.0, int32(0)
+		for ; i < len(es) && es[i].term == ti; i++ {
+			b := es[i].branch
+			rest -= math.Exp(m.value[b] - was)
+			now += math.Exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
+			seen++
+		}
+		if seen < t.n {
+			now += max(rest, 1e-15)
+		}
+		g += math.Log(max(now, 1e-300))
+	}
+	return g
+}
+
+// ceiling bounds gain from above, for all bad rates.
+func (m *model) ceiling(c int32) float64 {
+	g := -m.bad[0] * m.ev.exposure[c]
+	last := int32(-1)
+	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+		if e.term != last {
+			g += m.bound[e.term]
+			last = e.term
+		}
+	}
+	return g
+}
+
+// logBackgroundPrior is the prior of the background hazard: a Gamma density, per unit of log b.
+func (m *model) logBackgroundPrior() float64 {
+	return priorLosses*math.Log(m.background) - priorCrossings*m.background
+}
+
+// Before any evidence, the background is what half a loss in 20,000 crossings would show.
+const (
+	priorLosses     = 0.5
+	priorCrossings  = 2e4
+	leastBackground = 1e-6
+	mostBackground  = 3e-3
+)
+
+// fitBackground estimates the hazard of good arcs under the loaded hypothesis by expectation maximisation: each loss
+// belongs to the background with its share of the path's hazard, unless the flow is an outlier. Outliers keep faults that the
+// hypothesis does not have yet from being taken for background.
+func (m *model) fitBackground() {
+	b := m.background
+	for range 30 {
+		losses := priorLosses
+		for i := range m.ev.terms {
+			t := &m.ev.terms[i]
+			if t.lost == 0 {
+				continue
+			}
+			for x := t.first; x < t.first+t.n; x++ {
+				arcs := max(m.ev.arcs[x], 0.1)
+				s := m.hazard[x] + (b-m.background)*arcs
+				in, out := t.parts(s)
+				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
+				losses += weight * t.lost * b * arcs / s
+			}
+		}
+		was := b
+		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
+		if math.Abs(b-was) < 0.01*was {
+			break
+		}
+	}
+	m.setBackground(b)
+}

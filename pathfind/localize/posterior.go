@@ -1,0 +1,197 @@
+package localize
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+const (
+	// listed is the least probability of a suspect.
+	listed = 0.01
+	// alike is how much the evidence may differ, in nats, between two causes that it cannot tell apart: a factor of two.
+	alike = math.Ln2
+)
+
+// result turns the visited hypotheses into probabilities of causes.
+func (s *search) result() *Result {
+	weights := s.weights()
+	marginal := map[int32]float64{}
+	var causes []int32
+	for i := range s.hyps {
+		for _, c := range s.hyps[i].comps {
+			if _, ok := marginal[c]; !ok {
+				causes = append(causes, c)
+			}
+			marginal[c] += weights[i]
+		}
+	}
+	slices.SortFunc(causes, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(marginal[b], marginal[a]), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
+	})
+
+	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
+	for i := range s.hyps {
+		if len(s.hyps[i].comps) == 0 {
+			r.Healthy += weights[i]
+		}
+	}
+	assigned := make([]bool, s.ix.n)
+	for _, c := range causes {
+		if marginal[c] < listed/16 {
+			break
+		}
+		if assigned[c] {
+			continue
+		}
+		class, against := s.class(c, weights, assigned)
+		slices.SortFunc(class[1:], func(a, b int32) int {
+			return cmp.Or(cmp.Compare(marginal[b], marginal[a]), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
+		})
+		x := Suspect{Cause: s.ix.cause(c), Alone: min(marginal[c], 1), Against: against}
+		for _, y := range class {
+			assigned[y] = true
+			x.Class = append(x.Class, s.ix.cause(y))
+		}
+		for i := range s.hyps {
+			if slices.ContainsFunc(s.hyps[i].comps, func(y int32) bool { return slices.Contains(class, y) }) {
+				x.Probability += weights[i]
+			}
+		}
+		x.Probability = min(x.Probability, 1)
+		if x.Probability < listed {
+			continue
+		}
+		iv := s.interval(c) // class left c loaded
+		x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
+		s.count(c, &x)
+		r.Suspects = append(r.Suspects, x)
+	}
+	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
+
+	if top := s.likeliest(weights, -1); top >= 0 {
+		s.load(s.hyps[top].comps, s.hyps[top].rates)
+	}
+	r.Background = -math.Expm1(-s.background)
+	r.Shy = s.shyResponders()
+	return r
+}
+
+// weights returns the posterior probability of each visited hypothesis.
+func (s *search) weights() []float64 {
+	w := make([]float64, len(s.hyps))
+	best, sum := math.Inf(-1), 0.0
+	for i := range s.hyps {
+		w[i] = s.hyps[i].score + s.hyps[i].more
+		best = max(best, w[i])
+	}
+	for i := range w {
+		w[i] = math.Exp(w[i] - best)
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+// likeliest returns the likeliest hypothesis that holds a component, or of all if the component is negative.
+func (s *search) likeliest(weights []float64, c int32) int {
+	top := -1
+	for i := range s.hyps {
+		if c >= 0 && !slices.Contains(s.hyps[i].comps, c) {
+			continue
+		}
+		if top < 0 || weights[i] > weights[top] {
+			top = i
+		}
+	}
+	return top
+}
+
+// class returns the components that the evidence cannot tell from c, itself first, and what speaks against c. It loads the
+// likeliest hypothesis with c.
+func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Against) {
+	h := &s.hyps[s.likeliest(weights, c)]
+	s.load(h.comps, h.rates)
+	rate := s.excess[c]
+	s.shift(c, 0)
+	own := s.fit(c)
+	class := []int32{c}
+	runner, odds := int32(-1), 0.0
+	for _, x := range s.near(c) {
+		prior := s.ix.logPrior(x)
+		if x == c || s.excess[x] > 0 {
+			continue
+		}
+		if most := s.ceiling(x) + 1; most < own.bayes-alike && most+prior < odds {
+			continue
+		}
+		switch f := s.fit(x); {
+		case f.bayes >= own.bayes-alike && !assigned[x]:
+			class = append(class, x)
+		case f.bayes+prior > odds:
+			runner, odds = x, f.bayes+prior
+		}
+	}
+	s.shift(c, rate)
+	a := Against{Nats: own.bayes + s.ix.logPrior(c) - odds}
+	if runner >= 0 {
+		a.RunnerUp = s.ix.cause(runner)
+	}
+	return class, a
+}
+
+// count fills in the flows that cross a suspect.
+func (s *search) count(c int32, x *Suspect) {
+	for i := 0; i < len(s.ev.obs); {
+		flow, sent, lost, crosses := s.ev.obs[i].Flow, 0, 0, 0.0
+		for ; i < len(s.ev.obs) && s.ev.obs[i].Flow == flow; i++ {
+			o := &s.ev.obs[i]
+			if o.ttl() || !s.ix.crosses(o.Observation, c) {
+				continue
+			}
+			sent, lost = addSaturating(sent, o.sent), addSaturating(lost, o.lost)
+			crosses++
+		}
+		switch {
+		case crosses == 0:
+			continue
+		case lost > 0:
+			x.LossyFlows++
+		default:
+			x.CleanFlows++
+			x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
+			x.Against.Expected += float64(sent) * x.Loss
+		}
+		x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
+	}
+}
+
+// crosses reports whether all packets of an observation surely crossed a component.
+func (ix *index) crosses(o *Observation, c int32) bool {
+	k := ix.kindOf(c)
+	node := graphs.NodeID(c - ix.nodes)
+	switch k {
+	case 2:
+		for i := 1; i < len(o.Path); i++ {
+			if ix.head[o.Path[i-1]] == node || ix.tail[o.Path[i]] == node {
+				return true
+			}
+		}
+		return o.Responder == node
+	case 3:
+		return o.Src == node || o.Dst == node
+	}
+	for _, a := range o.Path {
+		switch {
+		case k == 0 && int32(a) == c, k == 1 && ix.link(a.Link()) == c:
+			return true
+		case k == 4 && slices.Contains(ix.f.Link(a.Link()).Groups, graphs.GroupID(c-ix.group)):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package localize
+
+import (
+	"math"
+	"slices"
+)
+
+// A fit is what the evidence says about one component with all others as they are.
+type fit struct {
+	rate  float64 // the likeliest bad hazard
+	peak  float64 // log-likelihood gained there
+	bayes float64 // log Bayes factor of bad against good, both rates integrated out
+}
+
+// normalWeights are the prior weights of a good component's extra hazard: mostly none, sometimes up to the normal loss.
+var normalWeights = [...]float64{0.12, 0.12, 0.1, 0.06}
+
+// fit integrates the hazard of a component without excess over the bad rates (log-uniform) and over the good ones.
+func (m *model) fit(c int32) fit {
+	var u, g [grid + 14]float64 // log hazard and gain
+	for i := range grid {
+		u[i] = math.Log(m.bad[i])
+		g[i] = m.gain(c, m.bad[i])
+	}
+	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, math.Exp(x)) })
+	good := 1.0
+	for i, w := range normalWeights {
+		good += w * math.Expm1(min(m.gain(c, m.normal[i]), 700))
+	}
+	return fit{
+		rate:  math.Exp(u[top]),
+		peak:  g[top],
+		bayes: logIntegral(u[:n], g[:n]) - math.Log(m.spread) - math.Log(good),
+	}
+}
+
+// refine adds points beside the highest of the first n until the peak is resolved or the slices are full. It returns how many there are
+// and the highest.
+func refine(u, g []float64, n int, f func(float64) float64) (int, int) {
+	top := 0
+	for i := 1; i < n; i++ {
+		if g[i] > g[top] {
+			top = i
+		}
+	}
+	for n+2 <= len(u) {
+		split := func(i int) bool { // between i and i+1
+			if i < 0 || i+1 >= n || math.Abs(g[i+1]-g[i]) < 0.3 || u[i+1]-u[i] < 0.01 {
+				return false
+			}
+			copy(u[i+2:n+1], u[i+1:n])
+			copy(g[i+2:n+1], g[i+1:n])
+			u[i+1] = (u[i] + u[i+2]) / 2
+			g[i+1] = f(u[i+1])
+			n++
+			return true
+		}
+		right := split(top)
+		left := split(top - 1)
+		if !left && !right {
+			break
+		}
+		if left {
+			top++
+		}
+		for i := max(top-1, 0); i < min(top+2, n); i++ {
+			if g[i] > g[top] {
+				top = i
+			}
+		}
+	}
+	return n, top
+}
+
+// logIntegral returns the log of the integral of exp(g) over u, with g linear between the points.
+func logIntegral(u, g []float64) float64 {
+	most := slices.Max(g)
+	sum := 0.0
+	for i := 1; i < len(u); i++ {
+		sum += segment(u[i]-u[i-1], g[i-1]-most, g[i]-most)
+	}
+	return most + math.Log(max(sum, 1e-300))
+}
+
+// segment integrates exp of a line from a to b over a width.
+func segment(width, a, b float64) float64 {
+	if d := b - a; math.Abs(d) > 1e-6 {
+		return width * (math.Exp(b) - math.Exp(a)) / d
+	}
+	return width * math.Exp(a)
+}
+
+// An interval is a loss per crossing: the posterior median, and the 95 % credible interval.
+type interval struct{ median, low, high float64 }
+
+// interval estimates the loss of a faulty component of the loaded hypothesis. Unlike the search it uses all losses, divided by how
+// much more they scatter from flow to flow than independent losses would.
+func (m *model) interval(c int32) interval {
+	own := m.excess[c]
+	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	type part struct{ lost, passed, other, times float64 }
+	var parts []part
+	clean := m.ev.exposure[c]
+	// Pearson's statistic, one degree of freedom an observation; clean ones contribute what they should have lost.
+	chi, count := clean*math.Expm1(own), 1.0
+	for _, e := range es {
+		t := &m.ev.terms[e.term]
+		o := &m.ev.obs[t.obs]
+		weight := math.Exp(m.value[e.branch] - m.terms[e.term])
+		if t.lost > 0 {
+			in, out := t.parts(m.hazard[e.branch])
+			weight /= 1 + math.Exp(out-in)
+		}
+		k, n := float64(o.lost), float64(o.sent)
+		p := part{weight * k, weight * (n - k), max(m.hazard[e.branch]-own*e.times, 0), e.times}
+		parts = append(parts, p)
+		pass := math.Exp(-m.hazard[e.branch])
+		if v := n * pass * (1 - pass); v > 0 {
+			r := k - n*(1-pass)
+			if o.bursts > 0 && k > 0 {
+				v *= max(1, k/float64(o.bursts))
+			}
+			chi += weight * r * r / v
+			count += weight
+		}
+	}
+	scatter := max(1, (chi+3)/(count+3))
+	f := func(x float64) float64 {
+		h := math.Exp(x)
+		g := -clean * h
+		for _, p := range parts {
+			s := p.other + h*p.times
+			if p.lost > 0 {
+				g += p.lost * math.Log(-math.Expm1(-s))
+			}
+			g -= p.passed * s
+		}
+		return g / scatter
+	}
+	const from, points = 1e-5, 24
+	var u, g [points + 24]float64
+	step := math.Log(mostHazard/from) / (points - 1)
+	for i := range points {
+		u[i] = math.Log(from) + float64(i)*step
+		g[i] = f(u[i])
+	}
+	n, _ := refine(u[:], g[:], points, f)
+	q := quantiles(u[:n], g[:n], 0.025, 0.5, 0.975)
+	loss := func(x float64) float64 { return -math.Expm1(-math.Exp(x)) }
+	return interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
+}
+
+// quantiles returns where the distribution with log-density g, linear between the points u, has the given shares below.
+func quantiles(u, g []float64, shares ...float64) []float64 {
+	most := slices.Max(g)
+	cum := make([]float64, len(u))
+	for i := 1; i < len(u); i++ {
+		cum[i] = cum[i-1] + segment(u[i]-u[i-1], g[i-1]-most, g[i]-most)
+	}
+	all := cum[len(u)-1]
+	out := make([]float64, len(shares))
+	for j, share := range shares {
+		i := 1
+		for i < len(u)-1 && cum[i] < share*all {
+			i++
+		}
+		at := 0.5
+		if w := cum[i] - cum[i-1]; w > 0 {
+			at = min(max((share*all-cum[i-1])/w, 0), 1)
+		}
+		// Within a segment the density is exponential: invert its distribution.
+		if d := g[i] - g[i-1]; math.Abs(d) > 1e-6 && math.Abs(d) < 500 {
+			at = math.Log1p(at*math.Expm1(d)) / d
+		}
+		out[j] = u[i-1] + at*(u[i]-u[i-1])
+	}
+	return out
+}

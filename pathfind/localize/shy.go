@@ -1,0 +1,100 @@
+package localize
+
+import (
+	"math"
+
+	"whichlink/graphs"
+)
+
+// Most switches limit the ICMP time-exceeded messages that they send, some send none. A missing answer is therefore explained by
+// the responder first, unless it answers others fine: its weight as an outlier is learned from the other observations of the same
+// responder. The way back of an answer is not part of a path that ends at the responder, so the prober's other
+// observations count likewise: a lossy way back to it makes all responders look shy, from there.
+
+// Before any evidence: nine in ten responders are thought shy, and one prober in twenty to have a lossy way back.
+const (
+	shyPrior  = 0.9
+	backPrior = 0.05
+)
+
+// weighShyness sets the outlier weights of all terms of TTL-limited observations.
+func weighShyness(ix *index, ev *evidence) {
+	type tally struct{ shy, all float64 }
+	responders := make([]tally, len(ix.host))
+	probers := make([]tally, len(ix.host))
+	shy := make([]float64, len(ev.terms))
+	for i := range ev.terms {
+		t := &ev.terms[i]
+		o := &ev.obs[t.obs]
+		if !o.ttl() || t.lost == 0 {
+			continue
+		}
+		t.setOutlier(0.5)
+		in, out := t.parts(1e-4 * max(ev.arcs[t.first], 1))
+		shy[i] = 1 / (1 + math.Exp(in-out))
+		responders[o.Responder].shy += shy[i]
+		if o.Src != graphs.None {
+			probers[o.Src].shy += shy[i]
+		}
+	}
+	for i := range ev.obs {
+		if o := &ev.obs[i]; o.ttl() {
+			responders[o.Responder].all++
+			if o.Src != graphs.None {
+				probers[o.Src].all++
+			}
+		}
+	}
+	for i := range ev.terms {
+		t := &ev.terms[i]
+		o := &ev.obs[t.obs]
+		if !o.ttl() || t.lost == 0 {
+			continue
+		}
+		r := responders[o.Responder]
+		w := (shyPrior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
+		if n := len(o.Path); o.Src != graphs.None && (n == 0 || ix.head[o.Path[n-1]] == o.Responder) {
+			p := probers[o.Src]
+			back := (backPrior + max(0, p.shy-shy[i])) / p.all
+			w = 1 - (1-w)*(1-min(back, 1))
+		}
+		t.setOutlier(min(max(w, 0.001), 0.999))
+	}
+}
+
+// shyResponders returns the responders that hold their answers back, under the loaded hypothesis.
+func (m *model) shyResponders() []Responder {
+	open := make([]float64, len(m.ix.host)) // probability that all its missing answers are due to lost packets
+	for i := range open {
+		open[i] = 1
+	}
+	sums := make([]Responder, len(m.ix.host))
+	for i := range m.ev.obs {
+		if o := &m.ev.obs[i]; o.ttl() {
+			r := &sums[o.Responder]
+			r.Sent = addSaturating(r.Sent, o.sent)
+			r.Answered = addSaturating(r.Answered, o.sent-o.lost)
+		}
+	}
+	for i := range m.ev.terms {
+		t := &m.ev.terms[i]
+		o := &m.ev.obs[t.obs]
+		if !o.ttl() || t.lost == 0 {
+			continue
+		}
+		p := 0.0
+		for b := t.first; b < t.first+t.n; b++ {
+			in, out := t.parts(m.hazard[b])
+			p += math.Exp(m.value[b]-m.terms[i]) / (1 + math.Exp(in-out))
+		}
+		open[o.Responder] *= 1 - min(p, 1)
+	}
+	var out []Responder
+	for n, r := range sums {
+		if p := 1 - open[n]; p >= 0.5 {
+			r.Node, r.Probability, r.Silent = graphs.NodeID(n), p, r.Answered == 0
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package localize
+
+import "math"
+
+// A term is an observation whose likelihood is not linear in the hazards: it lost packets, or its path is uncertain.
+//
+// It is a mixture. With 1-outlier, packets are lost by the hazards of the path alone. Else the flow (or, for TTL-limited probes,
+// the responder) also loses a share of its own, of which nothing is known: uniform, or now and then total.
+type term struct {
+	obs      int32 // in evidence.obs
+	first, n int32 // its branches
+
+	lost, passed float64 // counts after the cap on bursts
+	lone         bool    // everything was lost
+	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation.
+	inlier, outlier float64
+	beta, mean, dev float64
+}
+
+// total is the chance that an outlier loses everything.
+const total = 0.2
+
+func newTerm(o *merged, cfg Config) term {
+	k := float64(o.lost)
+	t := term{lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent}
+	most := cfg.Cap
+	if o.bursts > 0 {
+		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.
+		most = min(most, 1+2*float64(o.bursts))
+	}
+	if k > most {
+		t.lost = most
+		t.passed *= most / k
+	}
+	t.setOutlier(cfg.Outlier)
+	n := t.lost + t.passed
+	t.beta = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
+	t.mean = (t.passed + 1) / (n + 2)
+	t.dev = math.Sqrt(t.mean * (1 - t.mean) / (n + 3))
+	return t
+}
+
+func (t *term) setOutlier(w float64) {
+	t.inlier, t.outlier = math.Log1p(-w), math.Log(w)
+}
+
+func lgamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
+}
+
+// at returns the log-likelihood of the term if its packets met a hazard of s in all.
+func (t *term) at(s float64) float64 {
+	if t.lost == 0 {
+		return -t.passed * s
+	}
+	in, out := t.parts(s)
+	return logSum(in, out)
+}
+
+// parts returns the logs of the two parts of the mixture.
+func (t *term) parts(s float64) (in, out float64) {
+	miss := -math.Expm1(-s) // the share lost
+	in = t.inlier + t.lost*math.Log(miss) - t.passed*s
+	if t.lone {
+		// Exactly: the integral of (1-q*(1-miss))^lost over q, and the chance of total loss.
+		uniform := 1.0
+		if pass := 1 - miss; pass > 1e-9 {
+			uniform = -math.Expm1((t.lost+1)*math.Log(miss)) / (pass * (t.lost + 1))
+		}
+		return in, t.outlier + math.Log(total+(1-total)*uniform)
+	}
+	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function; the normal tail is good enough for a nuisance.
+	out = t.outlier + math.Log(1-total) + t.beta + s
+	if z := (1 - miss - t.mean) / t.dev; z < 4 {
+		out += math.Log(max(0.5*math.Erfc(-z/math.Sqrt2), 1e-40))
+	}
+	return in, out
+}
+
+// best returns an upper bound of at over all s not below the given.
+func (t *term) best(s float64) float64 {
+	if t.lost == 0 {
+		return t.at(s)
+	}
+	if t.passed > 0 {
+		s = max(s, math.Log((t.passed+t.lost)/t.passed))
+	} else {
+		s = max(s, mostHazard)
+	}
+	return t.at(s)
+}
+
+// logSum returns log(exp(a)+exp(b)).
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if a-b > 40 || math.IsInf(a, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}

@@ -1,0 +1,191 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// leastListed is the probability below which a suspect is not worth a line.
+const leastListed = 0.05
+
+// leastProbes is how many probes must have met their fate before the silence of a fabric may be called health.
+const leastProbes = 200
+
+// Diagnose says what the evidence in the store means now.
+func (s *Store) Diagnose() *Diagnosis {
+	s.prune()
+	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
+	seen := s.observe()
+	solved := localize.Solve(s.fabric, seen.list, localize.Config{})
+	d.Coverage = s.coverage(solved.Exposure)
+
+	gone := s.withdrawn()
+	for _, w := range gone {
+		d.Suspects = append(d.Suspects, s.downSuspect(w))
+	}
+	for i := range solved.Suspects {
+		if sus := &solved.Suspects[i]; sus.Probability >= leastListed && !explained(s.fabric, sus, gone) {
+			d.Suspects = append(d.Suspects, s.lossSuspect(sus, Loss))
+		}
+	}
+	d.Suspects = append(d.Suspects, s.corruption()...)
+	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	for i := range d.Suspects {
+		d.Suspects[i].Rank = i + 1
+	}
+	d.Cleared = s.cleared(solved)
+	s.conclude(d, seen, solved)
+	return d
+}
+
+// explained reports whether a suspect is the burst of loss that a link made when it went down, which is told already.
+func explained(f *graphs.Fabric, sus *localize.Suspect, gone []withdrawal) bool {
+	for _, c := range sus.Class {
+		for _, l := range linksOf(f, c) {
+			for _, w := range gone {
+				for _, a := range w.class {
+					if slices.Contains(a.links, l) && c.Kind != localize.Node {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// corruption looks for what changes payloads, by the same reasoning that looks for loss.
+func (s *Store) corruption() []Suspect {
+	if !slices.ContainsFunc(s.order, func(l *flowLog) bool {
+		return slices.ContainsFunc(l.echoes, func(e echo) bool { return e.corruptForward+e.corruptBack > 0 })
+	}) {
+		return nil
+	}
+	solved := localize.Solve(s.fabric, s.observeCorruption().list, localize.Config{})
+	var out []Suspect
+	for i := range solved.Suspects {
+		if solved.Suspects[i].Probability >= leastListed {
+			out = append(out, s.lossSuspect(&solved.Suspects[i], Corruption))
+		}
+	}
+	return out
+}
+
+func (s *Store) coverage(exposure []int) Coverage {
+	c := Coverage{Arcs: s.fabric.NumArcs()}
+	for a, n := range exposure {
+		if n > 0 {
+			c.Measured++
+		} else {
+			c.Unmeasured = append(c.Unmeasured, s.fabric.ArcName(graphs.ArcID(a)))
+		}
+	}
+	return c
+}
+
+// cleared names the switches that answer badly and yet pass traffic (trap T2).
+func (s *Store) cleared(solved *localize.Result) []Cleared {
+	var out []Cleared
+	for _, r := range solved.Shy {
+		if r.Probability < Named {
+			continue
+		}
+		name := s.fabric.NodeName(r.Node)
+		how := fmt.Sprintf("answers only %d of %d TTL-expired probes (rate limit)", r.Answered, r.Sent)
+		if r.Answered == 0 {
+			how = fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
+		}
+		out = append(out, Cleared{ID: name, Why: how + ", yet traffic through it arrives"})
+	}
+	return out
+}
+
+// conclude writes the verdict, the summary and the notes.
+func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
+	probes, lost := 0, 0
+	for _, l := range s.order {
+		for i := range l.echoes {
+			probes += l.echoes[i].sent
+			lost += l.echoes[i].lost
+		}
+	}
+	d.Notes = s.notes(seen)
+	named := 0
+	for i := range d.Suspects {
+		if d.Suspects[i].Probability >= Named {
+			named++
+		}
+	}
+	switch {
+	case named > 0:
+		d.Verdict = Suspects
+		d.Summary = d.Suspects[0].sentence()
+		if named > 1 {
+			d.Summary += fmt.Sprintf(", and %d more", named-1)
+		}
+	case probes < leastProbes:
+		d.Verdict = Inconclusive
+		d.Summary = fmt.Sprintf("too little evidence: %d probes, at least %d are needed", probes, leastProbes)
+		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
+	case 2*d.Coverage.Measured < d.Coverage.Arcs:
+		d.Verdict = Inconclusive
+		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
+	case len(d.Suspects) > 0 && unexplained(probes, lost, solved.Background):
+		d.Verdict = Inconclusive
+		d.Summary = fmt.Sprintf("%d of %d probes lost, and no single suspect explains them yet", lost, probes)
+		d.Notes = append(d.Notes, "measure for longer: the suspects below are not yet told apart")
+	default:
+		d.Verdict = Healthy
+		d.Summary = fmt.Sprintf("healthy: %s probes, %s, %d of %d arcs measured", thousands(probes), lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
+	}
+}
+
+// unexplained reports whether more was lost than the background explains by far.
+func unexplained(probes, lost int, background float64) bool {
+	return lost >= 10 && float64(lost) > 20*background*float64(probes)
+}
+
+func (s *Store) notes(seen *observer) []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
+		notes = append(notes, fmt.Sprintf("%d records left out: %s", s.skipped[why], why))
+	}
+	if len(s.strange) > 0 {
+		names := slices.Sorted(maps.Keys(s.strange))
+		more := ""
+		if len(names) > 5 {
+			more = fmt.Sprintf(" and %d more", len(names)-5)
+			names = names[:5]
+		}
+		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s%s; their flows are used by the paths that the fabric file allows", strings.Join(names, ", "), more))
+	}
+	if seen.dropped > 0 {
+		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(seen.dropped)))
+	}
+	stateless := 0
+	for _, l := range s.order {
+		for i := range l.echoes {
+			if !l.echoes[i].split && l.echoes[i].lost > 0 && l.echoes[i].lost < l.echoes[i].sent {
+				stateless++
+				break
+			}
+		}
+	}
+	if stateless > 0 {
+		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
+	}
+	for _, src := range s.sourceList() {
+		if age := s.to.Sub(src.Newest); age > 5*time.Second {
+			notes = append(notes, fmt.Sprintf("%s has been silent for %s: a coverage gap, not a fault", src.By, age.Round(time.Second)))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,249 @@
+package diagnose
+
+import (
+	"encoding/binary"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+)
+
+// maxAlternatives is how many paths an uncertain observation may have before it is left out: so many say little.
+const maxAlternatives = 128
+
+// An observer sums the evidence up into observations: one for each flow, path and way of counting.
+type observer struct {
+	s       *Store
+	list    []localize.Observation
+	by      map[string]int // index into list
+	sets    map[[2]graphs.NodeID][]localize.Alternative
+	key     []byte
+	dropped int // packets that no path is known for
+}
+
+func (s *Store) observe() *observer {
+	o := &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+	for i, l := range s.order {
+		for j := range l.echoes {
+			o.echo(i, l, &l.echoes[j])
+		}
+		for j := range l.hops {
+			o.hop(i, l, &l.hops[j])
+		}
+	}
+	return o
+}
+
+// observeCorruption counts changed payloads in place of losses.
+func (s *Store) observeCorruption() *observer {
+	o := &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+	for i, l := range s.order {
+		for j := range l.echoes {
+			e := &l.echoes[j]
+			path, back := l.at(e)
+			arrived := e.sent - e.lost
+			o.add(count{flow: i, src: l.src, dst: l.dst, sent: arrived, lost: min(arrived, e.corruptForward)}, path)
+			o.add(count{flow: i, src: l.dst, dst: l.src, sent: arrived, lost: min(arrived, e.corruptBack)}, back)
+		}
+	}
+	return o
+}
+
+// A count is packets along one way.
+type count struct {
+	flow       int
+	src, dst   graphs.NodeID
+	responder  graphs.NodeID
+	sent, lost int
+	bursts     int
+	hop        bool
+}
+
+func (o *observer) echo(i int, l *flowLog, e *echo) {
+	if e.sent == 0 {
+		return
+	}
+	path, back := l.at(e)
+	bursts := e.bursts()
+	there := count{flow: i, src: l.src, dst: l.dst, bursts: bursts}
+	home := count{flow: i, src: l.dst, dst: l.src, bursts: bursts}
+	untold := 0
+	if e.split {
+		untold = e.lost - e.lostForward - e.lostBack
+	}
+	if e.split && (untold == 0 || untold < e.lost) {
+		// What could not be told is left out of both counts: it is a few probes at the end of a window.
+		there.sent, there.lost = e.sent-untold, e.lostForward
+		home.sent, home.lost = there.sent-there.lost, e.lostBack
+		o.add(there, path)
+		o.add(home, back)
+		return
+	}
+	there.sent, there.lost = e.sent, e.lost
+	if e.lost == 0 {
+		home.sent = e.sent
+		o.add(there, path)
+		o.add(home, back)
+		return
+	}
+	o.add(there, o.join(l, path, back))
+}
+
+// join makes one way of the way there and the way back, for losses whose direction is not known.
+func (o *observer) join(l *flowLog, path, back way) way {
+	if !path.known() {
+		path = o.modelled(l.src, l.dst)
+	}
+	if !back.known() {
+		back = o.modelled(l.dst, l.src)
+	}
+	if len(path.alternatives)*len(back.alternatives) > maxAlternatives {
+		return way{}
+	}
+	var out way
+	for _, p := range path.alternatives {
+		for _, b := range back.alternatives {
+			out.alternatives = append(out.alternatives, append(p[:len(p):len(p)], b...))
+		}
+	}
+	return out
+}
+
+// modelled returns the ways that the forwarding model allows between two nodes.
+func (o *observer) modelled(src, dst graphs.NodeID) way {
+	var w way
+	for _, a := range o.set(src, dst) {
+		w.alternatives = append(w.alternatives, a.Arcs)
+	}
+	return w
+}
+
+// set returns the forwarding model's paths with their shares; nil if there are too many to say anything.
+func (o *observer) set(src, dst graphs.NodeID) []localize.Alternative {
+	if src == graphs.None || dst == graphs.None || src == dst {
+		return nil
+	}
+	k := [2]graphs.NodeID{src, dst}
+	set, ok := o.sets[k]
+	if !ok {
+		paths, _ := o.s.ecmp.Paths(src, dst, maxAlternatives)
+		for _, p := range paths {
+			set = append(set, alternative(p))
+		}
+		o.sets[k] = set
+	}
+	return set
+}
+
+func alternative(p pathfind.Path) localize.Alternative {
+	return localize.Alternative{Arcs: p.Arcs, Share: p.Share}
+}
+
+// hop adds TTL-limited probes: they crossed the path as far as the node that answered, and the answer came back on a path of
+// its own, since a switch hashes an ICMP error by its own fields.
+func (o *observer) hop(i int, l *flowLog, h *hop) {
+	path, _ := l.now()
+	if len(l.paths) > 0 {
+		path = l.paths[0].path
+		for _, p := range l.paths[1:] {
+			if p.at.After(h.start) {
+				if p.changed && p.previous.Before(h.at) {
+					return
+				}
+				break
+			}
+			path = p.path
+		}
+	}
+	if !path.certain() || h.ttl < 1 || h.ttl >= len(path.alternatives[0]) {
+		return
+	}
+	prefix := path.alternatives[0][:h.ttl]
+	responder := o.s.fabric.Head(prefix[h.ttl-1])
+	if h.node != graphs.None && h.node != responder {
+		return
+	}
+	c := count{flow: i, src: l.src, dst: graphs.None, responder: responder, hop: true, sent: h.sent, lost: h.sent - h.answered}
+	home := o.set(responder, l.src)
+	switch len(home) {
+	case 0:
+		o.dropped += h.sent
+	case 1:
+		o.addCertain(c, append(prefix[:h.ttl:h.ttl], home[0].Arcs...), nil)
+	default:
+		o.addCertain(c, prefix, home)
+	}
+}
+
+func (o *observer) add(c count, w way) {
+	if c.sent == 0 {
+		return
+	}
+	switch {
+	case w.certain():
+		o.addCertain(c, w.alternatives[0], nil)
+	case w.known():
+		set := make([]localize.Alternative, len(w.alternatives))
+		for i, arcs := range w.alternatives {
+			set[i] = localize.Alternative{Arcs: arcs, Share: 1 / float64(len(w.alternatives))}
+		}
+		o.addCertain(c, nil, set)
+	default:
+		if set := o.set(c.src, c.dst); set != nil {
+			o.addCertain(c, nil, set)
+			return
+		}
+		o.dropped += c.sent
+	}
+}
+
+// addCertain adds to the observation of the same flow and ways, or begins one.
+func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alternative) {
+	k := binary.LittleEndian.AppendUint32(o.key[:0], uint32(c.flow))
+	if c.hop {
+		k = append(k, 'h')
+	}
+	k = appendArcs(k, path)
+	for _, alt := range set {
+		k = appendArcs(append(k, '|'), alt.Arcs)
+	}
+	o.key = k
+	i, ok := o.by[string(k)]
+	if !ok {
+		i = len(o.list)
+		o.by[string(k)] = i
+		responder := graphs.NodeID(graphs.None)
+		if c.hop {
+			responder = c.responder
+		}
+		o.list = append(o.list, localize.Observation{
+			Path: path, Alternatives: set, Src: c.src, Dst: c.dst, Responder: responder, Flow: c.flow,
+		})
+	}
+	obs := &o.list[i]
+	obs.Sent += c.sent
+	obs.Lost += c.lost
+	if c.lost > 0 {
+		obs.Bursts += max(1, min(c.bursts, c.lost))
+	}
+}
+
+func appendArcs(k []byte, arcs []graphs.ArcID) []byte {
+	for _, a := range arcs {
+		k = binary.LittleEndian.AppendUint32(k, uint32(a))
+	}
+	return k
+}
+
+// bursts counts runs of lost probes with none answered between them: losses that are nearer to each other than one and a half
+// of the flow's sending intervals are one run. A link that is down for a moment loses a run; random loss hardly ever does.
+func (e *echo) bursts() int {
+	gap := 1 + 1.5*float64(e.end.Sub(e.start).Milliseconds())/float64(max(1, e.sent))
+	n := 0
+	for i, at := range e.lostAt {
+		if i == 0 || float64(at-e.lostAt[i-1]) > gap {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,331 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+// A Store keeps the evidence of one investigation and answers with a [Diagnosis]. One goroutine owns it.
+type Store struct {
+	fabric *graphs.Fabric
+	ecmp   *pathfind.ECMP
+	cfg    Config
+
+	arcs    map[string]graphs.ArcID
+	flows   map[flowKey]*flowLog
+	order   []*flowLog // in the order of first sight, so that answers do not depend on a map
+	sources map[sourceKey]*Source
+	keys    []sourceKey
+	skipped map[string]int // records that could not be used, by reason
+	strange map[string]int // addresses that answered and are not in the fabric
+
+	from, to time.Time
+}
+
+// Config says how a Store weighs evidence. The zero value works.
+type Config struct {
+	// Horizon is how far back from the newest record evidence counts; 0 means all of it.
+	Horizon time.Duration
+}
+
+type sourceKey struct{ by, source string }
+
+type flowKey struct {
+	by   string
+	flow evidence.Flow
+	size int
+}
+
+// A flowLog is all that is known of one flow, in the order of time.
+type flowLog struct {
+	flowKey
+	src, dst graphs.NodeID // None where the address is not the fabric's
+	paths    []sighting
+	echoes   []echo
+	hops     []hop
+	method   string
+}
+
+// A way is what is known of a path: nothing, the arcs, or several lists of arcs of which one is right.
+type way struct{ alternatives [][]graphs.ArcID }
+
+func (w way) known() bool   { return len(w.alternatives) > 0 }
+func (w way) certain() bool { return len(w.alternatives) == 1 }
+
+func (w way) crosses(l graphs.LinkID) bool {
+	for _, arcs := range w.alternatives {
+		for _, a := range arcs {
+			if a.Link() == l {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w way) equal(o way) bool {
+	return slices.EqualFunc(w.alternatives, o.alternatives, func(a, b []graphs.ArcID) bool { return slices.Equal(a, b) })
+}
+
+// A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.
+type sighting struct {
+	at, previous time.Time
+	changed      bool
+	path, back   way
+}
+
+type echo struct {
+	start, end                  time.Time
+	path, back                  way
+	sent, lost                  int
+	split                       bool
+	lostForward, lostBack       int
+	corruptForward, corruptBack int
+	lostAt                      []int // ms after start
+	rtt                         *evidence.Delay
+}
+
+type hop struct {
+	at, start      time.Time
+	ttl            int
+	node           graphs.NodeID
+	sent, answered int
+}
+
+// NewStore makes an empty store over a fabric.
+func NewStore(f *graphs.Fabric, cfg Config) *Store {
+	s := &Store{
+		fabric: f, ecmp: pathfind.NewECMP(f), cfg: cfg,
+		arcs:    make(map[string]graphs.ArcID, f.NumArcs()),
+		flows:   map[flowKey]*flowLog{},
+		sources: map[sourceKey]*Source{},
+		skipped: map[string]int{},
+		strange: map[string]int{},
+	}
+	for a := range graphs.ArcID(f.NumArcs()) {
+		s.arcs[f.ArcName(a)] = a
+	}
+	return s
+}
+
+// Fabric returns the fabric that the store judges by.
+func (s *Store) Fabric() *graphs.Fabric { return s.fabric }
+
+// Records returns how many records the store took in.
+func (s *Store) Records() int {
+	n := 0
+	for _, src := range s.sources {
+		n += src.Records
+	}
+	return n
+}
+
+// Skip adds what a reader could not use, so that the diagnosis says so.
+func (s *Store) Skip(n evidence.Skipped) {
+	for why, count := range n {
+		s.skipped[why] += count
+	}
+}
+
+// Add takes in one record. Records of one flow are expected in the order of their times, as one prober writes them.
+func (s *Store) Add(r *evidence.Record) {
+	s.see(r)
+	if r.Flow == nil {
+		return
+	}
+	ways := [2]way{}
+	for i, names := range [2]struct {
+		path       []string
+		candidates [][]string
+	}{{r.Path, r.Candidates}, {r.Back, r.CandidatesBack}} {
+		if names.path != nil {
+			names.candidates = [][]string{names.path}
+		}
+		for _, c := range names.candidates {
+			arcs, why := s.resolve(c)
+			if why != "" {
+				s.skipped[why]++
+				return
+			}
+			ways[i].alternatives = append(ways[i].alternatives, arcs)
+		}
+	}
+	l := s.log(r)
+	switch r.Kind {
+	case evidence.KindEcho:
+		l.addEcho(r, ways[0], ways[1])
+	case evidence.KindPath:
+		seen := sighting{at: r.Time, previous: r.Time, changed: r.Changed, path: ways[0], back: ways[1]}
+		if r.PreviousTime != nil {
+			seen.previous = *r.PreviousTime
+		}
+		l.paths = append(l.paths, seen)
+	case evidence.KindHop:
+		l.hops = append(l.hops, hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered})
+	}
+}
+
+func (s *Store) see(r *evidence.Record) {
+	k := sourceKey{graphs.Clean(r.By), string(r.Source)}
+	src, ok := s.sources[k]
+	if !ok {
+		src = &Source{By: k.by, Source: k.source}
+		s.sources[k] = src
+		s.keys = append(s.keys, k)
+	}
+	src.Records++
+	if r.Time.After(src.Newest) {
+		src.Newest = r.Time
+	}
+	if start := r.Start(); s.from.IsZero() || start.Before(s.from) {
+		s.from = start
+	}
+	if r.Time.After(s.to) {
+		s.to = r.Time
+	}
+}
+
+func (s *Store) log(r *evidence.Record) *flowLog {
+	k := flowKey{by: r.By, flow: *r.Flow, size: r.Size}
+	l, ok := s.flows[k]
+	if !ok {
+		l = &flowLog{flowKey: k, src: graphs.None, dst: graphs.None}
+		if o, ok := s.fabric.Owner(r.Flow.Src); ok {
+			l.src = o.Node
+		}
+		if o, ok := s.fabric.Owner(r.Flow.Dst); ok {
+			l.dst = o.Node
+		}
+		s.flows[k] = l
+		s.order = append(s.order, l)
+	}
+	if r.Method != "" {
+		l.method = r.Method
+	}
+	return l
+}
+
+func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {
+	if r.Node != "" {
+		if n, ok := s.fabric.NodeByName(r.Node); ok {
+			return n
+		}
+	}
+	if r.Address != "" {
+		s.strange[graphs.Clean(r.Address)]++
+	}
+	return graphs.None
+}
+
+// resolve turns names of arcs into arcs. It refuses what is no walk through the fabric and says why.
+func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
+	arcs = make([]graphs.ArcID, len(names))
+	for i, name := range names {
+		a, ok := s.arcs[name]
+		if !ok {
+			return nil, "paths with arcs that the fabric does not have"
+		}
+		if i > 0 && s.fabric.Head(arcs[i-1]) != s.fabric.Tail(a) {
+			return nil, "paths with arcs that do not meet"
+		}
+		arcs[i] = a
+	}
+	return arcs, ""
+}
+
+func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
+	e := echo{
+		start: r.Start(), end: r.Time, path: path, back: back,
+		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,
+	}
+	if r.LostForward != nil && r.LostBack != nil {
+		e.split, e.lostForward, e.lostBack = true, *r.LostForward, *r.LostBack
+	}
+	if r.CorruptForward != nil {
+		e.corruptForward = *r.CorruptForward
+	}
+	if r.CorruptBack != nil {
+		e.corruptBack = *r.CorruptBack
+	}
+	l.echoes = append(l.echoes, e)
+}
+
+// prune drops what is older than the horizon, but keeps each flow's last sighting before it: the path is still the flow's.
+func (s *Store) prune() {
+	if s.cfg.Horizon == 0 {
+		return
+	}
+	oldest := s.to.Add(-s.cfg.Horizon)
+	if s.from.Before(oldest) {
+		s.from = oldest
+	}
+	for _, l := range s.order {
+		l.echoes = drop(l.echoes, func(e echo) bool { return e.end.Before(oldest) })
+		l.hops = drop(l.hops, func(h hop) bool { return h.at.Before(oldest) })
+		for len(l.paths) > 1 && !l.paths[1].at.After(oldest) {
+			l.paths = l.paths[1:]
+		}
+	}
+}
+
+func drop[T any](s []T, old func(T) bool) []T {
+	i := 0
+	for i < len(s) && old(s[i]) {
+		i++
+	}
+	return s[i:]
+}
+
+// sourceList returns the sources by name.
+func (s *Store) sourceList() []Source {
+	list := make([]Source, 0, len(s.keys))
+	for _, k := range s.keys {
+		list = append(list, *s.sources[k])
+	}
+	slices.SortFunc(list, func(a, b Source) int { return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Source, b.Source)) })
+	return list
+}
+
+// at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change within it.
+// Then either may have been the way of any packet, so both are given: evidence of two paths is never mixed.
+func (l *flowLog) at(e *echo) (path, back way) {
+	path, back = e.path, e.back
+	for i := range l.paths {
+		p := &l.paths[i]
+		if !p.changed || !p.at.After(e.start) || !p.previous.Before(e.end) || i == 0 {
+			continue
+		}
+		before := &l.paths[i-1]
+		path, back = union(before.path, p.path), union(before.back, p.back)
+	}
+	return path, back
+}
+
+func union(a, b way) way {
+	if !a.known() || !b.known() {
+		return way{}
+	}
+	out := slices.Clone(a.alternatives)
+	for _, arcs := range b.alternatives {
+		if !slices.ContainsFunc(out, func(o []graphs.ArcID) bool { return slices.Equal(o, arcs) }) {
+			out = append(out, arcs)
+		}
+	}
+	return way{out}
+}
+
+// now returns the last known ways of a flow.
+func (l *flowLog) now() (path, back way) {
+	if n := len(l.paths); n > 0 {
+		return l.paths[n-1].path, l.paths[n-1].back
+	}
+	if n := len(l.echoes); n > 0 {
+		return l.echoes[n-1].path, l.echoes[n-1].back
+	}
+	return way{}, way{}
+}

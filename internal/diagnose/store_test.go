@@ -1,0 +1,191 @@
+package diagnose
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+// A play is evidence made up by a simulation of flows over a fabric: it serves to test the words and the folding of records.
+// What the diagnosis is worth on real packets is the casebook's to say.
+type play struct {
+	f     *graphs.Fabric
+	e     *pathfind.ECMP
+	rng   *rand.Rand
+	store *Store
+	start time.Time
+	flows []playFlow
+}
+
+type playFlow struct {
+	flow       evidence.Flow
+	by         string
+	path, back []graphs.ArcID
+}
+
+func newPlay(t *testing.T, flows int, down ...graphs.LinkID) *play {
+	t.Helper()
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &play{
+		f: f, rng: rand.New(rand.NewPCG(1, 2)), store: NewStore(f, Config{}), start: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
+		e: pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return slices.Contains(down, l) }),
+	}
+	hosts := f.Hosts()
+	for i := range flows {
+		src := hosts[i%len(hosts)]
+		dst := hosts[p.rng.IntN(len(hosts))]
+		if src == dst {
+			continue
+		}
+		p.flows = append(p.flows, playFlow{
+			flow: evidence.Flow{Src: f.Address(src, false), Dst: f.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + i), DstPort: 862},
+			by:   f.NodeName(src), path: p.walk(src, dst), back: p.walk(dst, src),
+		})
+	}
+	return p
+}
+
+func (p *play) walk(src, dst graphs.NodeID) []graphs.ArcID {
+	paths, _ := p.e.Paths(src, dst, 100)
+	return paths[p.rng.IntN(len(paths))].Arcs
+}
+
+func (p *play) names(arcs []graphs.ArcID) []string {
+	var names []string
+	for _, a := range arcs {
+		names = append(names, p.f.ArcName(a))
+	}
+	return names
+}
+
+// run plays windows of half a second with 10 probes a flow each; lose says how likely an arc loses a probe in a window.
+func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
+	const sent = 10
+	for w := range windows {
+		at := p.start.Add(time.Duration(w+1) * 500 * time.Millisecond)
+		for i := range p.flows {
+			fl := &p.flows[i]
+			r := &evidence.Record{V: 1, Time: at, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
+				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500}
+			if w%4 == 0 {
+				seen := *r
+				seen.Kind, seen.Time, seen.WindowMS = evidence.KindPath, r.Start(), 0
+				p.store.Add(&seen)
+			}
+			crosses := func(arcs []graphs.ArcID) bool {
+				return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return p.rng.Float64() < lose(a, w) })
+			}
+			lf, lb := 0, 0
+			for k := range sent {
+				switch {
+				case crosses(fl.path):
+					lf++
+					r.LostAtMS = append(r.LostAtMS, k*50)
+				case crosses(fl.back):
+					lb++
+					r.LostAtMS = append(r.LostAtMS, k*50)
+				}
+			}
+			r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lf+lb), evidence.Int(lf), evidence.Int(lb)
+			p.store.Add(r)
+		}
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	arc := func(p *play, name string) graphs.ArcID {
+		a, ok := p.f.ArcByName(name)
+		if !ok {
+			t.Fatalf("no arc %s", name)
+		}
+		return a
+	}
+	const sick = "leaf1:swp2>spine2:swp1"
+	for _, c := range []struct {
+		name string
+		lose func(p *play) func(graphs.ArcID, int) float64
+		down string
+		want string // of the first suspect: kind id symptom; or the verdict
+	}{
+		{"healthy", func(*play) func(graphs.ArcID, int) float64 { return func(graphs.ArcID, int) float64 { return 0 } }, "", "healthy"},
+		{"loss", func(p *play) func(graphs.ArcID, int) float64 {
+			return func(a graphs.ArcID, _ int) float64 { return 0.05 * is(a == arc(p, sick)) }
+		}, "", "arc " + sick + " loss"},
+		{"flap", func(p *play) func(graphs.ArcID, int) float64 {
+			return func(a graphs.ArcID, w int) float64 { return is(a.Link() == arc(p, sick).Link() && w%6 == 2) }
+		}, "", "link leaf1:swp2--spine2:swp1 flap"},
+		{"down", func(*play) func(graphs.ArcID, int) float64 { return func(graphs.ArcID, int) float64 { return 0 } },
+			"leaf1:swp2--spine2:swp1", "link leaf1:swp2--spine2:swp1 down"},
+		{"switch", func(p *play) func(graphs.ArcID, int) float64 {
+			return func(a graphs.ArcID, _ int) float64 { return 0.02 * is(p.f.NodeName(p.f.Head(a)) == "spine3") }
+		}, "", "node spine3 loss"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlay(t, 128)
+			if c.down != "" {
+				l, ok := p.f.LinkByName(c.down)
+				if !ok {
+					t.Fatalf("no link %s", c.down)
+				}
+				p = newPlay(t, 128, l)
+			}
+			p.run(24, c.lose(p))
+			d := p.store.Diagnose()
+			got := string(d.Verdict)
+			if len(d.Suspects) > 0 {
+				x := d.Suspects[0]
+				got = fmt.Sprintf("%s %s %s", x.Kind, x.ID, x.Symptom)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q\n%s", got, c.want, d.Text())
+			}
+			for _, x := range d.Suspects[min(1, len(d.Suspects)):] {
+				if x.Probability >= Named {
+					t.Errorf("%s is named too\n%s", x.ID, d.Text())
+				}
+			}
+			t.Log("\n" + d.Text())
+		})
+	}
+}
+
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestStoreRefuses plays records that do not fit the fabric: they are counted and said, and never break anything.
+func TestStoreRefuses(t *testing.T) {
+	p := newPlay(t, 16)
+	fl := p.flows[0]
+	for _, path := range [][]string{
+		{"nowhere:1>nobody:2"},
+		{p.f.ArcName(fl.path[0]), p.f.ArcName(fl.path[0])},
+		{"\x1b[31mleaf1"},
+	} {
+		p.store.Add(&evidence.Record{Source: evidence.SourceProbe, By: "h\x1b[2J", Kind: evidence.KindEcho, Flow: &fl.flow, Path: path,
+			Sent: evidence.Int(10), Lost: evidence.Int(10), Time: p.start})
+	}
+	text := p.store.Diagnose().Text()
+	for _, want := range []string{"2 records left out: paths with arcs that the fabric does not have", "1 records left out: paths with arcs that do not meet"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.ContainsRune(text, '\x1b') {
+		t.Errorf("control characters reach the terminal: %q", text)
+	}
+}

@@ -1,0 +1,314 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// name returns the fabric's name for a cause.
+func (s *Store) name(c localize.Cause) string {
+	switch c.Kind {
+	case localize.Arc:
+		return s.fabric.ArcName(graphs.ArcID(c.ID))
+	case localize.Link:
+		return s.fabric.LinkName(graphs.LinkID(c.ID))
+	case localize.Group:
+		return s.fabric.Group(graphs.GroupID(c.ID)).Name
+	default:
+		return s.fabric.NodeName(graphs.NodeID(c.ID))
+	}
+}
+
+// linksOf returns the links on which a cause shows.
+func linksOf(f *graphs.Fabric, c localize.Cause) []graphs.LinkID {
+	switch c.Kind {
+	case localize.Arc:
+		return []graphs.LinkID{graphs.ArcID(c.ID).Link()}
+	case localize.Link:
+		return []graphs.LinkID{graphs.LinkID(c.ID)}
+	case localize.Group:
+		return f.Group(graphs.GroupID(c.ID)).Links
+	}
+	var links []graphs.LinkID
+	for _, a := range f.Out(graphs.NodeID(c.ID)) {
+		links = append(links, a.Link())
+	}
+	return links
+}
+
+// lossSuspect puts a suspect of the inference into words. What was lost may also be read as what was changed (corruption).
+func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
+	loss, low, high := sus.Loss, sus.Low, sus.High
+	out := Suspect{
+		Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: sus.Probability,
+		Loss: &loss, LossLow: &low, LossHigh: &high,
+	}
+	for _, c := range sus.Class {
+		out.Class = append(out.Class, s.name(c))
+	}
+	if len(out.Class) == 0 {
+		out.Class = []string{out.ID}
+	}
+	if sus.Kind == localize.Arc || sus.Kind == localize.Link {
+		out.Link = s.fabric.LinkName(linksOf(s.fabric, sus.Cause)[0])
+	}
+	crossing := sus.LossyFlows + sus.CleanFlows
+	verb := "lose packets"
+	if symptom == Corruption {
+		verb = "arrive changed"
+	}
+	out.For = fmt.Sprintf("%d of %d flow paths that cross it %s (%s of %s packets)", sus.LossyFlows, crossing, verb, thousands(sus.Lost), thousands(sus.Sent))
+	out.Against = s.against(sus)
+	out.Evidence = append(out.Evidence, Evidence{"probe", out.For})
+	if symptom == Loss {
+		s.tellRhythm(&out, sus)
+	}
+	out.Next = s.next(&out, sus)
+	return out
+}
+
+// against says the strongest counter-evidence: clean flows weigh as much as the losses that they should have had.
+func (s *Store) against(sus *localize.Suspect) string {
+	text := "no flow crosses it clean"
+	if sus.CleanFlows > 0 {
+		text = fmt.Sprintf("%d flow paths cross it clean (%.1f losses were to be expected of their %s packets)",
+			sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
+	}
+	if up := sus.Against.RunnerUp; up.Kind != "" && up != sus.Cause {
+		text += fmt.Sprintf("; next best: %s %s, %s times less likely", up.Kind, s.name(up), times(sus.Against.Nats))
+	}
+	return text
+}
+
+// times writes e to the power of x as a factor.
+func times(nats float64) string {
+	switch f := math.Exp(nats); {
+	case f > 1e6:
+		return "over a million"
+	case f >= 10:
+		return thousands(int(f))
+	default:
+		return fmt.Sprintf("%.1f", f)
+	}
+}
+
+// tellRhythm finds out whether the loss is a link going up and down.
+func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
+	if sus.Kind != localize.Arc && sus.Kind != localize.Link && sus.Kind != localize.Group {
+		return
+	}
+	r := s.rhythmOf(linksOf(s.fabric, sus.Cause))
+	switch {
+	case r.flapping():
+		out.Symptom = Flap
+		period := r.period()
+		out.PeriodMS = int(period.Milliseconds())
+		text := fmt.Sprintf("%d outages, one every %s, the longest %s; %d of its %d losses lie in them",
+			len(r.outages), period.Round(100*time.Millisecond), longest(r.outages).Round(10*time.Millisecond), r.lost-r.stray, r.lost)
+		out.Evidence = append(out.Evidence, Evidence{"probe", text})
+		out.For += "; " + text
+	case r.once():
+		o := r.outages[0]
+		text := fmt.Sprintf("all in one outage of %s at %s", o.to.Sub(o.from).Round(10*time.Millisecond), o.from.UTC().Format("15:04:05.000Z"))
+		out.Symptom = Flap
+		out.Evidence = append(out.Evidence, Evidence{"probe", text})
+		out.For += "; " + text
+	default:
+		return
+	}
+	// A flap takes both directions, whichever lost more probes.
+	if sus.Kind == localize.Arc {
+		out.Kind, out.ID = string(localize.Link), out.Link
+		if out.Class[0] != out.ID {
+			out.Class = append([]string{out.ID}, out.Class...)
+		}
+	}
+}
+
+func longest(outages []outage) time.Duration {
+	var d time.Duration
+	for _, o := range outages {
+		d = max(d, o.to.Sub(o.from))
+	}
+	return d
+}
+
+// next says what would confirm the suspect, split its class, or mend it.
+func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
+	var steps []Step
+	if len(out.Class) > 1 {
+		steps = append(steps, Step{
+			fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)),
+			s.probeCommand(sus.Class),
+		})
+	}
+	switch {
+	case out.Symptom == Flap:
+		steps = append(steps, Step{"see the flaps in the switches' own words", fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
+	case sus.Kind == localize.Arc:
+		f := s.fabric
+		a := graphs.ArcID(sus.ID)
+		steps = append(steps, Step{
+			"tell transmitter, cable and receiver apart",
+			fmt.Sprintf("read the output discards of %s and the input errors of %s", f.PortName(f.TailPort(a)), f.PortName(f.HeadPort(a))),
+		})
+	case sus.Kind == localize.Link:
+		steps = append(steps, Step{"both directions suffer: cable, optic or line card", fmt.Sprintf("read the errors and last change of both ends of %s", out.ID)})
+	case sus.Kind == localize.Host:
+		steps = append(steps, Step{"tell the network card from the software", fmt.Sprintf("on %s: ethtool -S, nstat UdpRcvbufErrors, and the load of its CPUs", out.ID)})
+	case sus.Kind == localize.Node:
+		steps = append(steps, Step{"the whole switch loses: its fabric chips or its memory", fmt.Sprintf("drain %s and look at its drop counters by reason", out.ID)})
+	case sus.Kind == localize.Group:
+		steps = append(steps, Step{"what they share is sick, not each link", fmt.Sprintf("inspect %s", out.ID)})
+	}
+	if sus.Kind == localize.Arc || sus.Kind == localize.Link {
+		steps = append(steps, Step{"stop the harm while it is mended", fmt.Sprintf("drain %s, then measure again", out.Link)})
+	}
+	return steps
+}
+
+// probeCommand writes the trace between two hosts which crosses the first of a class.
+func (s *Store) probeCommand(class []localize.Cause) string {
+	for _, l := range s.order {
+		path, _ := l.now()
+		for _, k := range linksOf(s.fabric, class[0]) {
+			if path.crosses(k) && l.src != graphs.None && l.dst != graphs.None {
+				return fmt.Sprintf("on %s: whichlink trace %s --fabric FILE --flows 64", s.fabric.NodeName(l.src), s.fabric.NodeName(l.dst))
+			}
+		}
+	}
+	return "whichlink probe --for 30s on more hosts"
+}
+
+// downSuspect puts a withdrawn link or switch into words.
+func (s *Store) downSuspect(w withdrawal) Suspect {
+	first := w.class[0]
+	out := Suspect{Symptom: Down, Probability: min(0.99, 1-1e3*w.chance)}
+	for _, a := range w.class {
+		name := s.absentName(a)
+		out.Class = append(out.Class, name)
+	}
+	out.ID = out.Class[0]
+	if first.node != graphs.None {
+		out.Kind = string(localize.Node)
+	} else {
+		out.Kind, out.Link = string(localize.Link), out.ID
+	}
+	out.For = fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
+	out.Against = "a drained link looks the same to probes as one that is down"
+	if !w.since.IsZero() {
+		out.For += fmt.Sprintf("; flows left it at %s", w.since.UTC().Format("15:04:05Z"))
+	}
+	out.Evidence = []Evidence{{"probe", out.For}, {"probe", "capacity lost: " + s.capacityLost(first)}}
+	ends := first.links[0]
+	out.Next = []Step{
+		{"tell down from drained", fmt.Sprintf("look at the state of %s", strings.ReplaceAll(s.fabric.LinkName(ends), "--", " and "))},
+		{"see what its neighbours say", "whichlink trace between hosts on both sides, with --fabric"},
+	}
+	return out
+}
+
+func (s *Store) absentName(a absent) string {
+	if a.node != graphs.None {
+		return s.fabric.NodeName(a.node)
+	}
+	return s.fabric.LinkName(a.links[0])
+}
+
+// capacityLost says how much of their links the nodes at the ends lost.
+func (s *Store) capacityLost(a absent) string {
+	var parts []string
+	told := map[graphs.NodeID]bool{a.node: true}
+	for _, l := range a.links {
+		for _, n := range []graphs.NodeID{s.fabric.Tail(l.Forward()), s.fabric.Head(l.Forward())} {
+			if told[n] {
+				continue
+			}
+			told[n] = true
+			up := 0
+			for _, x := range s.fabric.Out(n) {
+				if !s.fabric.IsHostArc(x) {
+					up++
+				}
+			}
+			parts = append(parts, fmt.Sprintf("%s 1 of its %d fabric links", s.fabric.NodeName(n), up))
+		}
+	}
+	const most = 4
+	if len(parts) > most {
+		parts = append(parts[:most], fmt.Sprintf("and %d more switches", len(parts)-most))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentence says the suspect in one line.
+func (x *Suspect) sentence() string {
+	one := x.ID
+	if n := len(x.Class); n > 1 {
+		one = fmt.Sprintf("one of %d: %s", n, strings.Join(x.Class[:min(n, 3)], " or "))
+		if n > 3 {
+			one += " or ..."
+		}
+	}
+	var does string
+	switch x.Symptom {
+	case Loss:
+		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
+	case Corruption:
+		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))
+	case Flap:
+		does = "flaps"
+		if x.PeriodMS > 0 {
+			does += fmt.Sprintf(" every %.1f s", float64(x.PeriodMS)/1000)
+		}
+	case Down:
+		does = "is down: routing goes around it"
+	default:
+		does = "shows " + string(x.Symptom)
+	}
+	return fmt.Sprintf("%s %s (p %.2f)", one, does, math.Floor(x.Probability*100)/100)
+}
+
+// Percent writes a fraction as an engineer reads it: two significant digits and never a false zero.
+func Percent(x float64) string {
+	switch p := 100 * x; {
+	case p == 0:
+		return "0 %"
+	case p < 0.001:
+		return "<0.001 %"
+	case p >= 99.95:
+		return "100 %"
+	case p >= 1:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.2g %%", p)
+	}
+}
+
+func lossWords(lost, sent int) string {
+	if lost == 0 {
+		return "none lost"
+	}
+	return fmt.Sprintf("%d lost (%s)", lost, Percent(float64(lost)/float64(max(1, sent))))
+}
+
+func chanceWords(p float64) string {
+	if p < 1e-12 {
+		return "below 1e-12"
+	}
+	return fmt.Sprintf("%.0e", p)
+}
+
+// thousands groups the digits of a count: 1,234,567.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

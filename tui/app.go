@@ -1,0 +1,281 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"whichlink/graphs"
+)
+
+const (
+	// tickEvery is how often the screen takes a new snapshot: 4 Hz, which a slow terminal line can carry.
+	tickEvery = 250 * time.Millisecond
+	// stillFor is for how many ticks after a key rows keep their places.
+	stillFor = 4
+	// sayFor is for how many ticks a message stands.
+	sayFor = 16
+	// errandTimeout bounds what a trainer may take; Bubble Tea cannot cancel a command.
+	errandTimeout = 30 * time.Second
+)
+
+type tickMsg struct{}
+
+// An outcomeMsg is the end of an errand.
+type outcomeMsg struct {
+	says string
+	err  error
+}
+
+// A screen is one view of a snapshot. What it draws depends on its state, the snapshot and the size alone.
+type screen interface {
+	refresh(s *Snapshot, still bool)
+	handle(msg tea.KeyPressMsg, w, h int, s *Snapshot)
+	draw(w, h int, s *Snapshot) page
+	setFilter(query string, s *Snapshot)
+	filtered() *filter
+	copied(s *Snapshot) string
+}
+
+// App is the one tea.Model: a stack of screens, and what lies over them. Use [Run] to run it.
+type App struct {
+	ctx     context.Context
+	source  Source
+	trainer Trainer
+	theme   *theme
+	keys    keyMap
+
+	latest *Snapshot // the newest
+	shown  *Snapshot // what the screens show: the newest, unless frozen
+	frozen bool
+	reveal bool
+
+	w, h   int
+	stack  []screen // the last is on top; the first, the overview, always stays
+	prompt *input
+	help   *helpBox
+	dialog *breakDialog
+
+	message string
+	sayLeft int // ticks
+	still   int // ticks
+}
+
+// NewApp makes the model. ctx bounds what it starts.
+func NewApp(ctx context.Context, cfg Config) *App {
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, theme: newTheme(cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a.stack = []screen{&overview{keys: &a.keys}}
+	a.pull()
+	return a
+}
+
+// Init implements tea.Model.
+func (a *App) Init() tea.Cmd { return tick() }
+
+func tick() tea.Cmd { return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} }) }
+
+// pull takes the newest snapshot.
+func (a *App) pull() {
+	s := a.source.Snapshot()
+	if s == nil {
+		s = &Snapshot{}
+	}
+	a.latest = s
+	if !a.frozen && a.shown != s {
+		a.shown = s
+		a.refresh()
+	}
+}
+
+func (a *App) refresh() {
+	for _, s := range a.stack {
+		s.refresh(a.shown, a.still > 0)
+	}
+}
+
+func (a *App) top() screen { return a.stack[len(a.stack)-1] }
+
+// say shows a message for some seconds.
+func (a *App) say(message string) { a.message, a.sayLeft = message, sayFor }
+
+// Update implements tea.Model.
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		a.w, a.h = msg.Width, msg.Height
+	case tickMsg:
+		a.still = max(a.still-1, 0)
+		if a.sayLeft = max(a.sayLeft-1, 0); a.sayLeft == 0 {
+			a.message = ""
+		}
+		a.pull()
+		return a, tick()
+	case outcomeMsg:
+		if msg.err != nil {
+			a.say("! drill: " + msg.err.Error())
+		} else {
+			a.say(msg.says)
+		}
+	case tea.PasteMsg:
+		a.paste(msg)
+	case tea.KeyPressMsg:
+		a.still = stillFor
+		return a, a.press(msg)
+	}
+	return a, nil
+}
+
+func (a *App) paste(msg tea.PasteMsg) {
+	switch {
+	case a.dialog != nil:
+		a.dialog.paste(msg.Content)
+	case a.prompt != nil:
+		a.prompt.insert(msg.Content)
+		a.apply()
+	}
+}
+
+// press takes a key. Whatever lies on top owns it; only ctrl-c goes through everything.
+func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
+	k := &a.keys
+	switch {
+	case key.Matches(msg, k.Interrupt):
+		return tea.Quit
+	case a.dialog != nil:
+		return a.pressDialog(msg)
+	case a.prompt != nil:
+		a.pressPrompt(msg)
+		return nil
+	case key.Matches(msg, k.Quit):
+		return tea.Quit
+	case key.Matches(msg, k.Redraw):
+		return tea.ClearScreen
+	case a.help != nil:
+		if !a.help.handle(msg, a.w, a.bodyHeight()) {
+			a.help = nil
+		}
+		return nil
+	}
+	return a.pressScreen(msg)
+}
+
+func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
+	k := &a.keys
+	switch {
+	case key.Matches(msg, k.Help):
+		a.help = &helpBox{keys: k}
+	case key.Matches(msg, k.Filter):
+		a.openPrompt()
+	case key.Matches(msg, k.Back):
+		a.back()
+	case key.Matches(msg, k.Freeze):
+		a.freeze()
+	case key.Matches(msg, k.Copy):
+		if row := a.top().copied(a.shown); row != "" {
+			a.say("copied: " + row)
+			return tea.SetClipboard(row)
+		}
+		a.say("nothing to copy")
+	case key.Matches(msg, k.Break):
+		if a.trainer == nil {
+			a.say("no drill here: only a drill can be broken")
+			return nil
+		}
+		a.dialog = newBreakDialog(k, a.trainer, a.latest, a.reveal)
+	case key.Matches(msg, k.Reveal):
+		a.toggleReveal()
+	default:
+		if o, ok := a.top().(*overview); ok && key.Matches(msg, k.Open) {
+			if x := o.current(a.shown); x != nil {
+				a.stack = append(a.stack, newLinkScreen(k, x, a.shown))
+			}
+			return nil
+		}
+		a.top().handle(msg, a.w, a.bodyHeight(), a.shown)
+	}
+	return nil
+}
+
+// back undoes the last thing that was opened: the filter, then the screen. On the first screen there is nothing left to
+// undo, and it does nothing: esc never quits. It never changes the data either: a frozen display stays frozen.
+func (a *App) back() {
+	switch t := a.top(); {
+	case t.filtered().query != "":
+		t.setFilter("", a.shown)
+	case len(a.stack) > 1:
+		a.stack = a.stack[:len(a.stack)-1]
+		a.refresh()
+	}
+}
+
+func (a *App) freeze() {
+	a.frozen = !a.frozen
+	if !a.frozen {
+		a.shown = a.latest
+		a.refresh()
+	}
+}
+
+func (a *App) toggleReveal() {
+	if a.trainer == nil && len(a.shown.Faults) == 0 {
+		a.say("no drill here: nothing is broken on purpose")
+		return
+	}
+	a.reveal = !a.reveal
+	if o, ok := a.stack[0].(*overview); ok {
+		o.reveal = a.reveal
+	}
+}
+
+func (a *App) openPrompt() {
+	in := newInput(a.top().filtered().query, 200)
+	a.prompt = &in
+}
+
+// pressPrompt edits the filter, which works at once. It owns every key that prints.
+func (a *App) pressPrompt(msg tea.KeyPressMsg) {
+	if key.Matches(msg, a.keys.KeepFilter, a.keys.LeaveFilter) {
+		a.prompt = nil
+		return
+	}
+	a.prompt.press(msg)
+	a.apply()
+}
+
+// apply filters by what the prompt holds.
+func (a *App) apply() {
+	if q := a.prompt.value(); q != a.top().filtered().query {
+		a.top().setFilter(q, a.shown)
+	}
+}
+
+func (a *App) pressDialog(msg tea.KeyPressMsg) tea.Cmd {
+	open, e := a.dialog.handle(msg)
+	if !open {
+		a.dialog = nil
+	}
+	if e == nil {
+		return nil
+	}
+	a.say("working: " + e.says)
+	ctx := a.ctx
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, errandTimeout)
+		defer cancel()
+		return outcomeMsg{e.says, e.do(ctx)}
+	}
+}
+
+// fabricSize counts what the header tells of a fabric.
+func fabricSize(f *graphs.Fabric) (switches, hosts int) {
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if f.Node(n).IsHost() {
+			hosts++
+		} else {
+			switches++
+		}
+	}
+	return switches, hosts
+}

@@ -1,0 +1,229 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// View implements tea.Model.
+func (a *App) View() tea.View {
+	p := a.page()
+	v := tea.NewView(a.theme.paint(p.lines))
+	v.AltScreen = true
+	if p.y >= 0 {
+		c := tea.NewCursor(p.x, p.y)
+		c.Blink = false
+		v.Cursor = c
+	}
+	return v
+}
+
+// chrome says which of the rows around the screen there is room for: the footer goes last.
+func (a *App) chrome() (header, status, footer int) {
+	if a.h >= 4 {
+		header = 1
+	}
+	if a.h >= 12 {
+		status = 1
+	}
+	if a.h >= 2 {
+		footer = 1
+	}
+	return header, status, footer
+}
+
+func (a *App) bodyHeight() int {
+	header, status, footer := a.chrome()
+	return max(a.h-header-status-footer, 0)
+}
+
+func (a *App) page() page {
+	header, status, footer := a.chrome()
+	body := a.bodyHeight()
+	var out page
+	out.y = -1
+	if header > 0 {
+		out.lines = append(out.lines, a.header())
+	}
+	switch {
+	case a.help != nil:
+		out = out.below(a.help.draw(a.w, body).fill(a.w, body))
+	case a.dialog != nil:
+		under := a.top().draw(a.w, body, a.shown).fill(a.w, body)
+		box := a.dialog.draw(a.w, body)
+		w := 0
+		for _, l := range box.lines {
+			w = max(w, l.width())
+		}
+		x, y := (a.w-w)/2, max(body-len(box.lines), 0)/2
+		for i := range box.lines {
+			box.lines[i] = box.lines[i].fit(w)
+		}
+		over(under.lines, box.lines, x, y, w)
+		under.x, under.y = box.x+x, box.y+y
+		out = out.below(under)
+	default:
+		out = out.below(a.top().draw(a.w, body, a.shown).fill(a.w, body))
+	}
+	if status > 0 {
+		out.lines = append(out.lines, a.status())
+	}
+	if footer > 0 {
+		if a.prompt != nil {
+			l, x := a.promptLine()
+			out.x, out.y = x, len(out.lines)
+			out.lines = append(out.lines, l)
+		} else {
+			out.lines = append(out.lines, a.footer())
+		}
+	}
+	return out.fill(a.w, a.h)
+}
+
+// header says what is looked at, and how old it is. What does not fit goes, the least telling first.
+func (a *App) header() line {
+	s := a.shown
+	name := "no fabric"
+	size := ""
+	if s.Diagnosis != nil && s.Diagnosis.Fabric != "" {
+		name = s.Diagnosis.Fabric
+	}
+	if f := s.Fabric; f != nil {
+		name = cmp.Or(f.Name(), name)
+		switches, hosts := fabricSize(f)
+		size = fmt.Sprintf("%s sw  %s hosts  %s links", count(switches), count(hosts), count(f.NumLinks()))
+	}
+	mode := a.mode()
+	at := clock(s.Now)
+	rate := ""
+	if s.Live {
+		rate = count(int(s.Rate+0.5)) + " probes/s"
+	}
+	room := a.w - 2 - mode.width() - width(at) - 2
+	left := line{}.gap(1)
+	use := func(st style, text string, gap int) {
+		if n := width(clean(text)); text != "" && left.width()+gap+n+2 <= room {
+			left = left.gap(gap).add(st, text)
+		}
+	}
+	if a.w >= 60 {
+		use(dim, "whichlink", 0)
+		use(strong, name, 2)
+	} else {
+		left = left.add(strong, elide(clean(name), max(room-3, 1)))
+	}
+	// The rate tells whether anything is being sent at all, and so goes before the size.
+	tail := line{}
+	for _, x := range []string{rate, s.Status} {
+		if n := width(clean(x)); x != "" && left.width()+tail.width()+n+4 <= room {
+			tail = line{}.add(plain, x).gap(2)
+			room -= tail.width()
+			mode = append(append(mode, line{}.gap(2)...), line{}.add(plain, x)...)
+		}
+	}
+	use(dim, size, 2)
+	right := append(append(line{}, mode...), line{}.gap(2).add(plain, at).gap(1)...)
+	return append(left.gap(max(a.w-left.width()-right.width(), 1)), right...)
+}
+
+// mode says whether the screen follows what is measured.
+func (a *App) mode() line {
+	switch {
+	case a.frozen:
+		return line{}.add(warn, "|| FROZEN "+span5(a.latest.Now.Sub(a.shown.Now)))
+	case a.shown.Live:
+		return line{}.add(good, "> LIVE")
+	}
+	return line{}.add(good, "<< REPLAY")
+}
+
+// status is the row above the footer: what was just done, else the filter, else the drill.
+func (a *App) status() line {
+	l := line{}.gap(1)
+	f := a.top().filtered()
+	switch {
+	case a.message != "":
+		return l.add(strong, elide(clean(a.message), a.w-2))
+	case f.problem != "":
+		return l.add(warn, elide(clean("filter: "+f.problem), a.w-2))
+	case f.query != "" && a.prompt == nil:
+		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  esc clears it")
+	}
+	return a.drill(l)
+}
+
+func (a *App) drill(l line) line {
+	faults := a.shown.Faults
+	switch {
+	case a.trainer == nil && len(faults) == 0:
+		return nil
+	case len(faults) == 0:
+		return l.add(dim, "drill: nothing is broken on purpose")
+	case !a.reveal:
+		return l.add(dim, "drill: "+counted(len(faults), "fault", "faults")+" set, hidden")
+	}
+	text := faults[0].Text
+	if n := len(faults) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return l.add(dim, "drill, the truth: ").add(warn, elide(clean(text), max(a.w-21, 4)))
+}
+
+// footer names the keys that matter here, as many as fit; help and quit always.
+func (a *App) footer() line {
+	k := &a.keys
+	hint := func(b key.Binding, does string) line {
+		return line{}.add(press, b.Help().Key).gap(1).add(plain, does).gap(2)
+	}
+	var hints []line
+	switch {
+	case a.dialog != nil:
+		return line{}.gap(1).add(dim, "the dialog has the keys; ctrl-c quits")
+	case a.help != nil:
+		hints = append(hints, hint(k.Back, "close"))
+	default:
+		if len(a.stack) > 1 {
+			hints = append(hints, hint(k.Back, "back"), hint(k.Next, "next suspect"))
+		} else if a.shown.Diagnosis != nil && len(a.shown.Diagnosis.Suspects) > 0 {
+			hints = append(hints, hint(k.Open, "open"))
+		}
+		freeze := "freeze"
+		if a.frozen {
+			freeze = "resume"
+		}
+		hints = append(hints, hint(k.Filter, "filter"), hint(k.Freeze, freeze))
+		if a.trainer != nil {
+			hints = append(hints, hint(k.Break, "break"))
+			if len(a.shown.Faults) > 0 {
+				does := "reveal"
+				if a.reveal {
+					does = "hide"
+				}
+				hints = append(hints, hint(k.Reveal, does))
+			}
+		}
+		hints = append(hints, hint(k.Copy, "copy"))
+	}
+	last := append(hint(k.Help, "help"), hint(k.Quit, "quit")...)
+	l := line{}.gap(1)
+	for _, x := range hints {
+		if l.width()+x.width()+last.width() <= a.w {
+			l = append(l, x...)
+		}
+	}
+	return append(l, last...)
+}
+
+// promptLine is the filter while it is typed.
+func (a *App) promptLine() (l line, x int) {
+	l = line{}.gap(1).add(press, "/ ")
+	at := l.width()
+	tail := "  enter keep  esc leave"
+	room := max(a.w-at-len(tail)-1, min(a.w-at, 12))
+	value, x := a.prompt.shown(max(room, 1))
+	l = l.add(strong, value).gap(max(room-width(value), 0)).add(dim, tail)
+	return l, at + x
+}

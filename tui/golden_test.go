@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+)
+
+// scenes are the pictures that are kept as goldens, each at every size.
+func scenes() map[string]func(testing.TB, int, int) *stage {
+	return map[string]func(testing.TB, int, int) *stage{
+		"Overview": func(tb testing.TB, w, h int) *stage { return newStage(tb, sick(tb), w, h) },
+		"Healthy":  func(tb testing.TB, w, h int) *stage { return newStage(tb, well(tb), w, h) },
+		"Inconclusive": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, thin(tb), w, h)
+			s.trainer = nil
+			return s
+		},
+		"Frozen": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("f", "R")
+			later := *s.source.s
+			later.Now = noon.Add(83 * time.Second)
+			s.source.s = &later
+			s.tick(1)
+			return s
+		},
+		"Link": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("enter")
+			return s
+		},
+		"Help": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("?")
+			return s
+		},
+		"Break": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("b", "tab")
+			s.word("leaf1 spine")
+			s.press("down", "down")
+			return s
+		},
+	}
+}
+
+func sizes() [][2]int { return [][2]int{{60, 15}, {80, 24}, {100, 30}, {200, 60}} }
+
+func TestGolden(t *testing.T) {
+	for name, scene := range scenes() {
+		for _, size := range sizes() {
+			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				s := scene(t, size[0], size[1])
+				golden.RequireEqual(t, bare(s.View().Content))
+			})
+		}
+	}
+}
+
+func TestGoldenASCII(t *testing.T) {
+	for name, scene := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			s := scene(t, 100, 30)
+			s.theme = newTheme(true)
+			got := bare(s.View().Content)
+			if i := strings.IndexFunc(got, func(r rune) bool { return r > '~' }); i >= 0 {
+				t.Errorf("not ASCII from %q on", got[i:min(i+30, len(got))])
+			}
+			if name == "Link" {
+				golden.RequireEqual(t, got)
+			}
+		})
+	}
+}
+
+// The one golden with its colours.
+func TestGoldenStyled(t *testing.T) {
+	s := newStage(t, sick(t), 100, 30)
+	golden.RequireEqual(t, s.View().Content)
+}
+
+// bare returns a screen without styles and without blanks at the ends of lines, as a person would draw it.
+func bare(content string) string {
+	lines := strings.Split(ansi.Strip(content), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// words explains what stands on the screens. The words are those of the contract.
+func words() [][2]string {
+	return [][2]string{
+		{"p", "probability that this suspect is sick. Calibrated: of those at 0.90, nine in ten are. Never rounded up to 1."},
+		{"loss", "share of packets lost at the suspect, with its 95 % credible interval."},
+		{"arc", "one direction of a link, from>to. A link is both: end--end."},
+		{"no evidence", "no probe crossed it: unknown, which is not healthy."},
+		{"class", "suspects that the evidence cannot tell apart. Next says what would."},
+		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
+		{"- ?", "does not apply; not known."},
+	}
+}
+
+// filters explains the filter by example.
+func filters() [][2]string {
+	return [][2]string{
+		{"leaf12 spine", "both words, in any field"},
+		{"!agg03", "without the word"},
+		{"p>=.5 loss>1", "numbers: p, loss in %, rank"},
+		{"lost>0 rtt>200", "of flows: sent, lost, loss, rtt in us"},
+	}
+}
+
+// A helpBox is the open help. It is drawn over the screen from which it was called.
+type helpBox struct {
+	keys   *keyMap
+	offset int
+}
+
+// handle scrolls with the keys of lists, in a box of w x h. It reports whether the help stays open.
+func (b *helpBox) handle(msg tea.KeyPressMsg, w, h int) bool {
+	k := b.keys
+	switch {
+	case key.Matches(msg, k.Back, k.Help):
+		return false
+	case key.Matches(msg, k.Down, k.TextDown):
+		b.offset++
+	case key.Matches(msg, k.Up, k.TextUp):
+		b.offset--
+	case key.Matches(msg, k.PageDown):
+		b.offset += 10
+	case key.Matches(msg, k.PageUp):
+		b.offset -= 10
+	case key.Matches(msg, k.Top):
+		b.offset = 0
+	case key.Matches(msg, k.Bottom):
+		b.offset = len(b.lines(w - 4))
+	}
+	b.offset = scrollTo(b.offset, len(b.lines(w-4)), h-2)
+	return true
+}
+
+// draw returns the box at w x h.
+func (b *helpBox) draw(w, h int) page {
+	if w < 8 || h < 3 {
+		return text(b.lines(w)...).fill(w, h)
+	}
+	shown, note := scrolled(b.lines(w-4), b.offset, h-2)
+	if note == "" {
+		note = "esc close"
+	} else {
+		note += ", j k scroll, esc close"
+	}
+	return frame("Help", note, w, h, text(shown...))
+}
+
+func (b *helpBox) lines(w int) []line {
+	blocks := make([][]line, 0, 8)
+	for _, g := range b.keys.groups() {
+		block := []line{line{}.add(strong, g.title)}
+		for _, k := range g.keys {
+			block = append(block, line{}.gap(2).left(press, k.Help().Key, 12).add(plain, k.Help().Desc))
+		}
+		blocks = append(blocks, block)
+	}
+	block := []line{line{}.add(strong, "Filter, by example")}
+	for _, f := range filters() {
+		block = append(block, line{}.gap(2).left(press, f[0], 15).add(plain, f[1]))
+	}
+	blocks = append(blocks, block)
+
+	out := inColumns(blocks, min(3, max(1, w/44)), w)
+	out = append(out, nil, line{}.add(strong, "Words used here"))
+	for _, e := range words() {
+		for i, l := range labelled(e[0], 13, plain, e[1], w-2) {
+			if i == 0 {
+				l[0].style = press
+			}
+			out = append(out, append(line{}.gap(2), l...))
+		}
+	}
+	return out
+}
+
+// inColumns sets blocks into n columns of even length, keeping their order.
+func inColumns(blocks [][]line, n, w int) []line {
+	total := 0
+	for _, b := range blocks {
+		total += len(b) + 1
+	}
+	cols := make([][]line, 1, n)
+	for _, b := range blocks {
+		c := len(cols) - 1
+		if len(cols[c]) > 0 && len(cols) < n && len(cols[c])+len(b)/2 >= total/n {
+			cols = append(cols, nil)
+			c++
+		}
+		if len(cols[c]) > 0 {
+			cols[c] = append(cols[c], nil)
+		}
+		cols[c] = append(cols[c], b...)
+	}
+	each := w / len(cols)
+	p := text()
+	for i, c := range cols {
+		for j := range c {
+			c[j] = c[j].cut(0, each-1)
+		}
+		p = p.beside(text(c...), i*each)
+	}
+	return p.lines
+}

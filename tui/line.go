@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"whichlink/graphs"
+)
+
+// A span is a piece of text in one style.
+type span struct {
+	text  string
+	style style
+}
+
+// A line is one row of the screen before it is painted: what is on it can still be measured, cut and laid over.
+// Whatever is put on a line is cleaned first, so that no name from the network can reach the terminal as it came.
+type line []span
+
+// add puts text at the end of the line.
+func (l line) add(s style, text string) line {
+	if text == "" {
+		return l
+	}
+	return append(l, span{clean(text), s})
+}
+
+// ink puts our own glyphs at the end of the line, which need no cleaning and have no bound.
+func (l line) ink(s style, glyphs string) line {
+	if glyphs == "" {
+		return l
+	}
+	return append(l, span{glyphs, s})
+}
+
+// left puts text into a column of w cells, cut at its end if it is too long.
+func (l line) left(s style, text string, w int) line {
+	if w <= 0 {
+		return l
+	}
+	text = elide(clean(text), w)
+	return append(l, span{text + spaces(w-width(text)), s})
+}
+
+// right puts text at the right edge of a column of w cells.
+func (l line) right(s style, text string, w int) line {
+	if w <= 0 {
+		return l
+	}
+	text = elide(clean(text), w)
+	return append(l, span{spaces(w-width(text)) + text, s})
+}
+
+// gap puts n blanks at the end of the line.
+func (l line) gap(n int) line { return l.ink(plain, spaces(n)) }
+
+// width returns how many cells the line takes.
+func (l line) width() int {
+	n := 0
+	for i := range l {
+		n += width(l[i].text)
+	}
+	return n
+}
+
+// fit makes the line exactly w cells wide.
+func (l line) fit(w int) line {
+	l = l.cut(0, w)
+	if n := l.width(); n < w {
+		l = l.gap(w - n)
+	}
+	return l
+}
+
+// cut returns the cells from (included) to to (excluded). A wide character that the cut halves becomes blanks.
+func (l line) cut(from, to int) line {
+	var out line
+	at := 0
+	for _, s := range l {
+		n := width(s.text)
+		lo, hi := max(from, at), min(to, at+n)
+		switch {
+		case lo >= hi:
+		case lo == at && hi == at+n:
+			out = append(out, s)
+		default:
+			text := ansi.Cut(s.text, lo-at, hi-at)
+			switch w := width(text); {
+			case w > hi-lo: // a wide character reached over the edge
+				text = spaces(hi - lo)
+			case w < hi-lo:
+				text += spaces(hi - lo - w)
+			}
+			out = append(out, span{text, s.style})
+		}
+		at += n
+	}
+	return out
+}
+
+// restyled returns the line in one style throughout: a chosen row is reversed as a whole.
+func (l line) restyled(s style) line {
+	var b strings.Builder
+	for i := range l {
+		b.WriteString(l[i].text)
+	}
+	return line{{b.String(), s}}
+}
+
+// over lays a block of lines onto others, its upper left corner at x, y. Every line of the block is w wide.
+func over(under, block []line, x, y, w int) {
+	for i, b := range block {
+		if y+i < 0 || y+i >= len(under) {
+			continue
+		}
+		u := under[y+i].fit(max(x+w, under[y+i].width()))
+		row := append(line{}, u.cut(0, x)...)
+		row = append(row, b...)
+		under[y+i] = append(row, u.cut(x+w, u.width())...)
+	}
+}
+
+// width returns how many cells a text takes on the terminal.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+func spaces(n int) string {
+	const some = "                                                                                                                        "
+	if n <= 0 {
+		return ""
+	}
+	if n <= len(some) {
+		return some[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// clean makes text of any length and origin printable on one row. Names are bounded by graphs.Clean; sentences are
+// cleaned word by word so that a long one keeps its end.
+func clean(s string) string {
+	if printable(s) {
+		return s
+	}
+	if len(s) <= graphs.MaxName && !strings.ContainsAny(s, "\n\r\t") {
+		return graphs.Clean(s)
+	}
+	words := strings.Fields(s)
+	for i, w := range words {
+		words[i] = graphs.Clean(w)
+	}
+	return strings.Join(words, " ")
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// elide cuts text to w cells and marks the cut.
+func elide(s string, w int) string {
+	if width(s) <= w {
+		return s
+	}
+	if w <= 0 {
+		return ""
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// shorten fits the name of an arc, link or port into w cells. The node's name gives way on each side, from its front:
+// ports and the numbers at a name's end tell more than the site's prefix.
+func shorten(name string, w int) string {
+	name = clean(name)
+	if width(name) <= w {
+		return name
+	}
+	sep := ">"
+	i := strings.Index(name, sep)
+	if i < 0 {
+		sep = "--"
+		i = strings.Index(name, sep)
+	}
+	if i < 0 || w < 2*4+len(sep) {
+		return elide(name, w)
+	}
+	a, b := name[:i], name[i+len(sep):]
+	room := w - len(sep)
+	wa := min(width(a), max(room/2, room-width(b)))
+	return tailOf(a, wa) + sep + tailOf(b, room-wa)
+}
+
+func tailOf(s string, w int) string {
+	n := width(s)
+	if n <= w {
+		return s
+	}
+	return ansi.TruncateLeft(s, n-w+1, "…")
+}
+
+// wrap breaks a sentence into rows of at most w cells.
+func wrap(s string, w int) []string {
+	s = clean(s)
+	if w < 1 || s == "" {
+		return nil
+	}
+	if width(s) <= w {
+		return []string{s}
+	}
+	return strings.Split(ansi.Wrap(s, w, ""), "\n")
+}

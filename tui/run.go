@@ -1,0 +1,57 @@
+// Package tui is the terminal UI. It draws and holds no truth of its own: everything on the screen stands in a [Snapshot],
+// which a [Source] makes and the screens only read. The same snapshot drawn twice at one size gives the same picture.
+//
+// [Run] is all that most callers need. What a caller supplies is small: a [Source], and for a drill a [Trainer]. A [Tape]
+// keeps the echoes that the screen of a link shows over time.
+//
+// The package never measures, reads files or logs, and nothing else may write to the terminal while it runs.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Config says what to show and where.
+type Config struct {
+	Source Source
+	// Trainer breaks and heals the drill; nil if this is none.
+	Trainer Trainer
+	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.
+	NoColor bool
+	// ASCII draws with ASCII alone.
+	ASCII bool
+	// Input and Output are the terminal; nil means the process's own.
+	Input  io.Reader
+	Output io.Writer
+}
+
+// Run shows the terminal UI until somebody quits or ctx ends, and leaves the terminal as it was. That ctx ended is no error.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Source == nil {
+		return errors.New("terminal ui: no source to show")
+	}
+	// main turns signals into the end of ctx; two handlers would race.
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	// colorprofile reads NO_COLOR as a boolean; no-color.org asks for any value. ASCII still has bold and reverse.
+	if cfg.NoColor || os.Getenv("NO_COLOR") != "" {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	if cfg.Input != nil {
+		options = append(options, tea.WithInput(cfg.Input))
+	}
+	if cfg.Output != nil {
+		options = append(options, tea.WithOutput(cfg.Output))
+	}
+	_, err := tea.NewProgram(NewApp(ctx, cfg), options...).Run()
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("terminal ui: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A style names what a piece of text is for. It never carries meaning alone: a word or a glyph stands beside every colour.
+type style uint8
+
+const (
+	plain  style = iota
+	dim          // frames, labels, what is not the point
+	strong       // what is
+	good
+	warn
+	bad
+	press  // a key to press or a command to type
+	chosen // the selected row
+	numStyles
+)
+
+// A theme paints lines. It uses only the sixteen colours that the terminal's owner has chosen, and so fits dark and light.
+type theme struct {
+	ascii  bool
+	styles [numStyles]lipgloss.Style
+}
+
+func newTheme(ascii bool) *theme {
+	s := lipgloss.NewStyle
+	return &theme{ascii: ascii, styles: [numStyles]lipgloss.Style{
+		plain:  s(),
+		dim:    s().Faint(true),
+		strong: s().Bold(true),
+		// Cyan, not green: green and red are one colour to one man in twelve.
+		good:   s().Foreground(lipgloss.Cyan),
+		warn:   s().Foreground(lipgloss.Yellow),
+		bad:    s().Bold(true).Foreground(lipgloss.Red),
+		press:  s().Bold(true),
+		chosen: s().Reverse(true),
+	}}
+}
+
+// paint turns lines into what the terminal gets.
+func (t *theme) paint(lines []line) string {
+	var b strings.Builder
+	b.Grow(len(lines) * 128)
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for j := 0; j < len(l); {
+			// Neighbours of one style are painted at once.
+			text := l[j].text
+			k := j + 1
+			for k < len(l) && l[k].style == l[j].style {
+				text += l[k].text
+				k++
+			}
+			if t.ascii {
+				text = toASCII(text)
+			}
+			if s := l[j].style; s == plain || s != chosen && strings.TrimLeft(text, " ") == "" {
+				b.WriteString(text)
+			} else {
+				b.WriteString(t.styles[s].Render(text))
+			}
+			j = k
+		}
+	}
+	return b.String()
+}
+
+// toASCII writes our own glyphs in ASCII and masks everything else, cell for cell, so that nothing shifts.
+func toASCII(s string) string {
+	if printable(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		if s[0] < utf8.RuneSelf {
+			b.WriteByte(s[0])
+			s = s[1:]
+			continue
+		}
+		cluster, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+		r, n := utf8.DecodeRuneInString(cluster)
+		if c, ok := asciiOf(r); ok && n == len(cluster) {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(strings.Repeat("?", w))
+		}
+		s = s[len(cluster):]
+	}
+	return b.String()
+}
+
+func asciiOf(r rune) (byte, bool) {
+	switch r {
+	case '─':
+		return '-', true
+	case '│':
+		return '|', true
+	case '┌', '┐', '└', '┘', '✓':
+		return '+', true
+	case '…':
+		return '~', true
+	}
+	if i := strings.IndexRune(blocks, r); i >= 0 {
+		return ramp[i/utf8.RuneLen('▁')], true
+	}
+	return 0, false
+}

@@ -1,0 +1,152 @@
+package probes
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+)
+
+// The control TLV, type 252, is what our sender and our reflector say to each other beyond STAMP. Its value, in network order:
+//
+//	 0     version, 1
+//	 1     operations, by the sender: what is asked (op... below)
+//	 2     reply TTL, by the sender: the IP TTL or hop limit of the reply; 0 for the reflector's default
+//	 3     initial TTL, by the reflector: with which the reply was sent
+//	 4     flags, by the reflector (flag... below)
+//	 5     round, by the sender: a new number makes the reflector forget what it learnt of the way back of this session
+//	 6-7   query port, by the sender: source port of the session that is asked about
+//	 8-9   query SSID, by the sender
+//	10-11  zero
+//	12-15  cookie, by the reflector: drawn when it began to count this session; another one means that the count began anew
+//	16-19  count, by the reflector: packets received in the session that was asked about
+//	20-23  highest sequence number of the sender that was received in that session
+//	24-27  cookie of that session
+//
+// A reflector that does not know it sends it back with the U flag set, as RFC 8972 section 4 demands.
+type control struct {
+	ops         uint8
+	replyTTL    uint8
+	initialTTL  uint8
+	flags       uint8
+	round       uint8
+	queryPort   uint16
+	querySSID   uint16
+	cookie      uint32
+	count       uint32
+	highest     uint32
+	queryCookie uint32
+}
+
+const (
+	controlVersion = 1
+	controlSize    = 28
+)
+
+// Operations.
+const (
+	opVerify   = 1 << iota // the padding carries the pattern; say whether it came in whole
+	opReplyTTL             // answer with the reply TTL, and remember who lets the answer expire
+	opHops                 // tell what was remembered, in the hop list TLV
+	opCount                // tell the count of the session of the query port and SSID
+)
+
+// Flags.
+const (
+	flagAnswer   = 0x80 // a reflector wrote this. A request that has it is an answer that went astray
+	flagStateful = 0x01 // the sequence number is the reflector's own count
+	flagCorrupt  = 0x02 // the padding came in changed
+	flagRefused  = 0x04 // the reply TTL was not used: no budget left. The answer has the default TTL
+	flagCount    = 0x08 // the count is there
+	flagMore     = 0x10 // not all hops found room
+)
+
+var errControl = errors.New("control TLV of another version or length")
+
+func (c *control) encode(b []byte) {
+	b[0] = controlVersion
+	b[1], b[2], b[3], b[4], b[5] = c.ops, c.replyTTL, c.initialTTL, c.flags, c.round
+	binary.BigEndian.PutUint16(b[6:], c.queryPort)
+	binary.BigEndian.PutUint16(b[8:], c.querySSID)
+	b[10], b[11] = 0, 0
+	binary.BigEndian.PutUint32(b[12:], c.cookie)
+	binary.BigEndian.PutUint32(b[16:], c.count)
+	binary.BigEndian.PutUint32(b[20:], c.highest)
+	binary.BigEndian.PutUint32(b[24:], c.queryCookie)
+}
+
+// decode reads the value of a control TLV. Longer values of a later version 1 are read as far as this version knows them.
+func (c *control) decode(b []byte) error {
+	if len(b) < controlSize || b[0] != controlVersion {
+		return errControl
+	}
+	c.ops, c.replyTTL, c.initialTTL, c.flags, c.round = b[1], b[2], b[3], b[4], b[5]
+	c.queryPort = binary.BigEndian.Uint16(b[6:])
+	c.querySSID = binary.BigEndian.Uint16(b[8:])
+	c.cookie = binary.BigEndian.Uint32(b[12:])
+	c.count = binary.BigEndian.Uint32(b[16:])
+	c.highest = binary.BigEndian.Uint32(b[20:])
+	c.queryCookie = binary.BigEndian.Uint32(b[24:])
+	return nil
+}
+
+// The hop list TLV, type 253, tells who let TTL-limited replies expire. The sender reserves the room. Its value:
+//
+//	0      number of entries that follow
+//	1      round, as in the control TLV
+//	2-3    zero
+//	4-...  entries of 24 bytes:
+//	        0     TTL of the replies
+//	        1-2   ICMP type and code of the last error
+//	        3     zero
+//	        4-5   replies sent with this TTL in this round, the same in all entries of a TTL
+//	        6-7   errors received from this address
+//	        8-23  address, IPv4 ones mapped into IPv6 (RFC 4291 section 2.5.5.2); zero where nobody answered
+const (
+	hopsHeader = 4
+	hopSize    = 24
+)
+
+// hopsSize is the length of the value of a hop list.
+func hopsSize(entries int) int { return hopsHeader + entries*hopSize }
+
+// A backHop is one entry of a hop list.
+type backHop struct {
+	ttl, icmpType, icmpCode uint8
+	sent, answered          uint16
+	addr                    netip.Addr
+}
+
+func (h *backHop) encode(b []byte) {
+	b[0], b[1], b[2], b[3] = h.ttl, h.icmpType, h.icmpCode, 0
+	binary.BigEndian.PutUint16(b[4:], h.sent)
+	binary.BigEndian.PutUint16(b[6:], h.answered)
+	if h.addr.IsValid() {
+		a := h.addr.As16()
+		copy(b[8:], a[:])
+	} else {
+		clear(b[8:hopSize])
+	}
+}
+
+func (h *backHop) decode(b []byte) {
+	h.ttl, h.icmpType, h.icmpCode = b[0], b[1], b[2]
+	h.sent = binary.BigEndian.Uint16(b[4:])
+	h.answered = binary.BigEndian.Uint16(b[6:])
+	h.addr = netip.Addr{}
+	if a := netip.AddrFrom16([16]byte(b[8:hopSize])); !a.IsUnspecified() {
+		h.addr = a.Unmap()
+	}
+}
+
+// decodeHops reads the value of a hop list, and the round to which it belongs.
+func decodeHops(v []byte) (hops []backHop, round uint8) {
+	if len(v) < hopsHeader {
+		return nil, 0
+	}
+	n := min(int(v[0]), (len(v)-hopsHeader)/hopSize)
+	hops = make([]backHop, n)
+	for i := range hops {
+		hops[i].decode(v[hopsHeader+i*hopSize:])
+	}
+	return hops, v[1]
+}

@@ -1,0 +1,321 @@
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"whichlink/internal/evidence"
+)
+
+// engineBatch is how many packets go to or come from the kernel at once.
+const engineBatch = 32
+
+// An Engine sends probes along flows and counts what becomes of them. Its methods may be called from any goroutine.
+type Engine struct {
+	cfg  Config
+	pool sync.Pool // of *batch, for readers
+	wg   sync.WaitGroup
+
+	sent, received, errors, foreign, dropped atomic.Uint64
+
+	mu      sync.Mutex // guards outlets and closed
+	outlets map[netip.AddrPort]*outlet
+	closed  bool
+
+	sending sync.Mutex // guards all below: one stream sends at a time, with the same buffers
+	out     *batch
+	queued  int
+	seqs    [engineBatch]uint32
+	fd      func(fd uintptr) bool // transmits out[done:queued]
+	done    int
+	errno   syscall.Errno
+}
+
+// An outlet is one socket: a local address and port, from which streams go to different destinations.
+type outlet struct {
+	e     *Engine
+	sock  *socket
+	local netip.AddrPort
+	// streams is replaced, never changed, so that the reader needs no lock.
+	streams atomic.Pointer[map[netip.AddrPort]*Stream]
+	dropped uint32 // as the kernel last told; the reader's
+}
+
+// NewEngine makes an engine. It opens no socket yet.
+func NewEngine(cfg Config) (*Engine, error) {
+	e := &Engine{cfg: cfg.withDefaults(), outlets: map[netip.AddrPort]*outlet{}, out: newBatch(engineBatch, maxPacket, oobSend)}
+	e.pool.New = func() any { return newBatch(engineBatch, maxPacket, oobReceive) }
+	e.fd = e.transmit
+	return e, nil
+}
+
+// Add begins to probe a flow: it opens the socket, and sends nothing. The flow's protocol is UDP, its source address one of this
+// machine's and its source port not used by others. Errors are those of the system.
+func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
+	local, dst := netip.AddrPortFrom(flow.Src.Unmap(), flow.SrcPort), netip.AddrPortFrom(flow.Dst.Unmap(), flow.DstPort)
+	switch {
+	case flow.Proto != "udp":
+		return nil, fmt.Errorf("probe flow of protocol %q: only udp is possible", flow.Proto)
+	case !local.IsValid() || !dst.IsValid() || local.Addr().Is4() != dst.Addr().Is4():
+		return nil, fmt.Errorf("probe flow from %s to %s: not two addresses of one family", local, dst)
+	case local.Port() == 0 || dst.Port() == 0:
+		return nil, fmt.Errorf("probe flow from %s to %s: port 0", local, dst)
+	}
+	size := o.Size
+	if size == 0 {
+		size = DefaultSize
+	}
+	size = min(max(size-headers(dst.Addr()), minRequest), maxPacket)
+	if o.Outstanding <= 0 {
+		o.Outstanding = 1024
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, os.ErrClosed
+	}
+	out := e.outlets[local]
+	if out == nil {
+		out = &outlet{e: e, local: local}
+		err := e.cfg.Open(func() (err error) {
+			out.sock, err = openUDP(local, e.cfg.NoChecksum)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.streams.Store(&map[netip.AddrPort]*Stream{})
+		e.outlets[local] = out
+		e.wg.Go(out.read)
+	}
+	old := *out.streams.Load()
+	if old[dst] != nil {
+		return nil, fmt.Errorf("flow from %s to %s is probed already", local, dst)
+	}
+	// SSIDs are in pairs, and 0 is none (RFC 8972 section 3).
+	s := &Stream{flow: flow, dst: dst, e: e, out: out, size: size, ssid: uint16(rand.IntN(1<<15-1)+1) * 2, echoes: newLedger(o.Outstanding)}
+	s.asks.next, s.asks.tail = firstAsk, firstAsk
+	s.tally.lostAt = make([]int64, 0, evidence.MaxLostAt)
+	streams := make(map[netip.AddrPort]*Stream, len(old)+1)
+	for k, v := range old {
+		streams[k] = v
+	}
+	streams[dst] = s
+	out.streams.Store(&streams)
+	return s, nil
+}
+
+// Remove ends the probing of a flow. Answers that are under way are dropped.
+func (e *Engine) Remove(s *Stream) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	old := *s.out.streams.Load()
+	if old[s.dst] != s {
+		return nil
+	}
+	streams := make(map[netip.AddrPort]*Stream, len(old))
+	for k, v := range old {
+		if v != s {
+			streams[k] = v
+		}
+	}
+	s.out.streams.Store(&streams)
+	if len(streams) > 0 {
+		return nil
+	}
+	delete(e.outlets, s.out.local)
+	return s.out.sock.close()
+}
+
+// Close closes all sockets and waits for their readers.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	var errs []error
+	for _, o := range e.outlets {
+		errs = append(errs, o.sock.close())
+	}
+	clear(e.outlets)
+	e.mu.Unlock()
+	e.wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Stats returns what was counted since the beginning.
+func (e *Engine) Stats() EngineStats {
+	return EngineStats{
+		Sent: e.sent.Load(), Received: e.received.Load(), Errors: e.errors.Load(), Foreign: e.foreign.Load(), Dropped: e.dropped.Load(),
+	}
+}
+
+// read takes what comes until the socket is closed.
+func (o *outlet) read() {
+	take := func() *batch { return o.e.pool.Get().(*batch) }
+	give := func(b *batch) { o.e.pool.Put(b) }
+	if err := o.sock.drain(take, give, o.arrived); err != nil && !errors.Is(err, os.ErrClosed) {
+		o.e.cfg.Logger.Error("reading a probe socket", "local", o.local, "err", err)
+	}
+}
+
+// arrived hands a batch of messages to their streams.
+func (o *outlet) arrived(b *batch, n int, isError bool) {
+	now := time.Now().UnixNano()
+	streams := *o.streams.Load()
+	if isError {
+		o.e.errors.Add(uint64(n))
+	} else {
+		o.e.received.Add(uint64(n))
+	}
+	var m meta
+	for i := range n {
+		m.parse(b.control(i))
+		if m.dropped != 0 && m.dropped != o.dropped {
+			o.e.dropped.Add(uint64(m.dropped - o.dropped))
+			o.dropped = m.dropped
+		}
+		s := streams[b.peer(i)]
+		switch {
+		case s == nil:
+			o.e.foreign.Add(1)
+		case !isError:
+			s.answered(b.data(i), &m, now)
+		case m.isICMP():
+			s.failed(b.data(i), &m, now)
+		}
+	}
+}
+
+// Echo sends n echoes with the full TTL now, and returns how many: less if as many as may be outstanding are, or if the kernel
+// refuses them, which is told in the next window.
+func (s *Stream) Echo(n int) int {
+	e := s.e
+	e.sending.Lock()
+	defer e.sending.Unlock()
+	total := 0
+	for n > 0 {
+		k := min(n, engineBatch)
+		now := time.Now().UnixNano()
+		s.mu.Lock()
+		for range k {
+			seq, ok := s.echoes.send(now)
+			if !ok {
+				s.settle(now)
+				if seq, ok = s.echoes.send(now); !ok {
+					k, n = e.queued, 0
+					break
+				}
+			}
+			e.queue(s, &request{seq: seq, ssid: s.ssid, at: now, size: s.size}, 0)
+		}
+		s.mu.Unlock()
+		total += e.flush(s, true)
+		n -= k
+	}
+	return total
+}
+
+// send sends probes of the second session, which all ask the same but for their TTL, and returns how many the kernel took.
+func (s *Stream) send(probes []ask, c control, hops int) int {
+	e := s.e
+	e.sending.Lock()
+	defer e.sending.Unlock()
+	total := 0
+	for len(probes) > 0 {
+		k := min(len(probes), engineBatch)
+		now := time.Now().UnixNano()
+		s.mu.Lock()
+		c.round = s.round
+		for i := range probes[:k] {
+			x := probes[i]
+			x.sent = now
+			ttl := uint8(0)
+			switch x.kind {
+			case askExpire:
+				ttl = x.ttl
+			case askBack:
+				c.replyTTL = x.ttl
+			}
+			e.queue(s, &request{seq: s.asks.enter(x), ssid: s.ssidAsk(), at: now, control: c, hops: hops, size: s.size}, ttl)
+		}
+		s.mu.Unlock()
+		total += e.flush(s, false)
+		probes = probes[k:]
+	}
+	return total
+}
+
+// queue puts a packet behind those that wait for flush; sending is locked. TTL 0 is the socket's own.
+func (e *Engine) queue(s *Stream, r *request, ttl uint8) {
+	i := e.queued
+	e.queued++
+	e.seqs[i] = r.seq
+	n := r.put(e.out.bufs[i])
+	v6 := s.dst.Addr().Is6()
+	w := cmsgWriter{b: e.out.oobs[i]}
+	if ttl != 0 {
+		w.ttl(v6, ttl)
+	}
+	if s.flow.DSCP != 0 {
+		w.tos(v6, s.flow.DSCP<<2)
+	}
+	e.out.set(i, n, putSockaddr(&e.out.names[i], s.dst, s.flow.Label), w.n)
+}
+
+// flush sends what is queued, all of one stream, and returns how many packets the kernel took; sending is locked.
+func (e *Engine) flush(s *Stream, echo bool) int {
+	e.done = 0
+	refused, last := 0, -1
+	for e.done < e.queued {
+		if err := s.out.sock.raw.Write(e.fd); err != nil {
+			e.errno = unix.EBADF
+		}
+		if e.done == e.queued {
+			break
+		}
+		// The error may be that of an earlier ICMP message, which is now cleared. If it comes again it is this packet's own.
+		if last != e.done {
+			last = e.done
+			continue
+		}
+		s.refused(e.seqs[e.done], echo, e.errno)
+		refused++
+		e.done++
+	}
+	n := e.queued - refused
+	e.queued = 0
+	e.sent.Add(uint64(n))
+	return n
+}
+
+// transmit is called with the file descriptor of a stream's socket. It waits while the socket's buffer is full.
+func (e *Engine) transmit(fd uintptr) bool {
+	n, errno := e.out.send(fd, e.done, e.queued)
+	if errno == unix.EAGAIN {
+		return false
+	}
+	e.done += n
+	e.errno = errno
+	return true
+}
+
+// refused notes that the kernel did not take a packet.
+func (s *Stream) refused(seq uint32, echo bool, errno syscall.Errno) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = fmt.Errorf("send from %s to %s: %w", s.out.local, s.dst, errno)
+	if echo {
+		s.echoes.void(seq)
+		s.unsent++
+	} else if p := s.asks.find(seq); p != nil {
+		p.fate = fateVoid
+	}
+}

@@ -1,0 +1,327 @@
+package probes
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"time"
+
+	"whichlink/internal/evidence"
+)
+
+// A Stream is one flow as an engine probes it. Its methods may be called from any goroutine.
+type Stream struct {
+	flow evidence.Flow
+	dst  netip.AddrPort
+	e    *Engine
+	out  *outlet
+	size int // of the UDP payload
+	ssid uint16
+
+	mu      sync.Mutex // guards all below
+	echoes  *ledger
+	asks    asks
+	tally   tally
+	rtt     delays
+	longest int64 // the longest round trip of late, nanoseconds
+
+	late, duplicate, unknown, corruptForward, corruptBack, unsent, expired int
+
+	forwardLen, backLen int
+	method              string
+	err                 error
+
+	round       uint8     // of the trace of the way back
+	trace       *traceLog // what a trace that is under way learns, or nil
+	shortQuotes int       // ICMP errors that quoted too little to tell their probe
+}
+
+// Flow returns the flow that is probed.
+func (s *Stream) Flow() evidence.Flow { return s.flow }
+
+// ssidAsk is the SSID of the second session of a flow.
+func (s *Stream) ssidAsk() uint16 { return s.ssid + 1 }
+
+// answered takes a packet of the destination.
+func (s *Stream) answered(b []byte, m *meta, now int64) {
+	a, err := parseAnswer(b)
+	at := m.stamp
+	if at == 0 {
+		at = now
+	}
+	s.mu.Lock()
+	if err != nil {
+		s.unknown++
+		s.mu.Unlock()
+		return
+	}
+	mine := a.ssid == s.ssid || a.ssid == 0 && a.senderSeq < firstAsk
+	if !mine && a.ssid != s.ssidAsk() && a.ssid != 0 {
+		s.unknown++
+		s.mu.Unlock()
+		return
+	}
+	var asked ask
+	if mine {
+		s.echoed(&a, m, at)
+	} else {
+		asked = s.replied(&a, m, at)
+	}
+	s.mu.Unlock()
+	if asked.about != nil {
+		// Another stream's account: its lock is taken only after ours was let go.
+		asked.about.counted(&a.control, asked.upto)
+	}
+}
+
+// echoed enters the answer to an echo.
+func (s *Stream) echoed(a *answer, m *meta, at int64) {
+	r, counted, cookie := a.seq, a.ok && a.control.flags&flagStateful != 0, a.control.cookie
+	if a.ssid == 0 {
+		r, cookie = a.senderSeq, 0 // it knows no sessions: its count would be of both of ours
+	}
+	sent, what := s.echoes.answer(a.senderSeq, r, counted, cookie)
+	switch what {
+	case answerLate:
+		s.late++
+		return
+	case answerDuplicate:
+		s.duplicate++
+		return
+	case answerUnknown:
+		s.unknown++
+		return
+	}
+	s.method = MethodSTAMP
+	if a.ok && a.control.flags&flagCorrupt != 0 {
+		s.corruptForward++
+	} else if a.corrupt {
+		s.corruptBack++
+	}
+	s.lengths(a, m)
+	s.delay(at - sent - int64(a.residence))
+}
+
+// lengths learns the lengths of both paths from the TTLs of an answer.
+func (s *Stream) lengths(a *answer, m *meta) {
+	if a.senderTTL > 0 && a.senderTTL <= initialTTL {
+		s.forwardLen = initialTTL - int(a.senderTTL) + 1
+	}
+	if a.ok && m.ttl > 0 && m.ttl <= a.control.initialTTL {
+		s.backLen = int(a.control.initialTTL-m.ttl) + 1
+	}
+}
+
+// delay enters a round trip of the network.
+func (s *Stream) delay(rtt int64) {
+	if rtt <= 0 {
+		return
+	}
+	s.rtt.add(time.Duration(rtt))
+	if rtt > s.longest {
+		s.longest = rtt
+	} else {
+		s.longest -= s.longest >> 10
+	}
+}
+
+// replied enters the answer to a probe of the second session, which it returns.
+func (s *Stream) replied(a *answer, m *meta, at int64) ask {
+	p := s.asks.find(a.senderSeq)
+	if p == nil {
+		s.late++
+		return ask{}
+	}
+	p.fate = fateAnswered
+	s.method = MethodSTAMP
+	rtt := at - p.sent - int64(a.residence)
+	switch p.kind {
+	case askExpire:
+		s.hopAnswered(p, s.dst.Addr(), 0, 0, at)
+		s.trace.reach(int(p.ttl), rtt)
+		// Its TTL was not the full one, so only the length of the way back can be told.
+		a.senderTTL = 0
+	case askReach:
+		s.trace.reach(0, rtt)
+	case askHops:
+		if hops, round := decodeHops(a.hops); a.hops != nil && round == s.round {
+			s.trace.learn(hops)
+		}
+	}
+	if s.trace != nil && a.ok {
+		s.trace.reflector = true
+	}
+	s.lengths(a, m)
+	s.longest = max(s.longest, rtt)
+	return *p
+}
+
+// hopAnswered enters who answered a TTL-limited probe.
+func (s *Stream) hopAnswered(p *ask, from netip.Addr, icmpType, icmpCode uint8, at int64) {
+	rtt := time.Duration(at - p.sent)
+	s.asks.hop(int(p.ttl)).answer(from, icmpType, icmpCode, rtt)
+	if p.traced && s.trace != nil {
+		s.trace.hop(int(p.ttl)).answer(from, icmpType, icmpCode, rtt)
+	}
+}
+
+// counted enters a reflector's count of the echoes of this stream, which another stream asked for.
+func (s *Stream) counted(c *control, upto int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.flags&flagCount != 0 {
+		s.echoes.count(c.queryCookie, c.count, upto)
+	} else if c.flags&flagAnswer != 0 {
+		s.echoes.count(0, 0, upto)
+	}
+}
+
+// failed takes an ICMP error for a packet of this stream. Quote is as much of its payload as the error holds.
+func (s *Stream) failed(quote []byte, m *meta, now int64) {
+	at := m.stamp
+	if at == 0 {
+		at = now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// An error from the destination itself shows that the packet arrived.
+	there := m.offender == s.dst.Addr() && m.portUnreachable()
+	var p *ask
+	if len(quote) >= offSeq+4 {
+		seq := binary.BigEndian.Uint32(quote[offSeq:])
+		if seq < firstAsk {
+			s.echoFailed(seq, m, at, there)
+			return
+		}
+		p = s.asks.find(seq)
+	} else {
+		s.shortQuotes++
+		if m.timeExceeded() {
+			p = s.asks.only()
+		}
+	}
+	if p == nil {
+		s.late++
+		return
+	}
+	p.fate = fateAnswered
+	if p.kind == askExpire {
+		s.hopAnswered(p, m.offender, m.icmpType, m.icmpCode, at)
+	}
+	if there {
+		s.method = MethodPortUnreachable
+		s.trace.reach(int(p.ttl), at-p.sent)
+	}
+}
+
+// echoFailed enters an ICMP error for an echo.
+func (s *Stream) echoFailed(seq uint32, m *meta, at int64, there bool) {
+	if !there {
+		if m.timeExceeded() {
+			s.expired++
+		}
+		return
+	}
+	switch sent, what := s.echoes.answer(seq, seq, false, 0); what {
+	case answerNew:
+		s.method = MethodPortUnreachable
+		s.delay(at - sent)
+	case answerLate:
+		s.late++
+	case answerDuplicate:
+		s.duplicate++
+	default:
+		s.unknown++
+	}
+}
+
+// settle decides the fate of what can be decided.
+func (s *Stream) settle(now int64) {
+	p := s.e.cfg.patience(s.longest)
+	s.echoes.settle(now, p, &s.tally)
+	// Switches answer with their CPU, in their own time: for them it is always the full timeout.
+	s.asks.settle(now - int64(s.e.cfg.Timeout))
+}
+
+// Take returns what was counted since it was last called, and begins anew.
+func (s *Stream) Take() Window {
+	now := time.Now().UnixNano()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle(now)
+	s.echoes.report(&s.tally)
+	t := &s.tally
+	w := Window{
+		Flow: s.flow, Sent: t.sent, Lost: t.lost, Split: t.split, Waiting: t.waiting,
+		Late: s.late, Duplicate: s.duplicate, Unknown: s.unknown, CorruptForward: s.corruptForward, CorruptBack: s.corruptBack,
+		Unsent: s.unsent, Expired: s.expired, RTT: s.rtt.delay(), ForwardLen: s.forwardLen, BackLen: s.backLen,
+		Method: s.method, Hops: s.asks.take(), Err: s.err,
+	}
+	if t.split {
+		w.LostForward, w.LostBack = t.forward, t.back
+	}
+	if t.sent > 0 {
+		w.From, w.To = time.Unix(0, t.first).UTC(), time.Unix(0, t.last).UTC()
+	}
+	for _, at := range t.lostAt {
+		w.LostAt = append(w.LostAt, time.Unix(0, at).UTC())
+	}
+	s.tally = tally{lostAt: t.lostAt[:0]}
+	s.rtt.reset()
+	s.late, s.duplicate, s.unknown, s.corruptForward, s.corruptBack, s.unsent, s.expired = 0, 0, 0, 0, 0, 0, 0
+	s.err = nil
+	return w
+}
+
+// Expire sends probes with TTLs of 1 to MaxTTL, which switches on the way will answer from their CPU. It returns how many the
+// kernel took.
+func (s *Stream) Expire(ttls ...int) int { return s.expire(ttls, false) }
+
+func (s *Stream) expire(ttls []int, traced bool) int {
+	var probes [MaxTTL]ask
+	n := 0
+	for len(ttls) > 0 {
+		k := min(len(ttls), len(probes))
+		for i, ttl := range ttls[:k] {
+			probes[i] = ask{ttl: uint8(min(max(ttl, 1), MaxTTL)), kind: askExpire, traced: traced}
+		}
+		n += s.send(probes[:k], control{}, 0)
+		ttls = ttls[k:]
+	}
+	return n
+}
+
+// Reach sends one probe with the full TTL that does not count as an echo, to learn whether and how the destination answers.
+// It returns false if the kernel refuses.
+func (s *Stream) Reach() bool { return s.send([]ask{{kind: askReach}}, control{}, 0) == 1 }
+
+// AskBack asks the reflector to answer once for each of the TTLs with that TTL, so that a switch on the way back answers the
+// reflector, which remembers it until AskHops. It returns how many the kernel took.
+func (s *Stream) AskBack(ttls ...int) int {
+	var probes [MaxTTL]ask
+	n := 0
+	for len(ttls) > 0 {
+		k := min(len(ttls), len(probes))
+		for i, ttl := range ttls[:k] {
+			probes[i] = ask{ttl: uint8(min(max(ttl, 1), MaxTTL)), kind: askBack}
+		}
+		n += s.send(probes[:k], control{ops: opReplyTTL}, 0)
+		ttls = ttls[k:]
+	}
+	return n
+}
+
+// AskHops asks the reflector for at most n hops of the way back that it remembers. It returns false if the kernel refuses.
+func (s *Stream) AskHops(n int) bool {
+	return s.send([]ask{{kind: askHops}}, control{ops: opHops}, min(max(n, 1), maxBackHops)) == 1
+}
+
+// AskCount asks, along this stream, for the reflector's count of another one to the same destination. The answer tells on which
+// way the other's echoes were lost even if none comes back. It returns false if the kernel refuses.
+func (s *Stream) AskCount(about *Stream) bool {
+	about.mu.Lock()
+	upto := time.Now().UnixNano() - s.e.cfg.patience(about.longest).quick
+	about.mu.Unlock()
+	c := control{ops: opCount, queryPort: about.flow.SrcPort, querySSID: about.ssid}
+	return s.send([]ask{{kind: askCount, about: about, upto: upto}}, c, 0) == 1
+}

@@ -58,10 +58,11 @@ type mapping struct {
 	keys   []*yaml.Node
 	values []*yaml.Node
 	index  map[string]int
+	merged int
 }
 
-// maxMerges bounds how deep merges may be nested; YAML lets them run in circles.
-const maxMerges = 8
+// maxMerges bounds how many mappings are merged into one; YAML lets merges run in circles.
+const maxMerges = 100
 
 // asMapping takes a node as a mapping; what is its name in errors.
 func asMapping(n *yaml.Node, what string) (mapping, error) {
@@ -70,15 +71,16 @@ func asMapping(n *yaml.Node, what string) (mapping, error) {
 	if isNull(n) {
 		return m, nil
 	}
-	return m, m.add(n, what, 0)
+	err := m.add(n, what)
+	return m, err
 }
 
-func (m *mapping) add(n *yaml.Node, what string, depth int) error {
+func (m *mapping) add(n *yaml.Node, what string) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s is %s, expected a mapping", what, kindOf(n))
 	}
-	if depth > maxMerges {
-		return at(n, "%s merges mappings more than %d deep", what, maxMerges)
+	if m.merged++; m.merged > maxMerges {
+		return at(n, "%s merges more than %d mappings, or one into itself", what, maxMerges)
 	}
 	own := len(m.keys)
 	var merges []*yaml.Node
@@ -110,7 +112,7 @@ func (m *mapping) add(n *yaml.Node, what string, depth int) error {
 		m.values = append(m.values, v)
 	}
 	for _, x := range merges {
-		if err := m.add(x, what, depth+1); err != nil {
+		if err := m.add(x, what); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,7 @@ type index struct {
 	// Derived once, because the fabric's methods go through its ports.
 	tail, head []graphs.NodeID
 	host       []bool
+	access     []graphs.ArcID // the one arc into a host with one link, else None
 }
 
 func newIndex(f *graphs.Fabric, cfg Config) *index {
@@ -72,8 +73,14 @@ func newIndex(f *graphs.Fabric, cfg Config) *index {
 		ix.tail[a], ix.head[a] = f.Tail(graphs.ArcID(a)), f.Head(graphs.ArcID(a))
 	}
 	ix.host = make([]bool, f.NumNodes())
+	ix.access = make([]graphs.ArcID, f.NumNodes())
 	for n := range ix.host {
-		ix.host[n] = f.Node(graphs.NodeID(n)).IsHost()
+		id := graphs.NodeID(n)
+		ix.host[n] = f.Node(id).IsHost()
+		ix.access[n] = graphs.None
+		if out := f.Out(id); ix.host[n] && len(out) == 1 {
+			ix.access[n] = out[0].Reverse()
+		}
 	}
 	return ix
 }
@@ -142,6 +149,20 @@ func (ix *index) wholes(to []int32, c int32) []int32 {
 	to = append(to, ix.node(ix.tail[l.Forward()]), ix.node(ix.head[l.Forward()]))
 	for _, g := range ix.f.Link(l).Groups {
 		to = append(to, ix.inGroup(g))
+	}
+	return to
+}
+
+// relatives appends the components that share most packets with one: its whole, and its parts if they are few.
+func (ix *index) relatives(to []int32, c int32) []int32 {
+	to = ix.wholes(to, c)
+	switch ix.kindOf(c) {
+	case 1:
+		return ix.parts(to, c)
+	case 3:
+		if out := ix.f.Out(graphs.NodeID(c - ix.nodes)); len(out) == 1 {
+			return append(ix.parts(to, c), ix.link(out[0].Link()))
+		}
 	}
 	return to
 }

@@ -73,8 +73,11 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		t.obs = int32(i)
 		t.first = int32(len(ev.share))
 		t.n = int32(max(1, len(o.Alternatives)))
+		if ix.mirrors(o) {
+			t.n = 2
+		}
 		for j := range int(t.n) {
-			share := 1.0
+			share := 1 / float64(t.n)
 			if len(o.Alternatives) > 0 {
 				share = o.Alternatives[j].Share
 			}
@@ -265,7 +268,7 @@ func (c *collector) arc(a graphs.ArcID) {
 	}
 }
 
-// collect gathers what had a part in an observation if its packets took alternative j, if it has any.
+// collect gathers what had a part in an observation if its packets took alternative j; of a mirrored one, 1 is the mirror.
 func (c *collector) collect(o *merged, j int) {
 	for _, x := range c.comps {
 		c.times[x] = 0
@@ -287,8 +290,16 @@ func (c *collector) collect(o *merged, j int) {
 		}
 	}
 	times := 1.0
-	if n := len(o.Path); n > 0 && o.Src != graphs.None && ix.head[o.Path[n-1]] == o.Src {
+	if ix.returns(o.Observation) {
 		times = 2 // there and back: both hosts sent and received
+	} else if o.Responder != graphs.None && o.Src != graphs.None && ix.access[o.Src] != graphs.None {
+		// Whatever way the answer took, it came over the prober's only link.
+		times = 2
+		a := ix.access[o.Src]
+		c.arc(a)
+		if n := ix.tail[a]; n != o.Responder && !ix.host[n] {
+			c.add(ix.node(n), 1)
+		}
 	}
 	for _, h := range [...]graphs.NodeID{o.Src, o.Dst} {
 		if h != graphs.None && h != o.Responder {
@@ -299,6 +310,14 @@ func (c *collector) collect(o *merged, j int) {
 		c.once(o.Responder)
 	}
 	if len(o.Alternatives) == 0 {
+		if j == 1 { // mirrored
+			for i := len(o.Path) - 1; i > 0; i-- {
+				c.arc(o.Path[i].Reverse())
+				if n := ix.tail[o.Path[i]]; i > 1 && !ix.host[n] {
+					c.add(ix.node(n), 1)
+				}
+			}
+		}
 		return
 	}
 	for _, a := range o.Alternatives[j].Arcs {
@@ -309,6 +328,18 @@ func (c *collector) collect(o *merged, j int) {
 			}
 		}
 	}
+}
+
+// returns reports whether the path of an observation leads back to its source.
+func (ix *index) returns(o *Observation) bool {
+	back := func(arcs []graphs.ArcID) bool { return len(arcs) > 0 && ix.head[arcs[len(arcs)-1]] == o.Src }
+	return back(o.Path) || len(o.Alternatives) > 0 && back(o.Alternatives[0].Arcs)
+}
+
+// mirrors reports whether the answers of an observation came back by an unknown way. One of two then is the way there, reversed: that is
+// likely enough in a small fabric for losses of answers to look like losses on the way there.
+func (ix *index) mirrors(o *merged) bool {
+	return o.ttl() && len(o.Alternatives) == 0 && len(o.Path) > 1 && !ix.returns(o.Observation)
 }
 
 // once adds a node that is not there yet.

@@ -34,7 +34,7 @@ type Observation struct {
 	// Src and Dst are the end hosts whose NIC and CPU had a part, or None.
 	Src, Dst graphs.NodeID
 	// Responder is the switch that had to answer by itself (TTL expired), or None for a measurement from end to end. If Path ends at the
-	// responder, the way of its answers counts as unknown.
+	// responder and no alternative leads back to Src, the way of its answers counts as unknown but for Src's link, if that is its only one.
 	Responder graphs.NodeID
 	// Sent and Lost count packets; Lost of those with a Responder were not answered.
 	Sent, Lost int

@@ -12,6 +12,7 @@ type model struct {
 	cfg Config
 
 	background float64   // hazard of a good arc
+	uneven     []uneven  // good arcs that lose more than others do
 	excess     []float64 // hazard of each component above that
 
 	hazard []float64 // per branch: the sum over what it crosses
@@ -20,9 +21,9 @@ type model struct {
 	bound  []float64 // per term: how much more hazard could raise it at most
 	sum    float64   // log-likelihood of everything
 
-	// The rates over which a component's hazard is integrated: log-spaced from bad on, and what a good component may have.
+	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad    [grid]float64
-	normal [4]float64
+	normal [3]float64
 	spread float64 // log of the ratio of the greatest to the least bad rate
 }
 
@@ -40,38 +41,31 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 	return m
 }
 
-// setBackground sets the hazard of good arcs and what follows from it. The model must be loaded anew afterwards.
-func (m *model) setBackground(b float64) {
-	m.background = b
-	// A good arc may lose more than the others do, up to the normal loss or a few times the background. What loses clearly more is bad.
-	top := max(m.cfg.NormalLoss, 2*b)
-	for i := range m.normal {
-		m.normal[len(m.normal)-1-i] = top / float64(int(1)<<(2*i))
-	}
-	least := 1.5 * top
-	m.spread = math.Log(mostHazard / least)
-	for i := range m.bad {
-		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
-	}
-}
-
 // load computes everything for a hypothesis: components and their hazards.
 func (m *model) load(comps []int32, hazards []float64) {
 	clear(m.excess)
 	for b := range m.hazard {
 		m.hazard[b] = m.background * max(m.ev.arcs[b], 0.1) // a path without arcs has the background of its hosts
 	}
-	m.sum = -m.background * m.ev.linear
+	m.sum = -m.background*m.ev.linear - unevenCost*float64(len(m.uneven))
+	for _, u := range m.uneven {
+		m.put(u.arc, u.rate)
+	}
 	for i, c := range comps {
 		m.excess[c] = hazards[i]
-		m.sum -= hazards[i] * m.ev.exposure[c]
-		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-			m.hazard[e.branch] += hazards[i] * e.times
-		}
+		m.put(c, hazards[i])
 	}
 	for t := range m.terms {
 		m.compute(int32(t))
 		m.sum += m.terms[t]
+	}
+}
+
+// put adds a hazard to what a component's packets meet.
+func (m *model) put(c int32, h float64) {
+	m.sum -= h * m.ev.exposure[c]
+	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+		m.hazard[e.branch] += h * e.times
 	}
 }
 
@@ -140,9 +134,9 @@ func (m *model) gain(c int32, h float64) float64 {
 	return g
 }
 
-// ceiling bounds gain from above, for all bad rates.
-func (m *model) ceiling(c int32) float64 {
-	g := -m.bad[0] * m.ev.exposure[c]
+// ceiling bounds gain from above, for all hazards from least on.
+func (m *model) ceiling(c int32, least float64) float64 {
+	g := -least * m.ev.exposure[c]
 	last := int32(-1)
 	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 		if e.term != last {
@@ -151,46 +145,4 @@ func (m *model) ceiling(c int32) float64 {
 		}
 	}
 	return g
-}
-
-// logBackgroundPrior is the prior of the background hazard: a Gamma density, per unit of log b.
-func (m *model) logBackgroundPrior() float64 {
-	return priorLosses*math.Log(m.background) - priorCrossings*m.background
-}
-
-// Before any evidence, the background is what half a loss in 20,000 crossings would show.
-const (
-	priorLosses     = 0.5
-	priorCrossings  = 2e4
-	leastBackground = 1e-6
-	mostBackground  = 3e-3
-)
-
-// fitBackground estimates the hazard of good arcs under the loaded hypothesis by expectation maximisation: each loss
-// belongs to the background with its share of the path's hazard, unless the flow is an outlier. Outliers keep faults that the
-// hypothesis does not have yet from being taken for background.
-func (m *model) fitBackground() {
-	b := m.background
-	for range 30 {
-		losses := priorLosses
-		for i := range m.ev.terms {
-			t := &m.ev.terms[i]
-			if t.lost == 0 {
-				continue
-			}
-			for x := t.first; x < t.first+t.n; x++ {
-				arcs := max(m.ev.arcs[x], 0.1)
-				s := m.hazard[x] + (b-m.background)*arcs
-				in, out := t.parts(s)
-				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
-				losses += weight * t.lost * b * arcs / s
-			}
-		}
-		was := b
-		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
-		if math.Abs(b-was) < 0.01*was {
-			break
-		}
-	}
-	m.setBackground(b)
 }

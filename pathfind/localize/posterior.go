@@ -20,12 +20,19 @@ func (s *search) result() *Result {
 	weights := s.weights()
 	marginal := map[int32]float64{}
 	var causes []int32
+	count := func(c int32, p float64) {
+		if _, ok := marginal[c]; !ok {
+			causes = append(causes, c)
+		}
+		marginal[c] += p
+	}
 	for i := range s.hyps {
-		for _, c := range s.hyps[i].comps {
-			if _, ok := marginal[c]; !ok {
-				causes = append(causes, c)
-			}
-			marginal[c] += weights[i]
+		h := &s.hyps[i]
+		for _, c := range h.comps {
+			count(c, weights[i])
+		}
+		for _, x := range h.extra {
+			count(x.comp, weights[i]*x.probability)
 		}
 	}
 	slices.SortFunc(causes, func(a, b int32) int {
@@ -34,8 +41,12 @@ func (s *search) result() *Result {
 
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
 	for i := range s.hyps {
-		if len(s.hyps[i].comps) == 0 {
-			r.Healthy += weights[i]
+		if h := &s.hyps[i]; len(h.comps) == 0 {
+			healthy := weights[i]
+			for _, x := range h.extra {
+				healthy *= 1 - x.probability
+			}
+			r.Healthy += healthy
 		}
 	}
 	assigned := make([]bool, s.ix.n)
@@ -56,9 +67,7 @@ func (s *search) result() *Result {
 			x.Class = append(x.Class, s.ix.cause(y))
 		}
 		for i := range s.hyps {
-			if slices.ContainsFunc(s.hyps[i].comps, func(y int32) bool { return slices.Contains(class, y) }) {
-				x.Probability += weights[i]
-			}
+			x.Probability += weights[i] * s.holds(&s.hyps[i], class)
 		}
 		x.Probability = min(x.Probability, 1)
 		if x.Probability < listed {
@@ -71,20 +80,33 @@ func (s *search) result() *Result {
 	}
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
-	if top := s.likeliest(weights, -1); top >= 0 {
-		s.load(s.hyps[top].comps, s.hyps[top].rates)
-	}
+	s.loadLikeliest(weights, -1)
 	r.Background = -math.Expm1(-s.background)
 	r.Shy = s.shyResponders()
 	return r
 }
 
-// weights returns the posterior probability of each visited hypothesis.
+// weights returns the posterior probability of each visited hypothesis, with whatever else may be faulty besides.
 func (s *search) weights() []float64 {
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		h.extra = slices.DeleteFunc(h.extra, func(x extra) bool {
+			_, ok := s.by[h.key+scramble(uint64(x.comp))] // counted by itself
+			return ok
+		})
+	}
 	w := make([]float64, len(s.hyps))
 	best, sum := math.Inf(-1), 0.0
 	for i := range s.hyps {
-		w[i] = s.hyps[i].score + s.hyps[i].more
+		h := &s.hyps[i]
+		w[i] = h.score
+		// Each extra raises the weight. Those of a hypothesis that was not expanded are not known, so its parent's must do.
+		if !h.expanded {
+			h = &s.hyps[h.parent]
+		}
+		for _, x := range h.extra {
+			w[i] -= math.Log1p(-x.probability)
+		}
 		best = max(best, w[i])
 	}
 	for i := range w {
@@ -97,25 +119,45 @@ func (s *search) weights() []float64 {
 	return w
 }
 
-// likeliest returns the likeliest hypothesis that holds a component, or of all if the component is negative.
-func (s *search) likeliest(weights []float64, c int32) int {
-	top := -1
-	for i := range s.hyps {
-		if c >= 0 && !slices.Contains(s.hyps[i].comps, c) {
-			continue
-		}
-		if top < 0 || weights[i] > weights[top] {
-			top = i
+// holds returns the probability that a member of a class is faulty under a hypothesis.
+func (s *search) holds(h *hypothesis, class []int32) float64 {
+	for _, c := range h.comps {
+		if slices.Contains(class, c) {
+			return 1
 		}
 	}
-	return top
+	p := 0.0
+	for _, x := range h.extra {
+		if slices.Contains(class, x.comp) {
+			p += x.probability
+		}
+	}
+	return min(p, 1)
+}
+
+// loadLikeliest loads the likeliest hypothesis that holds a component, and makes the component faulty if it is but an extra there. A negative
+// component means the likeliest of all.
+func (s *search) loadLikeliest(weights []float64, c int32) {
+	top, most := 0, -1.0
+	for i := range s.hyps {
+		if p := weights[i]; p > most && (c < 0 || p*s.holds(&s.hyps[i], []int32{c}) > most) {
+			if c >= 0 {
+				p *= s.holds(&s.hyps[i], []int32{c})
+			}
+			top, most = i, p
+		}
+	}
+	h := &s.hyps[top]
+	s.load(h.comps, h.rates)
+	if c >= 0 && s.excess[c] == 0 {
+		s.shift(c, s.fit(c).rate)
+	}
 }
 
 // class returns the components that the evidence cannot tell from c, itself first, and what speaks against c. It loads the
 // likeliest hypothesis with c.
 func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Against) {
-	h := &s.hyps[s.likeliest(weights, c)]
-	s.load(h.comps, h.rates)
+	s.loadLikeliest(weights, c)
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)
@@ -126,7 +168,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 		if x == c || s.excess[x] > 0 {
 			continue
 		}
-		if most := s.ceiling(x) + 1; most < own.bayes-alike && most+prior < odds {
+		if most := s.ceiling(x, s.bad[0]) + 1; most < own.bayes-alike && most+prior < odds {
 			continue
 		}
 		switch f := s.fit(x); {

@@ -9,13 +9,29 @@ import (
 type fit struct {
 	rate  float64 // the likeliest bad hazard
 	peak  float64 // log-likelihood gained there
-	bayes float64 // log Bayes factor of bad against good, both rates integrated out
+	bayes float64 // log Bayes factor of bad against good, the rate integrated out
 }
 
-// normalWeights are the prior weights of a good component's extra hazard: mostly none, sometimes up to the normal loss.
-var normalWeights = [...]float64{0.12, 0.12, 0.1, 0.06}
+// cached is the last fit of a component and a fingerprint of all that it depended on.
+type cached struct {
+	print uint64
+	fit   fit
+}
 
-// fit integrates the hazard of a component without excess over the bad rates (log-uniform) and over the good ones.
+// fit is the model's fit, remembered: from one hypothesis to the next most components see no change.
+func (s *search) fit(c int32) fit {
+	print := math.Float64bits(s.background)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
+		print ^= print >> 29
+	}
+	if k := &s.cache[c]; k.print != print {
+		*k = cached{print, s.model.fit(c)}
+	}
+	return s.cache[c].fit
+}
+
+// fit integrates the hazard of a component without excess over the bad rates, log-uniform.
 func (m *model) fit(c int32) fit {
 	var u, g [grid + 14]float64 // log hazard and gain
 	for i := range grid {
@@ -23,14 +39,10 @@ func (m *model) fit(c int32) fit {
 		g[i] = m.gain(c, m.bad[i])
 	}
 	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, math.Exp(x)) })
-	good := 1.0
-	for i, w := range normalWeights {
-		good += w * math.Expm1(min(m.gain(c, m.normal[i]), 700))
-	}
 	return fit{
 		rate:  math.Exp(u[top]),
 		peak:  g[top],
-		bayes: logIntegral(u[:n], g[:n]) - math.Log(m.spread) - math.Log(good),
+		bayes: logIntegral(u[:n], g[:n]) - math.Log(m.spread),
 	}
 }
 
@@ -115,7 +127,7 @@ func (m *model) interval(c int32) interval {
 		p := part{weight * k, weight * (n - k), max(m.hazard[e.branch]-own*e.times, 0), e.times}
 		parts = append(parts, p)
 		pass := math.Exp(-m.hazard[e.branch])
-		if v := n * pass * (1 - pass); v > 0 {
+		if v := n * pass * (1 - pass); v > 0.01 {
 			r := k - n*(1-pass)
 			if o.bursts > 0 && k > 0 {
 				v *= max(1, k/float64(o.bursts))

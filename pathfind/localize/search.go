@@ -13,12 +13,17 @@ type search struct {
 	by   map[uint64]int32 // hypothesis by key
 	best float64          // score of the best hypothesis so far
 
-	candidates []int32 // components that a lossy observation crosses
-	seen       []int32 // stamp per component, for near
+	parent     int32     // the hypothesis in expansion
+	candidates []int32   // components that a lossy observation crosses
+	cache      []cached  // by component
+	odds       []float64 // by component, of being faulty too; zero where not in hypothesis.extra
+	seen       []int32   // stamp per component, for near
 	stamp      int32
 	nearby     []int32
-	scratch    []int32
-	rates      []float64
+	// Scratch space.
+	occam, rates []float64
+	comps        []int32
+	coupled      []int
 }
 
 // A hypothesis is a set of faulty components, with their likeliest hazards.
@@ -28,21 +33,29 @@ type hypothesis struct {
 	rates    []float64
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
-	// more is the log of the factor for hypotheses with yet another component: those of an expanded one were seen themselves.
-	more float64
+	parent   int32 // the hypothesis whose neighbour it was found to be
+	// extra are components that may be faulty besides; known once expanded.
+	extra []extra
+}
+
+// An extra is a component that may be faulty beside those of a hypothesis.
+type extra struct {
+	comp        int32
+	probability float64
 }
 
 const (
 	// horizon is how much less likely than the best a hypothesis may be, in nats, to be remembered.
 	horizon = 10
 	// rival is how much less likely one may be to be refitted and expanded after the best was found, and rivals how many are.
-	rival, rivals = 2.5, 5
-	// expansions bounds the work of all.
-	expansions = 100
+	rival, rivals = 2.5, 6
+	// faint are the least odds of an extra component.
+	faint = 1e-4
 )
 
 func newSearch(m *model) *search {
-	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n)}
+	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
+		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n)}
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
@@ -56,22 +69,21 @@ func newSearch(m *model) *search {
 }
 
 func (s *search) run() {
-	s.remember(nil, nil, 0, 0)
-	top, since := math.Inf(-1), 0
-	for range expansions {
+	s.remember(nil, nil, 0)
+	for since := 0; since <= rivals; since++ {
 		next := int32(-1)
 		for i := range s.hyps {
 			if h := &s.hyps[i]; !h.expanded && (next < 0 || h.score > s.hyps[next].score) {
 				next = int32(i)
 			}
 		}
-		if next < 0 || s.hyps[next].score < top-rival || since > rivals {
+		if next < 0 || s.hyps[next].score < s.best-rival || len(s.hyps) > 1<<16 {
 			return
 		}
+		was := s.best
 		s.expand(next)
-		since++
-		if v := s.hyps[next].score; v > top+0.01 {
-			top, since = v, 0
+		if s.best > was+0.01 {
+			since = 0
 		}
 	}
 }
@@ -79,65 +91,172 @@ func (s *search) run() {
 // expand refits a hypothesis and looks at its neighbours.
 func (s *search) expand(i int32) {
 	h := s.hyps[i] // a copy: remember may move the slice
-	occam := s.refit(&h)
-	h.expanded, h.more = true, 0
-	s.hyps[i] = h
+	s.parent = i
+	s.refit(&h, h.score > s.best)
+	h.expanded = true
+	s.hyps[i].score, s.hyps[i].expanded = h.score, true
 	s.best = max(s.best, h.score)
 
-	more := 0.0
 	if len(h.comps) < s.cfg.MaxFaults {
-		for _, c := range s.candidates {
-			if s.excess[c] > 0 || h.score+s.ceiling(c)+s.ix.logPrior(c) < s.best-horizon-1 {
-				continue
-			}
-			f := s.fit(c)
-			odds := f.bayes + s.ix.logPrior(c)
-			s.neighbour(&h, -1, c, f.rate, h.score+odds, 0)
-			if odds < 0 {
-				more += math.Exp(odds)
-			}
-		}
+		s.add(&h)
 	}
-	more = math.Log1p(more)
+	s.hyps[i].extra = h.extra
 	for j, c := range h.comps {
 		rate := s.excess[c]
+		near := s.couple(&h, c, j)
 		s.shift(c, 0)
-		rest := h.score - occam[j] - s.gain(c, rate)
-		s.neighbour(&h, j, -1, 0, rest, more)
-		for _, x := range s.near(c) {
-			if x == c || s.excess[x] > 0 || rest+s.ceiling(x)+s.ix.logPrior(x) < s.best-horizon-1 {
+		rest := h.score - s.occam[j] - s.gain(c, rate)
+		if len(s.coupled) == 0 {
+			s.neighbour(&h, j, -1, 0, rest)
+		}
+		for _, x := range near {
+			if x == c || s.excess[x] > 0 || rest+s.ceiling(x, s.bad[0])+s.ix.logPrior(x) < s.best-horizon-1 {
 				continue
 			}
 			f := s.fit(x)
-			s.neighbour(&h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x), more)
+			s.neighbour(&h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x))
 		}
 		s.shift(c, rate)
-	}
-	s.join(&h, occam, more)
-	s.split(&h, occam, more)
-}
-
-// refit estimates background and rates anew and scores the hypothesis. It returns what each component pays for its freedom.
-func (s *search) refit(h *hypothesis) []float64 {
-	occam := make([]float64, len(h.comps))
-	s.load(h.comps, h.rates)
-	for range 2 {
-		s.fitBackground()
-		s.load(h.comps, h.rates)
-		for j, c := range h.comps {
-			s.shift(c, 0)
-			f := s.fit(c)
-			s.shift(c, f.rate)
-			h.rates[j] = f.rate
-			occam[j] = f.bayes - f.peak + s.ix.logPrior(c)
+		if len(s.coupled) > 0 {
+			s.trial(&h, -1, j)
+			for _, x := range s.ix.relatives(nil, c) {
+				if s.excess[x] == 0 && s.start(x) {
+					s.trial(&h, x, j)
+				}
+			}
 		}
 	}
+	s.join(&h)
+	s.split(&h)
+}
+
+// add looks at all components that could be faulty besides.
+func (s *search) add(h *hypothesis) {
+	var extras []extra
+	for _, c := range s.candidates {
+		if s.excess[c] > 0 || s.ceiling(c, s.bad[0])+s.ix.logPrior(c) < math.Log(faint)-1 {
+			continue
+		}
+		f := s.fit(c)
+		v := f.bayes + s.ix.logPrior(c)
+		if v > -rival {
+			s.neighbour(h, -1, c, f.rate, h.score+v)
+		}
+		if o := math.Exp(min(v, 2)); o > faint {
+			s.odds[c] = o
+			extras = append(extras, extra{c, o})
+		}
+	}
+	for i, x := range extras {
+		// Components that share lossy observations compete: hardly two of them are needed.
+		all := 1.0
+		for _, y := range s.near(x.comp) {
+			all += s.odds[y]
+		}
+		extras[i].probability = x.probability / all
+	}
+	for _, x := range extras {
+		s.odds[x.comp] = 0
+	}
+	h.extra = extras
+}
+
+// refit estimates rates, and the background if asked to, anew, and scores the hypothesis. It leaves in occam what each component pays
+// for its freedom.
+func (s *search) refit(h *hypothesis, background bool) {
+	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
+	s.load(h.comps, h.rates)
+	for range 2 {
+		if background {
+			s.uneven = s.uneven[:0]
+			s.load(h.comps, h.rates)
+			s.fitBackground()
+			s.load(h.comps, h.rates)
+			s.fitUneven(s.candidates)
+			s.load(h.comps, h.rates)
+		}
+		for j, c := range h.comps {
+			h.rates[j], s.occam[j] = s.again(c)
+		}
+	}
+	s.load(h.comps, h.rates)
 	h.score = s.sum + s.logBackgroundPrior()
-	for _, o := range occam {
+	for _, o := range s.occam {
 		h.score += o
 	}
-	return occam
 }
+
+// again fits a component anew that has an excess. It returns its rate and what it pays for its freedom.
+func (s *search) again(c int32) (rate, occam float64) {
+	s.shift(c, 0)
+	f := s.fit(c)
+	s.shift(c, f.rate)
+	return f.rate, f.bayes - f.peak + s.ix.logPrior(c)
+}
+
+// couple sets coupled to the members of a hypothesis that share a lossy observation with component c, the skipped ones left out,
+// and returns all components that do.
+func (s *search) couple(h *hypothesis, c int32, skip ...int) []int32 {
+	near := s.near(c)
+	s.coupled = s.coupled[:0]
+	for j, d := range h.comps {
+		if s.seen[d] == s.stamp && !slices.Contains(skip, j) {
+			s.coupled = append(s.coupled, j)
+		}
+	}
+	return near
+}
+
+// trial remembers the hypothesis without some of its members and with component add, unless that is negative, after refitting
+// the members in coupled. The hypothesis is loaded before and after.
+func (s *search) trial(h *hypothesis, add int32, without ...int) {
+	comps, rates := s.comps[:0], s.rates[:0]
+	score := s.logBackgroundPrior()
+	for j, c := range h.comps {
+		if slices.Contains(without, j) {
+			s.shift(c, 0)
+			continue
+		}
+		comps, rates = append(comps, c), append(rates, h.rates[j])
+		if !slices.Contains(s.coupled, j) {
+			score += s.occam[j]
+		}
+	}
+	occam := 0.0
+	if add >= 0 {
+		f := s.fit(add)
+		s.shift(add, f.rate)
+		comps, rates = append(comps, add), append(rates, f.rate)
+		occam = f.bayes - f.peak + s.ix.logPrior(add)
+	}
+	for range 2 {
+		paid := 0.0
+		for i, c := range comps {
+			if c == add || slices.ContainsFunc(s.coupled, func(j int) bool { return h.comps[j] == c }) {
+				var o float64
+				rates[i], o = s.again(c)
+				paid += o
+			}
+		}
+		if len(s.coupled) > 0 {
+			occam = paid
+		}
+	}
+	s.comps, s.rates = comps, rates
+	s.remember(comps, rates, score+occam+s.sum)
+	if add >= 0 {
+		s.shift(add, 0)
+	}
+	for _, j := range s.coupled {
+		s.shift(h.comps[j], h.rates[j])
+	}
+	for _, j := range without {
+		s.shift(h.comps[j], h.rates[j])
+	}
+}
+
+// start reports whether any lossy or uncertain observation crosses a component.
+func (s *search) start(c int32) bool { return s.ev.start[c] < s.ev.start[c+1] }
 
 // near returns the components that share a lossy observation with c. The slice is valid until the next call.
 func (s *search) near(c int32) []int32 {
@@ -158,7 +277,7 @@ func (s *search) near(c int32) []int32 {
 }
 
 // join replaces several members of the hypothesis by a component of which they are parts.
-func (s *search) join(h *hypothesis, occam []float64, more float64) {
+func (s *search) join(h *hypothesis) {
 	var wholes []int32
 	for _, c := range h.comps {
 		wholes = s.ix.wholes(wholes, c)
@@ -172,40 +291,33 @@ func (s *search) join(h *hypothesis, occam []float64, more float64) {
 		if n < 2 || s.excess[w] > 0 {
 			continue
 		}
-		score, was := h.score, s.sum
-		comps, rates := s.scratch[:0], s.rates[:0]
+		var parts []int
 		for j, c := range h.comps {
-			if !s.ix.within(c, w) {
-				comps, rates = append(comps, c), append(rates, h.rates[j])
-				continue
+			if s.ix.within(c, w) {
+				parts = append(parts, j)
 			}
-			s.shift(c, 0)
-			score -= occam[j]
 		}
-		score += s.sum - was
-		f := s.fit(w)
-		s.scratch, s.rates = append(comps, w), append(rates, f.rate)
-		s.remember(s.scratch, s.rates, score+f.bayes+s.ix.logPrior(w), more)
-		s.load(h.comps, h.rates)
+		s.couple(h, w, parts...)
+		s.trial(h, w, parts...)
 	}
 }
 
 // split replaces a component by those of its parts that the evidence asks for.
-func (s *search) split(h *hypothesis, occam []float64, more float64) {
+func (s *search) split(h *hypothesis) {
 	for j, w := range h.comps {
 		if s.ix.kindOf(w) == 0 {
 			continue
 		}
 		was := s.sum
 		s.shift(w, 0)
-		score := h.score - occam[j] + s.sum - was
-		comps := slices.Delete(append(s.scratch[:0], h.comps...), j, j+1)
+		score := h.score - s.occam[j] + s.sum - was
+		comps := slices.Delete(append(s.comps[:0], h.comps...), j, j+1)
 		rates := slices.Delete(append(s.rates[:0], h.rates...), j, j+1)
 		parts := s.ix.parts(nil, w)
 		for len(comps) < s.cfg.MaxFaults {
 			best, at, odds := fit{}, int32(-1), 0.0
 			for _, p := range parts {
-				if s.excess[p] > 0 || s.ceiling(p)+s.ix.logPrior(p) < odds {
+				if s.excess[p] > 0 || s.ceiling(p, s.bad[0])+s.ix.logPrior(p) < odds {
 					continue
 				}
 				f := s.fit(p)
@@ -219,46 +331,43 @@ func (s *search) split(h *hypothesis, occam []float64, more float64) {
 			comps, rates = append(comps, at), append(rates, best.rate)
 			s.shift(at, best.rate)
 			score += odds
-			s.remember(comps, rates, score, more)
+			s.remember(comps, rates, score)
 		}
-		s.scratch, s.rates = comps, rates
+		s.comps, s.rates = comps, rates
 		s.load(h.comps, h.rates)
 	}
 }
 
 // neighbour remembers the hypothesis without its j-th component, unless j is negative, and with component add, unless that is.
-func (s *search) neighbour(h *hypothesis, j int, add int32, rate, score, more float64) {
+func (s *search) neighbour(h *hypothesis, j int, add int32, rate, score float64) {
 	if score < s.best-horizon {
 		return
 	}
-	comps, rates := append(s.scratch[:0], h.comps...), append(s.rates[:0], h.rates...)
+	comps, rates := append(s.comps[:0], h.comps...), append(s.rates[:0], h.rates...)
 	if j >= 0 {
 		comps, rates = slices.Delete(comps, j, j+1), slices.Delete(rates, j, j+1)
 	}
 	if add >= 0 {
 		comps, rates = append(comps, add), append(rates, rate)
 	}
-	s.scratch, s.rates = comps, rates
-	s.remember(comps, rates, score, more)
+	s.comps, s.rates = comps, rates
+	s.remember(comps, rates, score)
 }
 
 // remember keeps a hypothesis if it is likely enough and new, or likelier than thought. It copies what it keeps.
-func (s *search) remember(comps []int32, rates []float64, score, more float64) {
+func (s *search) remember(comps []int32, rates []float64, score float64) {
 	if math.IsNaN(score) || score < s.best-horizon {
 		return
 	}
-	key := uint64(0)
-	for _, c := range comps {
-		key += scramble(uint64(c))
-	}
+	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && score > h.score {
-			h.score = score
+			h.score, h.parent = score, s.parent
 		}
 		return
 	}
 	s.by[key] = int32(len(s.hyps))
-	h := hypothesis{key: key, comps: slices.Clone(comps), rates: slices.Clone(rates), score: score, more: more}
+	h := hypothesis{key: key, comps: slices.Clone(comps), rates: slices.Clone(rates), score: score, parent: s.parent}
 	for i := 1; i < len(h.comps); i++ { // insertion sort of two slices
 		for j := i; j > 0 && h.comps[j] < h.comps[j-1]; j-- {
 			h.comps[j], h.comps[j-1] = h.comps[j-1], h.comps[j]
@@ -266,6 +375,14 @@ func (s *search) remember(comps []int32, rates []float64, score, more float64) {
 		}
 	}
 	s.hyps = append(s.hyps, h)
+}
+
+func keyOf(comps []int32) uint64 {
+	key := uint64(0)
+	for _, c := range comps {
+		key += scramble(uint64(c))
+	}
+	return key
 }
 
 // scramble spreads the bits of a component's number, so that the sum over a set tells sets apart (splitmix64, Steele et al. 2014).

@@ -53,7 +53,7 @@ func weighShyness(ix *index, ev *evidence) {
 		}
 		r := responders[o.Responder]
 		w := (shyPrior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
-		if n := len(o.Path); o.Src != graphs.None && (n == 0 || ix.head[o.Path[n-1]] == o.Responder) {
+		if o.Src != graphs.None && !ix.returns(o.Observation) {
 			p := probers[o.Src]
 			back := (backPrior + max(0, p.shy-shy[i])) / p.all
 			w = 1 - (1-w)*(1-min(back, 1))

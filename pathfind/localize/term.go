@@ -70,10 +70,16 @@ func (t *term) parts(s float64) (in, out float64) {
 		}
 		return in, t.outlier + math.Log(total+(1-total)*uniform)
 	}
-	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function; the normal tail is good enough for a nuisance.
-	out = t.outlier + math.Log(1-total) + t.beta + s
-	if z := (1 - miss - t.mean) / t.dev; z < 4 {
-		out += math.Log(max(0.5*math.Erfc(-z/math.Sqrt2), 1e-40))
+	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function. Its normal approximation is good enough for
+	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
+	out = t.outlier + math.Log(1-total)
+	switch z := (1 - miss - t.mean) / t.dev; {
+	case z > 4:
+		out += t.beta + s
+	case z > -2:
+		out += t.beta + s + math.Log(0.5*math.Erfc(-z/math.Sqrt2))
+	default:
+		out += in - t.inlier - math.Log(1+max(0, t.passed-t.lost*(1-miss)/miss))
 	}
 	return in, out
 }

@@ -1,0 +1,153 @@
+package localize
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"whichlink/graphs"
+)
+
+// randomWorld draws a fabric, 0 to 4 faults of mixed kinds, a background, shy switches, and measurements of random volume.
+func randomWorld(t *testing.T, seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	var f *graphs.Fabric
+	switch rng.IntN(4) {
+	case 0:
+		f = leafSpine(t, 2+rng.IntN(5), 2+rng.IntN(4), 1+rng.IntN(3))
+	case 1:
+		f = fatTree(t, 4)
+	default:
+		f = randomRegular(t, 8+2*rng.IntN(8), 3+rng.IntN(3), 1+rng.IntN(2))
+	}
+	f = withLanes(t, f, rng)
+	w := newWorld(f, seed)
+	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
+	w.background = between(1e-6, 5e-4)
+	w.unsplit = rng.IntN(4) == 0
+	for range rng.IntN(5) {
+		loss := between(0.003, 0.3)
+		if rng.IntN(6) == 0 {
+			loss = 1
+		}
+		var c Cause
+		switch x := rng.IntN(10); {
+		case x < 5:
+			c = Cause{Arc, int32(rng.IntN(f.NumArcs()))}
+		case x < 7:
+			c = Cause{Link, int32(rng.IntN(f.NumLinks()))}
+		case x < 8:
+			c = Cause{Node, int32(f.Switches()[rng.IntN(len(f.Switches()))])}
+		case x < 9:
+			c = Cause{Host, int32(f.Hosts()[rng.IntN(len(f.Hosts()))])}
+		default:
+			c = Cause{Group, int32(rng.IntN(f.NumGroups()))}
+		}
+		w.faults[c] = loss
+	}
+	policed := []float64{0, 0.1, 1}[rng.IntN(3)]
+	for _, n := range f.Switches() {
+		if rng.Float64() < policed {
+			w.shy[n] = []float64{0.1, 0.6, 1}[rng.IntN(3)]
+		}
+	}
+	flows, n := int(between(20, 400)), int(between(10, 400))
+	hops := rng.Float64() * 0.5
+	hosts := f.Hosts()
+	for range flows {
+		i, j := rng.IntN(len(hosts)), rng.IntN(len(hosts)-1)
+		if j >= i {
+			j++
+		}
+		p, _ := w.echo(hosts[i], hosts[j], n)
+		if rng.Float64() < hops {
+			w.hops(p, n/2+1)
+		}
+	}
+	return w
+}
+
+// withLanes returns the fabric with its switch links in shared-risk groups of two or three that have no node in common, where possible.
+func withLanes(t testing.TB, f *graphs.Fabric, rng *rand.Rand) *graphs.Fabric {
+	t.Helper()
+	var b graphs.Builder
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if _, err := b.AddNode(graphs.Node{Name: f.NodeName(n), Role: f.Node(n).Role}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order := rng.Perm(f.NumLinks())
+	for l := range graphs.LinkID(f.NumLinks()) {
+		var end [2]graphs.End
+		for i, p := range f.Link(l).Ends {
+			end[i] = graphs.End{Node: f.Port(p).Node, Port: f.Port(p).Name}
+		}
+		var groups []string
+		if !f.IsHostArc(l.Forward()) {
+			groups = []string{fmt.Sprint("lanes", order[l]/3)}
+		}
+		if _, err := b.AddLink(end[0], end[1], 0, groups...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := b.Build()
+	return must(t)(g, err)
+}
+
+// TestCalibration: of the suspects said to have a probability, that share is true.
+func TestCalibration(t *testing.T) {
+	runs := uint64(*worlds)
+	type bin struct {
+		said float64
+		n    int
+		true int
+	}
+	var bins [10]bin
+	var named, innocent, inside, intervals int
+	for seed := range runs {
+		w := randomWorld(t, seed)
+		for _, s := range w.solve().Suspects {
+			ok := slices.ContainsFunc(s.Class, func(c Cause) bool { return w.faults[c] > 0 })
+			b := &bins[min(int(s.Probability*10), 9)]
+			b.said += s.Probability
+			b.n++
+			if ok {
+				b.true++
+			}
+			if s.Probability > 0.5 {
+				named++
+				if !ok {
+					innocent++
+					if *verbose {
+						var truth []string
+						for c, l := range w.faults {
+							truth = append(truth, fmt.Sprintf("%v %.4f", c, l))
+						}
+						slices.Sort(truth)
+						t.Logf("seed %d: %v obs %d bg %.2g/%.2g shy %d unsplit %v innocent %+v\n truth %s", seed, w.Fabric, len(w.obs), w.background, w.solve().Background, len(w.shy), w.unsplit, s, strings.Join(truth, "; "))
+					}
+				}
+			}
+			if l := w.faults[s.Cause]; l > 0 && s.Probability > 0.5 {
+				intervals++
+				if s.Low <= l && l <= s.High {
+					inside++
+				}
+			}
+		}
+	}
+	var table strings.Builder
+	ece, all := 0.0, 0
+	for i, b := range bins {
+		if b.n == 0 {
+			continue
+		}
+		fmt.Fprintf(&table, "%3d%%..%3d%%: %4d suspects, said %.3f, true %.3f\n", 10*i, 10*i+10, b.n, b.said/float64(b.n), float64(b.true)/float64(b.n))
+		ece += math.Abs(b.said - float64(b.true))
+		all += b.n
+	}
+	t.Logf("%d worlds\n%sexpected calibration error %.3f; %d named, %d of them innocent; interval holds the loss in %d of %d", runs, &table, ece/float64(all), named, innocent, inside, intervals)
+}

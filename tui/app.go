@@ -106,11 +106,15 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		a.w, a.h = msg.Width, msg.Height
 	case tickMsg:
+		settled := a.still == 1
 		a.still = max(a.still-1, 0)
 		if a.sayLeft = max(a.sayLeft-1, 0); a.sayLeft == 0 {
 			a.message = ""
 		}
 		a.pull()
+		if settled { // rows that were held in their places may go where they belong
+			a.refresh()
+		}
 		return a, tick()
 	case outcomeMsg:
 		if msg.err != nil {

@@ -59,6 +59,9 @@ func (a *App) page() page {
 			w = max(w, l.width())
 		}
 		x, y := (a.w-w)/2, max(body-len(box.lines), 0)/2
+		for i := range under.lines {
+			under.lines[i] = under.lines[i].restyled(dim)
+		}
 		for i := range box.lines {
 			box.lines[i] = box.lines[i].fit(w)
 		}
@@ -172,16 +175,19 @@ func (a *App) drill(l line) line {
 	return l.add(dim, "drill, the truth: ").add(warn, elide(clean(text), max(a.w-21, 4)))
 }
 
+// hint is a key and what it does here.
+func hint(b key.Binding, does string) line {
+	return line{}.add(press, b.Help().Key).gap(1).add(plain, does).gap(2)
+}
+
 // footer names the keys that matter here, as many as fit; help and quit always.
 func (a *App) footer() line {
 	k := &a.keys
-	hint := func(b key.Binding, does string) line {
-		return line{}.add(press, b.Help().Key).gap(1).add(plain, does).gap(2)
-	}
 	var hints []line
+	last := append(hint(k.Help, "help"), hint(k.Quit, "quit")...)
 	switch {
 	case a.dialog != nil:
-		return line{}.gap(1).add(dim, "the dialog has the keys; ctrl-c quits")
+		hints, last = a.dialog.hints(), nil
 	case a.help != nil:
 		hints = append(hints, hint(k.Back, "close"))
 	default:
@@ -207,7 +213,6 @@ func (a *App) footer() line {
 		}
 		hints = append(hints, hint(k.Copy, "copy"))
 	}
-	last := append(hint(k.Help, "help"), hint(k.Quit, "quit")...)
 	l := line{}.gap(1)
 	for _, x := range hints {
 		if l.width()+x.width()+last.width() <= a.w {

@@ -7,8 +7,8 @@ import (
 
 // dialogWidth and dialogHeight are what the dialog takes where there is room; it is of one size whatever it shows.
 const (
-	dialogWidth  = 74
-	dialogHeight = 16
+	dialogWidth  = 68
+	dialogHeight = 14
 	formLabel    = 10
 )
 
@@ -51,15 +51,14 @@ func (d *breakDialog) form(w int) page {
 		return line{}.gap(2)
 	}
 	l := mark(0).left(dim, "fault", formLabel)
+	l = l.add(strong, k.Name)
 	if d.focus == 0 {
-		p.x, p.y = l.width()+2, 0
-		l = l.add(press, "< ").add(strong, k.Name).add(press, " >")
-	} else {
-		l = l.gap(2).add(strong, k.Name)
+		p.x, p.y = formLabel+2, 0
+		l = l.add(dim, fmt.Sprintf("  < %d of %d >", d.kind+1, len(d.kinds)))
 	}
 	p.lines = append(p.lines, l)
-	for _, r := range wrap(k.Does, room-2) {
-		p.lines = append(p.lines, line{}.gap(formLabel+4).add(dim, r))
+	for _, r := range wrap(k.Does, room) {
+		p.lines = append(p.lines, line{}.gap(formLabel+2).add(dim, r))
 	}
 	for i := range d.fields {
 		f := &d.fields[i]
@@ -79,13 +78,9 @@ func (d *breakDialog) form(w int) page {
 			p.lines = append(p.lines, d.choices(f, room)...)
 		}
 	}
-	p.lines = append(p.lines, nil)
 	if d.problem != "" {
-		p.lines = append(p.lines, line{}.gap(2).add(warn, "! "+d.problem))
+		p.lines = append(p.lines, nil, line{}.gap(2).add(warn, "! "+d.problem))
 	}
-	foot := line{}.gap(2).add(press, "enter").add(plain, " ask  ").add(press, "tab").add(plain, " next field  ").
-		add(press, "up down").add(plain, " choose  ").add(press, "esc").add(plain, " close")
-	p.lines = append(p.lines, foot)
 	return p
 }
 
@@ -133,6 +128,22 @@ func (d *breakDialog) faultText(id string) string {
 	return id + "  (hidden)"
 }
 
+// hints names the keys of the dialog.
+func (d *breakDialog) hints() []line {
+	k := d.keys
+	if d.asking {
+		return []line{hint(k.Do, "do it"), hint(k.Cancel, "back")}
+	}
+	hints := []line{hint(k.Do, "ask"), hint(k.NextField, "next field"), hint(k.Cancel, "close")}
+	switch {
+	case d.focus == 0:
+		hints = append(hints, hint(k.ChooseDown, "next fault"))
+	case d.fields[d.focus-1].target != "":
+		hints = append(hints, hint(k.ChooseDown, "next name"))
+	}
+	return hints
+}
+
 // question says what will happen and asks.
 func (d *breakDialog) question(w int) page {
 	o := d.order()
@@ -151,9 +162,12 @@ func (d *breakDialog) question(w int) page {
 	for _, r := range wrap("It touches the drill on this machine alone, and no other network.", w-2) {
 		p.lines = append(p.lines, line{}.gap(2).add(plain, r))
 	}
-	p.y = len(p.lines) + 1
-	p.x = 2
-	p.lines = append(p.lines, nil,
-		line{}.gap(2).add(press, "enter").add(plain, " do it  ").add(press, "esc").add(plain, " back"))
+	p.lines = append(p.lines, nil)
+	p.x, p.y = 2, len(p.lines)
+	l := line{}.gap(2)
+	for _, h := range d.hints() {
+		l = append(l, h...)
+	}
+	p.lines = append(p.lines, l)
 	return p
 }

@@ -8,10 +8,10 @@ import (
 // words explains what stands on the screens. The words are those of the contract.
 func words() [][2]string {
 	return [][2]string{
-		{"p", "probability that this suspect is sick. Calibrated: of those at 0.90, nine in ten are. Never rounded up to 1."},
+		{"p", "probability of being sick, calibrated: of those at 0.90, nine in ten are"},
 		{"loss", "share of packets lost at the suspect, with its 95 % credible interval."},
 		{"arc", "one direction of a link, from>to. A link is both: end--end."},
-		{"no evidence", "no probe crossed it: unknown, which is not healthy."},
+		{"dark", "no probe crossed it: unknown, which is not healthy."},
 		{"class", "suspects that the evidence cannot tell apart. Next says what would."},
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
 		{"- ?", "does not apply; not known."},
@@ -21,10 +21,10 @@ func words() [][2]string {
 // filters explains the filter by example.
 func filters() [][2]string {
 	return [][2]string{
-		{"leaf12 spine", "both words, in any field"},
-		{"!agg03", "without the word"},
-		{"p>=.5 loss>1", "numbers: p, loss in %, rank"},
-		{"lost>0 rtt>200", "of flows: sent, lost, loss, rtt in us"},
+		{"leaf12 spine", "both words"},
+		{"!agg03", "without it"},
+		{"p>.5 loss>1", "numbers; loss in %"},
+		{"lost>0 rtt>90", "of flows; rtt in us"},
 	}
 }
 
@@ -72,24 +72,26 @@ func (b *helpBox) draw(w, h int) page {
 }
 
 func (b *helpBox) lines(w int) []line {
-	blocks := make([][]line, 0, 8)
+	var blocks [][]line
 	for _, g := range b.keys.groups() {
-		block := []line{line{}.add(strong, g.title)}
-		for _, k := range g.keys {
-			block = append(block, line{}.gap(2).left(press, k.Help().Key, 12).add(plain, k.Help().Desc))
+		pairs := make([][2]string, len(g.keys))
+		for i, k := range g.keys {
+			pairs[i] = [2]string{k.Help().Key, k.Help().Desc}
 		}
-		blocks = append(blocks, block)
+		blocks = append(blocks, helpBlock(g.title, pairs))
 	}
-	block := []line{line{}.add(strong, "Filter, by example")}
-	for _, f := range filters() {
-		block = append(block, line{}.gap(2).left(press, f[0], 15).add(plain, f[1]))
-	}
-	blocks = append(blocks, block)
+	blocks = append(blocks, helpBlock("Filter, by example", filters()))
 
-	out := inColumns(blocks, min(3, max(1, w/44)), w)
+	var out []line
+	for n := 3; n > 0; n-- {
+		var ok bool
+		if out, ok = inColumns(blocks, n, w); ok {
+			break
+		}
+	}
 	out = append(out, nil, line{}.add(strong, "Words used here"))
 	for _, e := range words() {
-		for i, l := range labelled(e[0], 13, plain, e[1], w-2) {
+		for i, l := range labelled(e[0], 8, plain, e[1], w-2) {
 			if i == 0 {
 				l[0].style = press
 			}
@@ -99,8 +101,20 @@ func (b *helpBox) lines(w int) []line {
 	return out
 }
 
-// inColumns sets blocks into n columns of even length, keeping their order.
-func inColumns(blocks [][]line, n, w int) []line {
+func helpBlock(title string, pairs [][2]string) []line {
+	keys := 0
+	for _, p := range pairs {
+		keys = max(keys, width(p[0]))
+	}
+	block := []line{line{}.add(strong, title)}
+	for _, p := range pairs {
+		block = append(block, line{}.gap(2).left(press, p[0], keys+2).add(plain, p[1]))
+	}
+	return block
+}
+
+// inColumns sets blocks into n columns of about even length, keeping their order, and reports whether they fit into w.
+func inColumns(blocks [][]line, n, w int) (lines []line, ok bool) {
 	total := 0
 	for _, b := range blocks {
 		total += len(b) + 1
@@ -117,13 +131,19 @@ func inColumns(blocks [][]line, n, w int) []line {
 		}
 		cols[c] = append(cols[c], b...)
 	}
-	each := w / len(cols)
-	p := text()
+	widths := make([]int, len(cols))
+	left := w
 	for i, c := range cols {
-		for j := range c {
-			c[j] = c[j].cut(0, each-1)
+		for _, l := range c {
+			widths[i] = max(widths[i], l.width())
 		}
-		p = p.beside(text(c...), i*each)
+		left -= widths[i]
 	}
-	return p.lines
+	gap := left / max(len(cols)-1, 1)
+	p, x := text(), 0
+	for i, c := range cols {
+		p = p.beside(text(c...), x)
+		x += widths[i] + min(gap, 6)
+	}
+	return p.lines, gap >= 2 || len(cols) == 1
 }

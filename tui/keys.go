@@ -28,8 +28,8 @@ func newKeyMap() keyMap {
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
-		Break:     bind("b", "break, heal the drill", "b"),
-		Reveal:    bind("R", "reveal the drill's faults", "R"),
+		Break:     bind("b", "break, heal", "b"),
+		Reveal:    bind("R", "reveal the truth", "R"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
 		Quit:      bind("q", "quit", "q"),
 		Interrupt: bind("ctrl-c", "quit, always", "ctrl+c"),
@@ -40,17 +40,17 @@ func newKeyMap() keyMap {
 		PageDown: bind("ctrl-d pgdn", "ten down", "ctrl+d", "pgdown"),
 		Top:      bind("g home", "top", "g", "home"),
 		Bottom:   bind("G end", "bottom", "G", "end"),
-		TextUp:   bind("K", "scroll the proof up", "K", "shift+up"),
-		TextDown: bind("J", "scroll the proof down", "J", "shift+down"),
+		TextUp:   bind("K shift-up", "proof up", "K", "shift+up"),
+		TextDown: bind("J shift-down", "proof down", "J", "shift+down"),
 
 		Open: bind("enter", "open the suspect", "enter"),
 		Next: bind("n", "next suspect", "n"),
 		Prev: bind("N", "suspect before", "N"),
 
 		KeepFilter:  bind("enter", "keep the filter", "enter"),
-		LeaveFilter: bind("esc", "leave the prompt, again: clear", "esc"),
+		LeaveFilter: bind("esc", "leave, then clear", "esc"),
 
-		NextField:  bind("tab", "complete, next field", "tab"),
+		NextField:  bind("tab", "next field", "tab"),
 		PrevField:  bind("shift-tab", "field before", "shift+tab"),
 		ChooseUp:   bind("up", "choice before", "up"),
 		ChooseDown: bind("down", "next choice", "down"),
@@ -92,5 +92,5 @@ func (k *keyMap) dialog() keyGroup {
 
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.lists(), k.overview(), k.suspect(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.lists(), k.overview(), k.prompt(), k.dialog()}
 }

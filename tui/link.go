@@ -275,7 +275,7 @@ func (l *linkScreen) headline(s *Snapshot, w int) []line {
 	if x.Loss != nil {
 		head = head.gap(2).add(plain, "loss "+percent(*x.Loss))
 		if x.LossLow != nil && x.LossHigh != nil {
-			head = head.add(dim, "  95 % within "+interval(x.LossLow, x.LossHigh))
+			head = head.add(dim, "  ("+interval(x.LossLow, x.LossHigh)+")")
 		}
 	}
 	kind := line{}.left(dim, x.Kind, proofLabel).add(strong, shorten(x.ID, max(w-proofLabel, 8)))

@@ -15,7 +15,7 @@ func (l *linkScreen) drawSeries(w, h int, s *Snapshot) page {
 		return frame("Flows across it, end to end", "", w, h, text(line{}.add(warn, "? no evidence").add(plain, l.silence(id, s))))
 	}
 	inner := w - 4
-	span := max(inner-29, 4)
+	span := max(inner-28, 4)
 	k := columns(l.bins(), span)
 	note := fmt.Sprintf("%s a column", span5Bin(l.detail, k))
 	return frame("Flows across it, end to end", note, w, h, text(l.seriesLines(inner, k, span, s)...))
@@ -86,9 +86,13 @@ type flowColumns struct{ by, sent, lost, loss, rtt, span int }
 func flowColumnsFor(w int) flowColumns {
 	switch {
 	case w >= 130:
-		return flowColumns{by: 7, sent: 7, lost: 6, loss: 7, rtt: 8, span: w - 52 - 49}
+		c := flowColumns{by: 7, sent: 7, lost: 6, loss: 7, rtt: 8}
+		c.span = w - 56 - c.fixed() - 2
+		return c
 	case w >= 90:
-		return flowColumns{by: 7, sent: 6, lost: 5, loss: 7, rtt: 7, span: w - 42 - 46}
+		c := flowColumns{by: 7, sent: 6, lost: 5, loss: 7, rtt: 7}
+		c.span = w - 35 - c.fixed() - 2
+		return c
 	case w >= 70:
 		return flowColumns{by: 7, sent: 6, lost: 5, loss: 7, rtt: 7}
 	case w >= 46:
@@ -99,10 +103,13 @@ func flowColumnsFor(w int) flowColumns {
 
 func (c flowColumns) fixed() int {
 	n := 2 + 4
-	for _, x := range []int{c.by, c.sent, c.lost, c.loss, c.rtt, c.span} {
+	for _, x := range []int{c.by, c.sent, c.lost, c.loss, c.rtt} {
 		if x > 0 {
 			n += x + 1
 		}
+	}
+	if c.span > 0 {
+		n += c.span + 2
 	}
 	return n
 }
@@ -173,7 +180,7 @@ func (l *linkScreen) flowScale() float64 {
 func (c flowColumns) heads(name int, scale float64) line {
 	out := line{}.gap(2).left(dim, "flow", name).gap(1).left(dim, "way", 3)
 	if c.by > 0 {
-		out = out.gap(1).left(dim, "by its", c.by)
+		out = out.gap(1).left(dim, "what", c.by)
 	}
 	if c.sent > 0 {
 		out = out.gap(1).right(dim, "sent", c.sent)
@@ -186,7 +193,7 @@ func (c flowColumns) heads(name int, scale float64) line {
 		out = out.gap(1).right(dim, "rtt", c.rtt)
 	}
 	if c.span > 0 {
-		out = out.gap(1).left(dim, "loss, 0-"+scalePercent(scale), c.span)
+		out = out.gap(2).left(dim, "loss, 0-"+scalePercent(scale), c.span)
 	}
 	return out
 }
@@ -218,7 +225,7 @@ func (c flowColumns) row(f *FlowSeries, name int, selected bool, top float64) li
 	if c.span > 0 {
 		var k course
 		k.gather([]*FlowSeries{f}, columns(len(f.Sent), c.span))
-		out = out.gap(1).ink(plain, sparkline(newest(k.loss, c.span), top))
+		out = out.gap(2).ink(plain, sparkline(newest(k.loss, c.span), top))
 	}
 	return out
 }

@@ -18,6 +18,9 @@ type overview struct {
 	filter filter
 	scroll int // of the proof
 	reveal bool
+
+	// peek is the screen that enter would open, of which a wide terminal shows a part. It is made when it is drawn.
+	peek *linkScreen
 }
 
 // refresh takes over what a new snapshot holds. With still, rows keep their places.
@@ -173,7 +176,7 @@ const (
 
 // A plan is how the rows of a screen are shared out.
 type overviewPlan struct {
-	verdict, evidence, table, proof, aside int // heights with their frames; 0: not shown
+	verdict, evidence, table, proof, series, aside int // heights with their frames; 0: not shown
 }
 
 func planOverview(w, h int) overviewPlan {
@@ -185,7 +188,10 @@ func planOverview(w, h int) overviewPlan {
 		p.evidence = 6
 		p.table = h - p.verdict - p.evidence
 		p.aside = max((h-p.verdict)/4, 5)
-		p.proof = h - p.verdict - p.aside
+		if h >= 30 {
+			p.series = seriesRows + 2
+		}
+		p.proof = h - p.verdict - p.series - p.aside
 		return p
 	case w < panesFrom:
 		p.verdict, p.evidence = 2, 1
@@ -224,7 +230,8 @@ func (o *overview) draw(w, h int, s *Snapshot) page {
 	lower := o.drawProof(w, p.proof, s)
 	if w >= wideFrom {
 		right := w - left
-		body = body.beside(o.drawProof(right, p.proof, s).below(o.drawAside(right, p.aside, s)), left)
+		detail := o.drawProof(right, p.proof, s).below(o.drawSeries(right, p.series, s)).below(o.drawAside(right, p.aside, s))
+		body = body.beside(detail, left)
 		return out.below(body).fill(w, h)
 	}
 	return out.below(body).below(lower).below(o.drawAside(w, p.aside, s)).fill(w, h)
@@ -248,6 +255,9 @@ func (o *overview) tableNote(s *Snapshot) string {
 	all := len(s.Diagnosis.Suspects)
 	if o.filter.query != "" {
 		return fmt.Sprintf("filter %q: %d of %d", o.filter.query, len(o.rows.order), all)
+	}
+	if all == 0 {
+		return ""
 	}
 	named := 0
 	for i := range s.Diagnosis.Suspects {
@@ -286,6 +296,20 @@ func (o *overview) drawProof(w, h int, s *Snapshot) page {
 		note += "  J K"
 	}
 	return frame(title, note, w, h, text(shown...))
+}
+
+func (o *overview) drawSeries(w, h int, s *Snapshot) page {
+	x := o.current(s)
+	if h == 0 {
+		return text()
+	}
+	if x == nil || x.Link == "" {
+		return frame("Flows across it, end to end", "", w, h, text(line{}.add(dim, "select a link to see its flows over time")))
+	}
+	if o.peek == nil || o.peek.asked != s || o.peek.id != x.ID {
+		o.peek = newLinkScreen(o.keys, x, s)
+	}
+	return o.peek.drawSeries(w, h, s)
 }
 
 func (o *overview) drawAside(w, h int, s *Snapshot) page {

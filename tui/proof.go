@@ -70,7 +70,7 @@ func reasons(x *diagnose.Suspect, w, h int) []line {
 // aside says what looked wrong and is not, and what else is to be known.
 func aside(s *Snapshot, reveal bool, w int) []line {
 	var out []line
-	if reveal {
+	if reveal && len(s.Faults) > 1 { // one alone stands in the row above the footer
 		for i, f := range s.Faults {
 			label := ""
 			if i == 0 {

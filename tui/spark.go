@@ -24,7 +24,7 @@ func sparkline(values []float64, top float64) string {
 			i := 0
 			// Anything above zero shows, however small: a rare loss must not look like none.
 			if v > 0 && top > 0 {
-				i = 1 + int(v/top*float64(utf8.RuneCountInString(blocks)-1))
+				i = max(1, int(math.Round(v/top*float64(utf8.RuneCountInString(blocks)-1))))
 			}
 			i = min(max(i, 0), len(blocks)/size-1)
 			b.WriteString(blocks[i*size : (i+1)*size])

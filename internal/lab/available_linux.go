@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// namedDir is where named namespaces are mounted, as iproute2 has it.
+const namedDir = "/run/netns"
+
+// explain turns an error that means missing permission or kernel features into one with a remedy; nil for any other error.
+func explain(err error) *UnavailableError {
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return &UnavailableError{err.Error(), "run as root, or allow unprivileged user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)"}
+	case errors.Is(err, unix.EROFS):
+		return &UnavailableError{err.Error(), "this container mounts /proc/sys read-only: run it with --privileged, or outside"}
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EUSERS):
+		return &UnavailableError{err.Error(), "raise the limits: sysctl -w user.max_net_namespaces=10000 user.max_user_namespaces=10000"}
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+		return &UnavailableError{err.Error(), "a kernel from 6.11 on with CONFIG_NET_NS, CONFIG_VETH and CONFIG_NF_TABLES is needed"}
+	}
+	return nil
+}
+
+// mountNamespace gives the namespace of the calling thread a name for other programs, and returns where it stands.
+func mountNamespace(lab, node string) (string, error) {
+	if err := os.MkdirAll(namedDir, 0o755); err != nil {
+		return "", fmt.Errorf("name a namespace: %w", err)
+	}
+	path := filepath.Join(namedDir, NamespaceName(lab, node))
+	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
+		return "", fmt.Errorf("name a namespace: %w", err)
+	}
+	file.Close()
+	if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
+		os.Remove(path)
+		return "", fmt.Errorf("name a namespace: %w", &os.PathError{Op: "mount", Path: path, Err: err})
+	}
+	return path, nil
+}
+
+// unmountNamespace takes a name away.
+func unmountNamespace(path string) error {
+	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return &os.PathError{Op: "unmount", Path: path, Err: err}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -209,14 +209,48 @@ func tailOf(s string, w int) string {
 	return ansi.TruncateLeft(s, n-w+1, "…")
 }
 
-// wrap breaks a sentence into rows of at most w cells.
-func wrap(s string, w int) []string {
+// wrap breaks a sentence into rows of at most w cells, between words: unlike a hyphenating wrap it leaves names of links
+// and flags of commands whole, so that they can be copied. Only what is longer than a row is cut.
+func wrap(s string, w int) []string { return wrapAfter(s, w, w) }
+
+// wrapAfter is wrap with a first row of another width.
+func wrapAfter(s string, first, w int) []string {
 	s = clean(s)
-	if w < 1 || s == "" {
+	if w < 1 || first < 1 || s == "" {
 		return nil
 	}
-	if width(s) <= w {
+	if width(s) <= first {
 		return []string{s}
 	}
-	return strings.Split(ansi.Wrap(s, w, ""), "\n")
+	var rows []string
+	row, used, room := "", 0, first
+	flush := func() {
+		rows = append(rows, row)
+		row, used, room = "", 0, w
+	}
+	for _, word := range strings.Fields(s) {
+		n := width(word)
+		if used > 0 && used+1+n > room {
+			flush()
+		}
+		for used == 0 && n > room {
+			head := ansi.Truncate(word, room, "")
+			if head == "" { // a wide character in a row of one cell
+				return rows
+			}
+			row, word = head, word[len(head):]
+			n = width(word)
+			flush()
+		}
+		if used > 0 {
+			row += " "
+			used++
+		}
+		row += word
+		used += n
+	}
+	if used > 0 {
+		flush()
+	}
+	return rows
 }

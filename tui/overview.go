@@ -337,14 +337,23 @@ func (o *overview) drawList(w, h int, s *Snapshot) page {
 	rest := h - len(out.lines)
 	x := o.current(s)
 	room := rest
-	if rest >= 8 && x != nil {
+	switch {
+	case x == nil:
+		room = min(rest, 3)
+	case rest >= 8:
 		room = max(rest/2, 4) + 1
 	}
 	table := o.table(w-1, room, s)
 	out = out.below(page{table.lines, table.x, table.y})
 	if room < rest {
-		out = out.fill(w, len(out.lines))
-		out = out.below(text(reasons(x, w, rest-room)...))
+		out = out.fill(w, h-(rest-room))
+		if x != nil {
+			return out.below(text(reasons(x, w, rest-room)...))
+		}
+		// Without a suspect, what is missing is the answer.
+		for _, l := range aside(s, o.reveal, w-2) {
+			out.lines = append(out.lines, append(line{}.gap(1), l...))
+		}
 	}
 	return out
 }

@@ -29,12 +29,7 @@ func verdictLines(d *diagnose.Diagnosis, w, n int) []line {
 	if w < 60 {
 		indent = 3
 	}
-	rows := wrap(d.Summary, max(w-head.width()-1, 12))
-	if indent < head.width() && len(rows) > 1 {
-		// Too narrow to indent by the word: the second row has more room.
-		rest := strings.TrimSpace(strings.TrimPrefix(clean(d.Summary), rows[0]))
-		rows = append(rows[:1], wrap(rest, max(w-indent-1, 12))...)
-	}
+	rows := wrapAfter(d.Summary, max(w-head.width()-1, 12), max(w-indent-1, 12))
 	if len(rows) == 0 {
 		return []line{head}
 	}

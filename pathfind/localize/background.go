@@ -90,7 +90,7 @@ func (m *model) fitUneven(candidates []int32) {
 		if c >= m.ix.links {
 			break // arcs come first
 		}
-		if m.excess[c] > 0 || m.ceiling(c, m.normal[0]) < unevenCost {
+		if m.excess[c] > 0 || m.ceiling(c, m.normal[0]) < unevenCost || m.gain(c, m.normal[0]) < 0 {
 			continue
 		}
 		if f := best(c); f.gain > unevenCost {

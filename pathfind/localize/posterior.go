@@ -11,8 +11,8 @@ import (
 const (
 	// listed is the least probability of a suspect.
 	listed = 0.01
-	// alike is how much the evidence may differ, in nats, between two causes that it cannot tell apart: a factor of two.
-	alike = math.Ln2
+	// alike is how much the evidence may differ, in nats, between two causes that it cannot tell apart.
+	alike = 1
 )
 
 // result turns the visited hypotheses into probabilities of causes.
@@ -51,7 +51,7 @@ func (s *search) result() *Result {
 	}
 	assigned := make([]bool, s.ix.n)
 	for _, c := range causes {
-		if marginal[c] < listed/16 {
+		if marginal[c] < listed/4 {
 			break
 		}
 		if assigned[c] {
@@ -168,7 +168,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 		if x == c || s.excess[x] > 0 {
 			continue
 		}
-		if most := s.ceiling(x, s.bad[0]) + 1; most < own.bayes-alike && most+prior < odds {
+		if s.hopeless(x, min(own.bayes-alike, odds-prior)) {
 			continue
 		}
 		switch f := s.fit(x); {

@@ -18,6 +18,20 @@ type cached struct {
 	fit   fit
 }
 
+// hopeless reports that the Bayes factor of a component is below a floor, without the cost of a fit: it is, by far, if only a few
+// rates are looked at, which are so close that no peak fits between them unseen.
+func (s *search) hopeless(c int32, floor float64) bool {
+	if s.ceiling(c, s.bad[0]) < floor {
+		return true
+	}
+	const step, slack = 3, 2.5
+	var u, g [grid/step + 1]float64
+	for i := range u {
+		u[i], g[i] = float64(i*step)*s.spread/(grid-1), s.gain(c, s.bad[i*step])
+	}
+	return logIntegral(u[:], g[:])-math.Log(s.spread) < floor-slack
+}
+
 // fit is the model's fit, remembered: from one hypothesis to the next most components see no change.
 func (s *search) fit(c int32) fit {
 	print := math.Float64bits(s.background)
@@ -159,7 +173,11 @@ func (m *model) interval(c int32) interval {
 	n, _ := refine(u[:], g[:], points, f)
 	q := quantiles(u[:n], g[:n], 0.025, 0.5, 0.975)
 	loss := func(x float64) float64 { return -math.Expm1(-math.Exp(x)) }
-	return interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
+	iv := interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
+	if math.Exp(q[2]) > 0.8*mostHazard {
+		iv.high = 1
+	}
+	return iv
 }
 
 // quantiles returns where the distribution with log-density g, linear between the points u, has the given shares below.

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -50,7 +51,7 @@ const (
 	// rival is how much less likely one may be to be refitted and expanded after the best was found, and rivals how many are.
 	rival, rivals = 2.5, 6
 	// faint are the least odds of an extra component.
-	faint = 1e-4
+	faint = 1e-3
 )
 
 func newSearch(m *model) *search {
@@ -132,15 +133,18 @@ func (s *search) expand(i int32) {
 
 // add looks at all components that could be faulty besides.
 func (s *search) add(h *hypothesis) {
-	var extras []extra
+	var extras, strong []extra
 	for _, c := range s.candidates {
-		if s.excess[c] > 0 || s.ceiling(c, s.bad[0])+s.ix.logPrior(c) < math.Log(faint)-1 {
+		if s.excess[c] > 0 || s.hopeless(c, math.Log(faint)-s.ix.logPrior(c)) {
 			continue
 		}
 		f := s.fit(c)
 		v := f.bayes + s.ix.logPrior(c)
 		if v > -rival {
 			s.neighbour(h, -1, c, f.rate, h.score+v)
+		}
+		if v > 0 {
+			strong = append(strong, extra{c, v})
 		}
 		if o := math.Exp(min(v, 2)); o > faint {
 			s.odds[c] = o
@@ -159,6 +163,30 @@ func (s *search) add(h *hypothesis) {
 		s.odds[x.comp] = 0
 	}
 	h.extra = extras
+	s.addAll(h, strong)
+}
+
+// addAll remembers the hypothesis with the best of all strong additions at once, as far as they have no lossy observation in
+// common: faults far from each other need not be found one by one. The probability of a strong addition is its log odds.
+func (s *search) addAll(h *hypothesis, strong []extra) {
+	slices.SortFunc(strong, func(a, b extra) int {
+		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(a.comp, b.comp))
+	})
+	comps, rates := append(s.comps[:0], h.comps...), append(s.rates[:0], h.rates...)
+	score := h.score
+	for _, x := range strong {
+		if len(comps) == s.cfg.MaxFaults {
+			break
+		}
+		s.near(x.comp)
+		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool { return s.seen[c] == s.stamp }) {
+			continue
+		}
+		comps, rates = append(comps, x.comp), append(rates, s.fit(x.comp).rate)
+		score += x.probability
+	}
+	s.comps, s.rates = comps, rates
+	s.remember(comps, rates, score)
 }
 
 // refit estimates rates, and the background if asked to, anew, and scores the hypothesis. It leaves in occam what each component pays
@@ -166,14 +194,17 @@ func (s *search) add(h *hypothesis) {
 func (s *search) refit(h *hypothesis, background bool) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.load(h.comps, h.rates)
-	for range 2 {
+	if background {
+		s.uneven = s.uneven[:0]
+		s.load(h.comps, h.rates)
+	}
+	for i := range 2 {
 		if background {
-			s.uneven = s.uneven[:0]
-			s.load(h.comps, h.rates)
 			s.fitBackground()
 			s.load(h.comps, h.rates)
-			s.fitUneven(s.candidates)
-			s.load(h.comps, h.rates)
+			if i > 0 {
+				s.fitUneven(s.candidates)
+			}
 		}
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)

@@ -12,10 +12,14 @@ type term struct {
 
 	lost, passed float64 // counts after the cap on bursts
 	lone         bool    // everything was lost
-	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation.
-	inlier, outlier float64
-	beta, mean, dev float64
+	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
+	// greatest value of the part, but for s.
+	inlier, outlier       float64
+	beta, mean, dev, base float64
 }
+
+// negligible is how much less a summand's logarithm may be than another's to be left out.
+const negligible = 16
 
 // total is the chance that an outlier loses everything.
 const total = 0.2
@@ -32,16 +36,20 @@ func newTerm(o *merged, cfg Config) term {
 		t.lost = most
 		t.passed *= most / k
 	}
-	t.setOutlier(cfg.Outlier)
 	n := t.lost + t.passed
 	t.beta = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
 	t.mean = (t.passed + 1) / (n + 2)
 	t.dev = math.Sqrt(t.mean * (1 - t.mean) / (n + 3))
+	t.setOutlier(cfg.Outlier)
 	return t
 }
 
 func (t *term) setOutlier(w float64) {
 	t.inlier, t.outlier = math.Log1p(-w), math.Log(w)
+	t.base = t.outlier + math.Log(1-total) + t.beta
+	if t.lone {
+		t.base = t.outlier
+	}
 }
 
 func lgamma(x float64) float64 {
@@ -54,34 +62,50 @@ func (t *term) at(s float64) float64 {
 	if t.lost == 0 {
 		return -t.passed * s
 	}
-	in, out := t.parts(s)
-	return logSum(in, out)
+	miss := missed(s)
+	in := t.inlier + t.lost*math.Log(miss) - t.passed*s
+	if in > t.base+s+negligible { // base+s bounds the outlier part
+		return in
+	}
+	return logSum(in, t.other(s, miss, in))
 }
 
 // parts returns the logs of the two parts of the mixture.
 func (t *term) parts(s float64) (in, out float64) {
-	miss := -math.Expm1(-s) // the share lost
+	miss := missed(s)
 	in = t.inlier + t.lost*math.Log(miss) - t.passed*s
+	return in, t.other(s, miss, in)
+}
+
+// other returns the log of the outlier part, given the share of packets missed under hazard s, and the log of the inlier part.
+func (t *term) other(s, miss, in float64) float64 {
+	pass := 1 - miss
 	if t.lone {
-		// Exactly: the integral of (1-q*(1-miss))^lost over q, and the chance of total loss.
+		// Exactly: the integral of (1-q*pass)^lost over q, and the chance of total loss.
 		uniform := 1.0
-		if pass := 1 - miss; pass > 1e-9 {
-			uniform = -math.Expm1((t.lost+1)*math.Log(miss)) / (pass * (t.lost + 1))
+		if pass > 1e-9 {
+			uniform = (1 - math.Exp((t.lost+1)*math.Log(miss))) / (pass * (t.lost + 1))
 		}
-		return in, t.outlier + math.Log(total+(1-total)*uniform)
+		return t.outlier + math.Log(total+(1-total)*uniform)
 	}
 	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function. Its normal approximation is good enough for
 	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
-	out = t.outlier + math.Log(1-total)
-	switch z := (1 - miss - t.mean) / t.dev; {
+	switch z := (pass - t.mean) / t.dev; {
 	case z > 4:
-		out += t.beta + s
+		return t.base + s
 	case z > -2:
-		out += t.beta + s + math.Log(0.5*math.Erfc(-z/math.Sqrt2))
+		return t.base + s + math.Log(0.5*math.Erfc(-z/math.Sqrt2))
 	default:
-		out += in - t.inlier - math.Log(1+max(0, t.passed-t.lost*(1-miss)/miss))
+		return t.outlier + math.Log(1-total) + in - t.inlier - math.Log(1+max(0, t.passed-t.lost*pass/miss))
 	}
-	return in, out
+}
+
+// missed returns the share of packets lost under hazard s.
+func missed(s float64) float64 {
+	if s < 1e-4 {
+		return s * (1 - s/2)
+	}
+	return 1 - math.Exp(-s)
 }
 
 // best returns an upper bound of at over all s not below the given.
@@ -102,7 +126,7 @@ func logSum(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
 	}
-	if a-b > 40 || math.IsInf(a, -1) {
+	if a-b > negligible || math.IsInf(a, -1) {
 		return a
 	}
 	return a + math.Log1p(math.Exp(b-a))

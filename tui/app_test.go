@@ -210,11 +210,11 @@ func TestCopy(t *testing.T) {
 
 func TestStaleSourceSaysSo(t *testing.T) {
 	s := newStage(t, sick(t), 100, 30)
-	s.sees(t, "2m07  STALE")
+	s.sees(t, "2m07  ! STALE")
 	old := *sick(t)
 	old.Now = noon.Add(11 * time.Second)
 	s = newStage(t, &old, 100, 30)
-	s.sees(t, "h1-1           probe     412    12 s  STALE")
+	s.sees(t, "h1-1         probe     412    12 s  ! STALE")
 	old.Live = false
 	s = newStage(t, &old, 100, 30)
 	s.hides(t, "STALE")

@@ -40,7 +40,14 @@ type tapeEntry struct {
 	rtt         float64
 }
 
-// NewTape makes an empty tape that keeps the records of the last horizon, by their own times; 0 means ten minutes.
+// maxEntries and maxNames bound the memory of a tape, to some tens of megabytes.
+const (
+	maxEntries = 1 << 18
+	maxNames   = 1 << 16
+)
+
+// NewTape makes an empty tape that keeps the records of the last horizon, by their own times; 0 means ten minutes. Of
+// very many it keeps the newest.
 func NewTape(f *graphs.Fabric, horizon time.Duration) *Tape {
 	return &Tape{
 		fabric: f, horizon: cmp.Or(horizon, 10*time.Minute),
@@ -67,6 +74,14 @@ func (t *Tape) Add(r *evidence.Record) {
 	if r.RTT != nil {
 		e.rtt = r.RTT.P50
 	}
+	if len(t.flows) > maxNames || len(t.ways) > maxNames {
+		// So many flows or paths are those of many epochs: what is old goes, all of it. Views that are out keep theirs.
+		window := t.window
+		*t = *NewTape(t.fabric, t.horizon)
+		t.window = window
+		t.Add(r)
+		return
+	}
 	id, ok := t.flowOf[*r.Flow]
 	if !ok {
 		id = int32(len(t.flows))
@@ -77,7 +92,7 @@ func (t *Tape) Add(r *evidence.Record) {
 	t.window = max(t.window, time.Duration(r.WindowMS)*time.Millisecond)
 	t.entries = append(t.entries, e)
 	// Records of several hosts arrive a little out of order; what is long past goes from the front all the same.
-	for len(t.entries) > 0 && e.at.Sub(t.entries[0].at) > t.horizon {
+	for len(t.entries) > 0 && (e.at.Sub(t.entries[0].at) > t.horizon || len(t.entries) > maxEntries) {
 		t.entries = t.entries[1:]
 	}
 }

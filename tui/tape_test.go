@@ -74,6 +74,24 @@ func TestTape(t *testing.T) {
 	}
 }
 
+func TestTapeIsBounded(t *testing.T) {
+	f := leafSpine(t, "f", 2, 2, 1)
+	link, _ := f.LinkByName("leaf1:swp1--spine1:swp1")
+	tape := NewTape(f, time.Hour)
+	r := echoOf(noon, 1, []string{"leaf1:swp1>spine1:swp1"}, nil, 1, 0)
+	for i := range maxEntries + 10 {
+		r.Flow.SrcPort = uint16(i)
+		r.Flow.DSCP = uint8(i >> 16)
+		tape.Add(r)
+	}
+	if len(tape.entries) > maxEntries || len(tape.flows) > maxNames+1 {
+		t.Errorf("%d entries of %d flows", len(tape.entries), len(tape.flows))
+	}
+	if tape.History().Link(link) == nil {
+		t.Error("the newest is gone")
+	}
+}
+
 func TestBinsAreBounded(t *testing.T) {
 	for _, all := range []time.Duration{0, time.Second, time.Minute, time.Hour, 100 * 24 * time.Hour, 10000 * time.Hour} {
 		for _, window := range []time.Duration{0, 100 * time.Millisecond, 5 * time.Second, 5 * time.Hour} {

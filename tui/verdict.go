@@ -134,35 +134,35 @@ func sourceLines(s *Snapshot, w, h int) []line {
 		}
 		st, word := plain, ""
 		if stale(s, src) {
-			st, word = dim, "STALE"
+			st, word = dim, "! STALE"
 		}
 		age := "?"
 		if !src.Newest.IsZero() {
 			age = span5(s.Now.Sub(src.Newest))
 		}
-		out = append(out, line{}.left(st, src.By, max(w-32, 6)).gap(1).left(st, src.Source, 5).
+		out = append(out, line{}.left(st, src.By, max(w-34, 6)).gap(1).left(st, src.Source, 5).
 			right(st, count(src.Records), 8).gap(1).right(st, age, 7).gap(2).add(warn, word))
 	}
 	return out
 }
 
-// evidenceInShort says coverage and sources in one row, for screens that have no room for panes.
+// evidenceInShort says coverage and sources in one row, for screens that have no room for panes. A source that went quiet
+// is said before anything is explained.
 func evidenceInShort(s *Snapshot, w int) line {
 	c := s.Diagnosis.Coverage
 	l := line{}.gap(1).add(plain, fmt.Sprintf("%s of %s arcs measured", count(c.Measured), count(c.Arcs)))
+	why := ""
 	if dark := c.Arcs - c.Measured; dark > 0 {
 		l = l.add(plain, ", ").add(warn, "? "+count(dark)+" dark")
-		if w >= 60 {
-			l = l.add(plain, ": unknown, not healthy")
-		}
+		why = ": unknown, not healthy"
 	}
 	list, quiet := sourcesByNeed(s)
-	tail := line{}.gap(3).add(plain, counted(len(list), "source", "sources"))
-	if quiet > 0 {
-		tail = line{}.gap(3).add(warn, fmt.Sprintf("%d of %d sources STALE", quiet, len(list)))
+	if quiet == 0 {
+		return l.add(plain, why).gap(2).add(plain, counted(len(list), "source", "sources"))
 	}
-	if l.width()+tail.width() <= w {
-		l = append(l, tail...)
+	tail := line{}.gap(2).add(warn, fmt.Sprintf("! %d of %d sources STALE", quiet, len(list)))
+	if l.width()+width(why)+tail.width() <= w {
+		l = l.add(plain, why)
 	}
-	return l
+	return append(l, tail...)
 }

@@ -13,7 +13,7 @@ import (
 const proofLabel = 9
 
 // proof says why a suspect is one, what speaks against it, and what to do next. A claim without its strongest
-// contradiction is not shown.
+// contradiction is not shown. Single readings come last: on a small screen the next step is in sight without scrolling.
 func proof(x *diagnose.Suspect, w int) []line {
 	var out []line
 	put := func(label string, s style, sentence string) {
@@ -23,9 +23,6 @@ func proof(x *diagnose.Suspect, w int) []line {
 	put("against", plain, orElse(x.Against, "nothing seen that contradicts it"))
 	if x.PeriodMS > 0 {
 		put("rhythm", plain, "every "+(time.Duration(x.PeriodMS)*time.Millisecond).String())
-	}
-	for _, e := range x.Evidence {
-		put(e.Source, plain, e.Text)
 	}
 	if len(x.Class) > 1 {
 		others := slices.DeleteFunc(slices.Clone(x.Class), func(id string) bool { return id == x.ID })
@@ -45,6 +42,9 @@ func proof(x *diagnose.Suspect, w int) []line {
 		if do != "" {
 			put("", press, do)
 		}
+	}
+	for _, e := range x.Evidence {
+		put(e.Source, plain, e.Text)
 	}
 	return out
 }

@@ -150,7 +150,10 @@ func (c *controller) rewire(ctx context.Context, w *wiring, touched map[graphs.N
 		if err := c.lab.addNexthops(s); err != nil {
 			return err
 		}
-		return c.lab.applyRouting(s, nil, now)
+		if err := c.lab.applyRouting(s, nil, now); err != nil {
+			return err
+		}
+		return c.lab.awaitPorts(ctx, s)
 	})
 }
 

@@ -113,6 +113,9 @@ func (l *Lab) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.eachNode(ctx, func(s *namespace) error { return l.awaitPorts(ctx, s) }); err != nil {
+		return err
+	}
 	l.ctrl = newController(l, routing)
 	return nil
 }

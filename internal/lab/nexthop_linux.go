@@ -49,7 +49,7 @@ func (l *Lab) nexthop(s *namespace, ipv6 bool, ports []graphs.PortID) (uint32, e
 		members = binary.NativeEndian.AppendUint32(members, single(p))
 		members = append(members, 0, 0, 0, 0) // weight 1 is written as 0
 	}
-	err := s.rtnl.add(unix.RTM_NEWNEXTHOP, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, "add group of next hops", nhMsg{},
+	err := s.rtnl.add(unix.RTM_NEWNEXTHOP, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, "add group of next hops", nhMsg{protocol: unix.RTPROT_STATIC},
 		nl.NewRtAttr(unix.NHA_ID, nl.Uint32Attr(id)), nl.NewRtAttr(unix.NHA_GROUP, members))
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func (l *Lab) addNexthops(s *namespace) error {
 		for i, g := range gateways {
 			id := 2*uint32(l.slot[p]) + 1 + uint32(i)
 			err := s.rtnl.add(unix.RTM_NEWNEXTHOP, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, "add next hop over "+l.device[p],
-				nhMsg{family: family(g), flags: unix.RTNH_F_ONLINK},
+				nhMsg{family: family(g), protocol: unix.RTPROT_STATIC, flags: unix.RTNH_F_ONLINK},
 				nl.NewRtAttr(unix.NHA_ID, nl.Uint32Attr(id)),
 				nl.NewRtAttr(unix.NHA_OIF, nl.Uint32Attr(uint32(l.ifindex(p)))),
 				nl.NewRtAttr(unix.NHA_GATEWAY, g.AsSlice()))
@@ -84,17 +84,18 @@ func (l *Lab) addNexthops(s *namespace) error {
 	return nil
 }
 
-// An nhMsg is struct nhmsg.
+// An nhMsg is struct nhmsg. Requests that remove take the zero value only.
 type nhMsg struct {
-	family uint8
-	flags  uint32
+	family   uint8
+	protocol uint8
+	flags    uint32
 }
 
 func (m nhMsg) Len() int { return 8 }
 
 func (m nhMsg) Serialize() []byte {
 	b := make([]byte, 8)
-	b[0], b[2] = m.family, unix.RTPROT_STATIC
+	b[0], b[2] = m.family, m.protocol
 	binary.NativeEndian.PutUint32(b[4:], m.flags)
 	return b
 }

@@ -1,10 +1,12 @@
 package lab
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -19,8 +21,15 @@ const (
 	routeMetric = 1024    // behind the routes that come with addresses (0 for IPv4, 256 for IPv6)
 )
 
-// ifindex is the index of a port's device in the namespace of its node.
-func (l *Lab) ifindex(p graphs.PortID) int32 { return firstIndex + l.slot[p] }
+// ifindex is the index of a port's device in the namespace of its node. The two ends of a link never have the same: the kernel
+// takes a device whose peer has its own index for one without a peer, and may then let its link come up a second late.
+func (l *Lab) ifindex(p graphs.PortID) int32 {
+	end := int32(0)
+	if l.fabric.Link(l.fabric.Port(p).Link).Ends[1] == p {
+		end = 1
+	}
+	return firstIndex + 2*l.slot[p] + end
+}
 
 // hardwareAddress is the MAC address of a port: locally administered, and telling the port.
 func hardwareAddress(p graphs.PortID) []byte {
@@ -165,6 +174,33 @@ func (l *Lab) gateway(p graphs.PortID) netip.Addr {
 	}
 	a, _ := loopback(l.fabric, l.fabric.Port(p).Node, false)
 	return a
+}
+
+// awaitPorts waits until the kernel has noticed that the ports of a node are up; before, it drops what they should send.
+func (l *Lab) awaitPorts(ctx context.Context, s *namespace) error {
+	for _, p := range l.fabric.Ports(s.node) {
+		m := nl.NewIfInfomsg(unix.AF_UNSPEC)
+		m.Index = l.ifindex(p)
+		for {
+			answer, err := s.rtnl.ask(unix.RTM_GETLINK, "read the state of "+l.device[p], m)
+			if err != nil {
+				return err
+			}
+			attrs, err := nl.ParseRouteAttrAsMap(answer[min(len(answer), unix.SizeofIfInfomsg):])
+			if err != nil {
+				return fmt.Errorf("read the state of %s: %w", l.device[p], err)
+			}
+			if a := attrs[unix.IFLA_OPERSTATE]; len(a.Value) == 1 && a.Value[0] >= operDormant {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	return nil
 }
 
 func (s *namespace) raise(index int32, name string) error {

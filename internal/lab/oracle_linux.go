@@ -99,7 +99,7 @@ func (l *Lab) lookUp(at graphs.NodeID, in graphs.PortID, flow evidence.Flow) (gr
 		return graphs.None, fmt.Errorf("look up the route: %w", err)
 	}
 	if oif, ok := attrs[unix.RTA_OIF]; ok && len(oif.Value) == 4 {
-		slot := int(binary.NativeEndian.Uint32(oif.Value)) - firstIndex
+		slot := (int(binary.NativeEndian.Uint32(oif.Value)) - firstIndex) >> 1
 		if ports := l.fabric.Ports(at); slot >= 0 && slot < len(ports) {
 			return ports[slot], nil
 		}

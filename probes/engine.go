@@ -37,7 +37,7 @@ type Options struct {
 }
 
 // DefaultSize is the length of a probe in bytes, from the IP header on.
-const DefaultSize = 128
+const DefaultSize = 160
 
 // The methods by which a destination answered.
 const (

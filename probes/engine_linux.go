@@ -273,28 +273,34 @@ func (e *Engine) queue(s *Stream, r *request, ttl uint8) {
 // flush sends what is queued, all of one stream, and returns how many packets the kernel took; sending is locked.
 func (e *Engine) flush(s *Stream, echo bool) int {
 	e.done = 0
-	refused, last := 0, -1
+	refused, tries, at := 0, 0, 0
 	for e.done < e.queued {
 		if err := s.out.sock.raw.Write(e.fd); err != nil {
-			e.errno = unix.EBADF
+			e.errno, tries = unix.EBADF, maxSendTries
 		}
 		if e.done == e.queued {
 			break
 		}
-		// The error may be that of an earlier ICMP message, which is now cleared. If it comes again it is this packet's own.
-		if last != e.done {
-			last = e.done
+		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this packet's own.
+		if e.done != at {
+			at, tries = e.done, 0
+		}
+		if tries++; tries < maxSendTries {
 			continue
 		}
 		s.refused(e.seqs[e.done], echo, e.errno)
 		refused++
 		e.done++
+		tries = 0
 	}
 	n := e.queued - refused
 	e.queued = 0
 	e.sent.Add(uint64(n))
 	return n
 }
+
+// maxSendTries is how often sending one packet may fail.
+const maxSendTries = 16
 
 // transmit is called with the file descriptor of a stream's socket. It waits while the socket's buffer is full.
 func (e *Engine) transmit(fd uintptr) bool {

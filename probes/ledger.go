@@ -29,7 +29,6 @@ type ledger struct {
 	next    uint64    // sequence number of the next probe; the low 32 bits are on the wire
 	tail    uint64    // the first that is not decided
 	top     [2]uint64 // one more than the highest and the second highest that were answered
-	answers uint64
 
 	stateful bool
 	cookie   uint32
@@ -126,15 +125,23 @@ const (
 	answerUnknown
 )
 
-// answer enters an answer. It returns when its probe was sent. Counted says that r is the reflector's own number.
-func (l *ledger) answer(seq, r uint32, counted bool, cookie uint32) (sent int64, what int) {
+// counting is what an answer says of the reflector's count.
+type counting struct {
+	r       uint32 // its sequence number
+	cookie  uint32 // of its count
+	counted bool   // it says that r is its own count
+	damaged bool   // the answer was changed on the way, so that all of this may be wrong
+}
+
+// answer enters an answer. It returns when its probe was sent.
+func (l *ledger) answer(seq uint32, c counting) (sent int64, what int) {
 	s, ok := l.whole(seq)
 	if !ok {
 		return 0, answerUnknown
 	}
 	if s < l.tail {
-		if counted && cookie == l.cookie {
-			l.mark(r)
+		if c.counted && c.cookie == l.cookie {
+			l.mark(c.r)
 		}
 		return 0, answerLate
 	}
@@ -142,34 +149,53 @@ func (l *ledger) answer(seq, r uint32, counted bool, cookie uint32) (sent int64,
 	if e.fate != fateNone {
 		return 0, answerDuplicate
 	}
+	r := c.r
 	e.fate, e.reflector = fateAnswered, r
-	l.answers++
 	if s+1 > l.top[0] {
 		l.top[0], l.top[1] = s+1, l.top[0]
 	} else if s+1 > l.top[1] {
 		l.top[1] = s + 1
 	}
-	if !counted {
+	ahead := int32(r - l.anchor)
+	if c.damaged {
+		// It is no anchor. If its number can be true it is not a lost one.
+		e.era = l.era - 1
+		if l.anchored && ahead > -overtaking && int(ahead) <= len(l.seen) {
+			l.arrived(r)
+		}
+		return e.sent, answerNew
+	}
+	if !c.counted {
 		// Another's reflector. While its number equals ours nobody can tell whether it counts or copies.
 		if !l.stateful && r == seq {
 			return e.sent, answerNew
 		}
-		counted = true
+		// What it counted before is not known: those answers were not looked at.
+		if !l.anchored {
+			l.anchored = true
+			l.restart(c.cookie, r, s)
+		}
 	}
 	l.stateful = true
-	switch ahead := int32(r - l.anchor); {
-	case !l.anchored || l.cookie != cookie:
-		l.begin(cookie, r, s)
+	switch {
+	case !l.anchored || l.cookie != c.cookie:
+		l.begin(c.cookie, r, s)
 	case int(ahead) > len(l.seen) || ahead < -overtaking && s+1 == l.top[0]:
 		// Numbers that jump like this are of a reflector that began anew without saying so.
-		l.restart(cookie, r, s)
+		l.restart(c.cookie, r, s)
 	}
 	e.era = l.era
+	l.arrived(r)
+	return e.sent, answerNew
+}
+
+// arrived notes the reflector's number of an answer in time. If it was taken for lost on the way back that is taken back: what is
+// missing since, in truth was lost on the way there.
+func (l *ledger) arrived(r uint32) {
 	if l.mark(r) == markLost {
 		l.back--
 		l.forward++
 	}
-	return e.sent, answerNew
 }
 
 // overtaking is by how many others a probe may be overtaken at most.

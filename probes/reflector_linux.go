@@ -23,8 +23,9 @@ type reflectorSocket struct {
 	at     netip.AddrPort
 	mirror *mirror
 	in     *batch
-	out    *batch // borrows the payloads and addresses of in
-	from   int    // the messages of out from..to-1 wait to be sent
+	out    *batch           // borrows the payloads and addresses of in
+	fd     func(fd uintptr) // transmit
+	from   int              // the messages of out from..to-1 wait to be sent
 	to     int
 }
 
@@ -38,6 +39,7 @@ func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflect
 		in:  newBatch(reflectorBatch, maxPacket, oobReceive),
 		out: newBatch(reflectorBatch, 1, oobSend),
 	}
+	r.fd = r.transmit
 	return r, nil
 }
 
@@ -120,23 +122,25 @@ func (r *reflectorSocket) queue(b *batch, i int, m *meta, ttl uint8) {
 // flush sends what was queued. It is called inside the callback of the reader, which holds the file descriptor; so it goes by
 // the descriptor itself. What the kernel does not take is dropped and counted, as a network would.
 func (r *reflectorSocket) flush() {
-	_ = r.raw.Control(func(fd uintptr) {
-		retried := false
-		for r.from < r.to {
-			n, errno := r.out.send(fd, r.from, r.to)
-			r.from += n
-			if errno == 0 {
-				retried = false
-				continue
-			}
-			// The error may be that of an earlier ICMP message, which is now cleared; else it is this message's.
-			if !retried && errno != unix.EAGAIN {
-				retried = true
-				continue
-			}
-			r.mirror.count.unsent.Add(1)
-			r.from++
-			retried = false
+	_ = r.raw.Control(r.fd)
+}
+
+// transmit is called with the file descriptor of the socket.
+func (r *reflectorSocket) transmit(fd uintptr) {
+	tries := 0
+	for r.from < r.to {
+		n, errno := r.out.send(fd, r.from, r.to)
+		r.from += n
+		if n > 0 || errno == 0 {
+			tries = 0
+			continue
 		}
-	})
+		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this answer's own.
+		if tries++; tries < maxSendTries && errno != unix.EAGAIN {
+			continue
+		}
+		r.mirror.count.unsent.Add(1)
+		r.from++
+		tries = 0
+	}
 }

@@ -64,7 +64,6 @@ func residence(t2, t3 uint64) time.Duration {
 // Errors of a packet. They are counted, never printed a packet.
 var (
 	errShort     = errors.New("shorter than a STAMP packet")
-	errAnswer    = errors.New("an answer, not a request")
 	errMalformed = errors.New("malformed TLV")
 )
 
@@ -75,9 +74,11 @@ type answer struct {
 	ssid      uint16
 	senderTTL uint8
 	residence time.Duration
-	// control is what our reflector added; ok is false where another's left it untouched.
+	// control is what our reflector added; ok is false where there is none that can be read.
 	control control
 	ok      bool
+	// refused tells, where ok is false, that the reflector did not understand the control TLV either.
+	refused bool
 	// hops is the value of the hop list, if there is one.
 	hops []byte
 	// corrupt is true if the padding did not come back as it was sent.
@@ -102,15 +103,15 @@ func parseAnswer(b []byte) (answer, error) {
 			return a, err
 		}
 		rest = rest[tlvHeader+len(t.value):]
+		understood := t.flags&(tlvUnrecognized|tlvMalformed) == 0
 		switch t.kind {
 		case tlvPadding:
 			padding = t.value
 		case tlvControl:
-			if t.flags&(tlvUnrecognized|tlvMalformed) == 0 && a.control.decode(t.value) == nil {
-				a.ok = a.control.flags&flagAnswer != 0
-			}
+			a.refused = !understood
+			a.ok = understood && a.control.decode(t.value) == nil && a.control.flags&flagAnswer != 0
 		case tlvHops:
-			if t.flags&(tlvUnrecognized|tlvMalformed) == 0 {
+			if understood {
 				a.hops = t.value
 			}
 		}
@@ -167,25 +168,22 @@ func (r *request) put(b []byte) int {
 	binary.BigEndian.PutUint64(b[offTime:], toNTP(r.at))
 	binary.BigEndian.PutUint16(b[offError:], errorEstimate)
 	binary.BigEndian.PutUint16(b[offSSID:], r.ssid)
-	n := baseSize
-	v := putTLV(b[n:], tlvControl, controlSize)
 	padding := r.size - minRequest - tlvHeader
 	if r.hops > 0 {
 		padding -= tlvHeader + hopsSize(r.hops)
 	}
 	c := r.control
+	n := baseSize
 	if padding > 0 {
 		c.ops |= opVerify
+		putPattern(putTLV(b[n:], tlvPadding, padding), r.ssid, r.seq)
+		n += tlvHeader + padding
 	}
-	c.encode(v)
+	c.encode(putTLV(b[n:], tlvControl, controlSize))
 	n += tlvHeader + controlSize
 	if r.hops > 0 {
 		clear(putTLV(b[n:], tlvHops, hopsSize(r.hops)))
 		n += tlvHeader + hopsSize(r.hops)
-	}
-	if padding > 0 {
-		putPattern(putTLV(b[n:], tlvPadding, padding), r.ssid, r.seq)
-		n += tlvHeader + padding
 	}
 	return n
 }

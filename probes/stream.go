@@ -29,6 +29,7 @@ type Stream struct {
 
 	forwardLen, backLen int
 	method              string
+	ours                bool // the destination is one of our reflectors
 	err                 error
 
 	round       uint8     // of the trace of the way back
@@ -76,11 +77,15 @@ func (s *Stream) answered(b []byte, m *meta, now int64) {
 
 // echoed enters the answer to an echo.
 func (s *Stream) echoed(a *answer, m *meta, at int64) {
-	r, counted, cookie := a.seq, a.ok && a.control.flags&flagStateful != 0, a.control.cookie
-	if a.ssid == 0 {
-		r, cookie = a.senderSeq, 0 // it knows no sessions: its count would be of both of ours
+	how := counting{r: a.seq, cookie: a.control.cookie, counted: a.ok && a.control.flags&flagStateful != 0}
+	switch {
+	case a.ssid == 0:
+		how.r, how.cookie = a.senderSeq, 0 // it knows no sessions: its count would be of both of ours
+	case s.ours && !a.ok:
+		how.damaged = true
 	}
-	sent, what := s.echoes.answer(a.senderSeq, r, counted, cookie)
+	s.ours = s.ours || a.ok
+	sent, what := s.echoes.answer(a.senderSeq, how)
 	switch what {
 	case answerLate:
 		s.late++
@@ -93,9 +98,10 @@ func (s *Stream) echoed(a *answer, m *meta, at int64) {
 		return
 	}
 	s.method = MethodSTAMP
-	if a.ok && a.control.flags&flagCorrupt != 0 {
+	switch {
+	case how.damaged && a.refused, a.ok && a.control.flags&flagCorrupt != 0:
 		s.corruptForward++
-	} else if a.corrupt {
+	case how.damaged, a.corrupt:
 		s.corruptBack++
 	}
 	s.lengths(a, m)
@@ -222,7 +228,7 @@ func (s *Stream) echoFailed(seq uint32, m *meta, at int64, there bool) {
 		}
 		return
 	}
-	switch sent, what := s.echoes.answer(seq, seq, false, 0); what {
+	switch sent, what := s.echoes.answer(seq, counting{r: seq}); what {
 	case answerNew:
 		s.method = MethodPortUnreachable
 		s.delay(at - sent)

@@ -95,12 +95,14 @@ func (s *Store) candidates(left []silence) []absent {
 	return list
 }
 
-// A tracedWay is the arcs that a flow now takes between two nodes.
+// A tracedWay is the arcs that a flow now takes between two nodes; nil where that is not known.
 type tracedWay struct {
 	pair [2]graphs.NodeID
 	arcs []graphs.ArcID
 }
 
+// currentWays returns where the flows go now. Those that could not be traced are among them: they may go over the very link that
+// no other flow crosses, if for instance a switch next to it does not answer.
 func (s *Store) currentWays() []tracedWay {
 	var ways []tracedWay
 	for _, l := range s.order {
@@ -111,11 +113,15 @@ func (s *Store) currentWays() []tracedWay {
 		if s.to.Sub(p.at) > freshSighting {
 			continue
 		}
-		if p.path.certain() {
-			ways = append(ways, tracedWay{[2]graphs.NodeID{l.src, l.dst}, p.path.alternatives[0]})
-		}
-		if p.back.certain() {
-			ways = append(ways, tracedWay{[2]graphs.NodeID{l.dst, l.src}, p.back.alternatives[0]})
+		for _, w := range []struct {
+			pair [2]graphs.NodeID
+			way  way
+		}{{[2]graphs.NodeID{l.src, l.dst}, p.path}, {[2]graphs.NodeID{l.dst, l.src}, p.back}} {
+			traced := tracedWay{pair: w.pair}
+			if w.way.certain() {
+				traced.arcs = w.way.alternatives[0]
+			}
+			ways = append(ways, traced)
 		}
 	}
 	return ways
@@ -134,6 +140,12 @@ func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 	count := map[[2]graphs.NodeID]int{}
 	var pairs [][2]graphs.NodeID
 	for _, w := range ways {
+		if w.arcs == nil {
+			for _, sh := range e.Shares(w.pair[0], w.pair[1]) {
+				crossed[sh.Arc.Link()] = true
+			}
+			continue
+		}
 		if count[w.pair] == 0 {
 			pairs = append(pairs, w.pair)
 		}

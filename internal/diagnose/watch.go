@@ -1,0 +1,200 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
+	"whichlink/probes"
+)
+
+// WatchConfig says what a [Watch] measures with. Fabric and Hosts are needed.
+type WatchConfig struct {
+	Fabric *graphs.Fabric
+	// Hosts are those on which this process may open sockets: the local one, or all of a drill.
+	Hosts []WatchHost
+	// Rate is the most that each host sends, in packets a second; 0 is [probes.DefaultRate].
+	Rate float64
+	// SwitchRate is the most TTL-expired probes that any switch is asked for, by all hosts of the plan together, a second;
+	// 0 is [probes.DefaultSwitchRate].
+	SwitchRate float64
+	// Port is where the reflectors listen; 0 is [probes.DefaultPort].
+	Port uint16
+	// Seed decides which flows the plan chooses.
+	Seed uint64
+	// Every is the time from one diagnosis to the next; 0 is 250 ms.
+	Every time.Duration
+	// Horizon is how long evidence counts; 0 is for ever.
+	Horizon time.Duration
+	// Record is called with every record as it is made, by one goroutine; it may be nil.
+	Record func(*evidence.Record)
+	Logger *slog.Logger
+}
+
+// A WatchHost is a host on which to measure.
+type WatchHost struct {
+	Node graphs.NodeID
+	// Open calls a function where the host's sockets are to be opened; nil calls it directly.
+	Open func(func() error) error
+	// Reflect also runs a reflector there.
+	Reflect bool
+}
+
+// A Watch measures and diagnoses until it is told to stop.
+type Watch struct {
+	cfg      WatchConfig
+	plan     *plan.Plan
+	sessions []*probes.Session
+	records  chan *evidence.Record
+	latest   atomic.Pointer[Diagnosis]
+	changed  chan struct{} // holds one token when a new diagnosis waits to be looked at
+	dropped  atomic.Int64
+}
+
+// NewWatch plans a watch. Nothing is sent before Run.
+func NewWatch(cfg WatchConfig) (*Watch, error) {
+	if cfg.Every == 0 {
+		cfg.Every = 250 * time.Millisecond
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	e := pathfind.NewECMP(cfg.Fabric)
+	p, err := plan.Make(e, plan.Config{Seed: cfg.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("plan the probes: %w", err)
+	}
+	w := &Watch{cfg: cfg, plan: p, records: make(chan *evidence.Record, 1<<14), changed: make(chan struct{}, 1)}
+	for _, h := range cfg.Hosts {
+		s, err := probes.NewSession(probes.SessionConfig{
+			ECMP: e, Plan: p, Host: h.Node, Open: h.Open, Port: cfg.Port,
+			Rate: cfg.Rate, SwitchRate: cfg.SwitchRate, Emit: w.emit, Logger: cfg.Logger,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("measure from %s: %w", cfg.Fabric.NodeName(h.Node), err)
+		}
+		w.sessions = append(w.sessions, s)
+	}
+	return w, nil
+}
+
+// emit queues a record. The queue is bounded: a record that finds it full is dropped, and the diagnosis says how many were.
+func (w *Watch) emit(r *evidence.Record) {
+	select {
+	case w.records <- r:
+	default:
+		w.dropped.Add(1)
+	}
+}
+
+// Statement says what the watch will send, before it does.
+func (w *Watch) Statement() string {
+	if len(w.sessions) == 1 {
+		return w.sessions[0].Statement()
+	}
+	return fmt.Sprintf("%d hosts, each: %s", len(w.sessions), w.sessions[0].Statement())
+}
+
+// Latest returns the newest diagnosis, nil before the first.
+func (w *Watch) Latest() *Diagnosis { return w.latest.Load() }
+
+// Changed delivers a token after each new diagnosis; tokens that nobody takes are not piled up.
+func (w *Watch) Changed() <-chan struct{} { return w.changed }
+
+// Sent returns how many packets were sent so far, by all hosts.
+func (w *Watch) Sent() int {
+	n := 0
+	for _, s := range w.sessions {
+		n += s.Sent()
+	}
+	return n
+}
+
+// Run measures until ctx ends, then waits for the last answers and makes a last diagnosis. It returns an error only if
+// measuring broke; what the fabric does to the probes is in the diagnosis.
+func (w *Watch) Run(ctx context.Context) error {
+	reflecting, stopReflecting := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopReflecting()
+	reflectors, reflecting := errgroup.WithContext(reflecting)
+	for _, h := range w.cfg.Hosts {
+		if !h.Reflect {
+			continue
+		}
+		r, err := probes.NewReflector(probes.ReflectorConfig{Open: h.Open, Ports: w.sessions[0].Ports(), Logger: w.cfg.Logger})
+		if err != nil {
+			return fmt.Errorf("answer probes on %s: %w", w.cfg.Fabric.NodeName(h.Node), err)
+		}
+		reflectors.Go(func() error { return r.Run(reflecting) })
+	}
+	sessions, measuring := errgroup.WithContext(ctx)
+	for _, s := range w.sessions {
+		sessions.Go(func() error { return s.Run(measuring) })
+	}
+	var folding sync.WaitGroup
+	over := make(chan struct{})
+	folding.Go(func() { w.fold(over) })
+	err := sessions.Wait()
+	close(over)
+	folding.Wait()
+	stopReflecting()
+	if rerr := reflectors.Wait(); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+// fold owns the store: it takes records in and publishes diagnoses.
+func (w *Watch) fold(over <-chan struct{}) {
+	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon})
+	take := func(r *evidence.Record) {
+		store.Add(r)
+		if w.cfg.Record != nil {
+			w.cfg.Record(r)
+		}
+	}
+	publish := func() {
+		if n := w.dropped.Swap(0); n > 0 {
+			store.Skip(evidence.Skipped{"came faster than they could be read": int(n)})
+		}
+		w.latest.Store(store.Diagnose())
+		select {
+		case w.changed <- struct{}{}:
+		default:
+		}
+	}
+	tick := time.NewTicker(w.cfg.Every)
+	defer tick.Stop()
+	fresh := false
+	for {
+		select {
+		case r := <-w.records:
+			take(r)
+			fresh = true
+		case <-tick.C:
+			if fresh {
+				publish()
+				fresh = false
+			}
+		case <-over:
+			for {
+				select {
+				case r := <-w.records:
+					take(r)
+					continue
+				default:
+				}
+				publish()
+				return
+			}
+		}
+	}
+}

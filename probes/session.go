@@ -1,0 +1,246 @@
+package probes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
+)
+
+// The budgets of a host, unless it is told otherwise.
+const (
+	DefaultPort uint16 = Port
+	// DefaultRate is the most packets a second that a host sends.
+	DefaultRate = 1000
+	// DefaultSwitchRate is the most TTL-expired probes a second that any one switch is asked for by all hosts of a plan together.
+	DefaultSwitchRate = 50
+)
+
+// SessionConfig says what a [Session] measures. ECMP, Plan, Host and Emit are needed.
+type SessionConfig struct {
+	ECMP *pathfind.ECMP
+	Plan *plan.Plan
+	Host graphs.NodeID
+	// Emit takes each record. Calls do not overlap.
+	Emit func(*evidence.Record)
+	// Open runs the function that opens a socket, for instance inside a network namespace; nil means to call it.
+	Open func(func() error) error
+	Port uint16  // of the reflectors; 0 is DefaultPort
+	Rate float64 // packets a second; 0 is DefaultRate
+	// SwitchRate bounds TTL-expired probes a second and switch, by all hosts of the plan together; 0 is DefaultSwitchRate.
+	SwitchRate float64
+	// Window is the time that an echo record spans; 0 is half a second.
+	Window time.Duration
+	Logger *slog.Logger
+}
+
+// A Session is one host's part in measuring a fabric. It works in two stages: echoes along many flows, of which the crossing
+// tells most without any switch's help; and TTL-limited probes, sparingly, which find the path of each flow, confirm it from
+// time to time, and look closer at flows that lose packets.
+type Session struct {
+	cfg     SessionConfig
+	fabric  *graphs.Fabric
+	engine  *Engine
+	budget  *expiryBudget
+	planned int        // flows
+	rng     *rand.Rand // the sender's alone
+
+	active atomic.Pointer[[]*sessionFlow] // flows that carry echoes
+
+	mu       sync.Mutex // guards flows and all below, and what is said of it in sessionFlow
+	flows    []*sessionFlow
+	manners  map[graphs.NodeID]*manner
+	epoch    int
+	tried    int // extra flows that were asked of the plan
+	noAgents map[graphs.NodeID]bool
+}
+
+// A manner is how a switch answers TTL-limited probes.
+type manner struct{ sent, answered float64 }
+
+// A sessionFlow is one flow of a session. The session's mutex guards it.
+type sessionFlow struct {
+	flow     evidence.Flow
+	src, dst graphs.NodeID
+	stream   *Stream
+
+	path, back route
+	first      time.Time // when the flow began
+	confirmed  time.Time // when the path was last seen; zero before the first time
+	due        time.Time // when to trace it again
+	tracing    bool
+	extra      bool // not of the plan, but for arcs that the plan did not reach
+	lastLoss   time.Time
+	losses     float64 // of late, fading
+	lastAnswer time.Time
+	nextTTL    int // of the closer look
+	forwardLen int
+	backLen    int
+}
+
+// NewSession prepares a session. It opens no socket and sends nothing before Run.
+func NewSession(cfg SessionConfig) (*Session, error) {
+	cfg.Port = cmp.Or(cfg.Port, DefaultPort)
+	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
+	cfg.SwitchRate = cmp.Or(cfg.SwitchRate, DefaultSwitchRate)
+	cfg.Window = cmp.Or(cfg.Window, 500*time.Millisecond)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := cfg.ECMP.Fabric()
+	if !sourceOf(f, cfg.Host).IsValid() {
+		return nil, fmt.Errorf("%s has no address in the fabric file", f.NodeName(cfg.Host))
+	}
+	e, err := NewEngine(Config{Open: cfg.Open, NoChecksum: true, Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		cfg: cfg, fabric: f, engine: e,
+		planned: len(cfg.Plan.Flows(cfg.Host)),
+		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
+		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
+		manners: map[graphs.NodeID]*manner{}, noAgents: map[graphs.NodeID]bool{},
+	}
+	if s.planned == 0 {
+		return nil, errors.New("the plan has no flows for it: no other host can be reached")
+	}
+	return s, nil
+}
+
+// sourceOf returns the address of a host in the family that the fabric file has: IPv4 where there is one.
+func sourceOf(f *graphs.Fabric, n graphs.NodeID) netip.Addr {
+	if a := f.Address(n, false); a.IsValid() {
+		return a
+	}
+	return f.Address(n, true)
+}
+
+// Statement says what the session will send.
+func (s *Session) Statement() string {
+	return fmt.Sprintf("up to %.0f packets/s of %d bytes along %d flows (UDP port %d), and of any switch at most %.0f TTL-expired answers/s, by all hosts together",
+		s.cfg.Rate, DefaultSize, s.planned, s.cfg.Port, s.cfg.SwitchRate)
+}
+
+// Ports returns the ports on which the session expects reflectors.
+func (s *Session) Ports() []uint16 { return []uint16{s.cfg.Port} }
+
+// Sent returns how many packets were sent so far.
+func (s *Session) Sent() int { return int(s.engine.Stats().Sent) }
+
+// Run measures until ctx ends, then waits for the answers that are still under way.
+func (s *Session) Run(ctx context.Context) error {
+	defer s.engine.Close()
+	for _, p := range s.cfg.Plan.Flows(s.cfg.Host) {
+		if _, err := s.add(p, false); err != nil {
+			return err
+		}
+	}
+	var running sync.WaitGroup
+	running.Go(func() { s.send(ctx) })
+	running.Go(func() { s.learn(ctx) })
+	running.Go(func() { s.lookCloser(ctx) })
+	tick := time.NewTicker(s.cfg.Window)
+	defer tick.Stop()
+	for done := false; !done; {
+		select {
+		case <-tick.C:
+			s.report(false)
+		case <-ctx.Done():
+			done = true
+		}
+	}
+	running.Wait()
+	// Answers take a round trip, and losses are sure when the engine's least patience has passed twice.
+	time.Sleep(500 * time.Millisecond)
+	s.report(true)
+	return nil
+}
+
+// add begins to probe a planned flow. An extra flow carries no echoes until it proves useful.
+func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
+	src, dst := sourceOf(s.fabric, p.Src), sourceOf(s.fabric, p.Dst)
+	if src.Is4() != dst.Is4() || !dst.IsValid() {
+		return nil, fmt.Errorf("%s has no address of the family of %s in the fabric file", s.fabric.NodeName(p.Dst), src)
+	}
+	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port}
+	stream, err := s.engine.Add(f, Options{})
+	if err != nil {
+		return nil, fmt.Errorf("probe %s from %s: %w", s.fabric.NodeName(p.Dst), s.fabric.NodeName(p.Src), err)
+	}
+	now := time.Now()
+	fl := &sessionFlow{flow: f, src: p.Src, dst: p.Dst, stream: stream, first: now, due: now, extra: extra}
+	s.mu.Lock()
+	s.flows = append(s.flows, fl)
+	// A flow that nobody has traced yet may go anywhere: who judges by paths must know that it is there.
+	s.emitPath(fl, false, now)
+	s.mu.Unlock()
+	s.activate()
+	return fl, nil
+}
+
+// drop ends a flow.
+func (s *Session) drop(fl *sessionFlow) {
+	s.mu.Lock()
+	s.flows = slices.DeleteFunc(s.flows, func(o *sessionFlow) bool { return o == fl })
+	s.mu.Unlock()
+	s.activate()
+	_ = s.engine.Remove(fl.stream)
+}
+
+// activate publishes which flows carry echoes.
+func (s *Session) activate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*sessionFlow
+	for _, fl := range s.flows {
+		if !fl.extra && !s.noAgents[fl.dst] {
+			list = append(list, fl)
+		}
+	}
+	s.active.Store(&list)
+}
+
+// send paces echoes over all active flows, in a new order each round, so that nothing on the way falls into step with them.
+func (s *Session) send(ctx context.Context) {
+	// Few packets at a time keep queues short; many wake-ups cost more than the packets.
+	tick := min(max(time.Duration(4/s.cfg.Rate*float64(time.Second)), time.Millisecond), 20*time.Millisecond)
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var round []*sessionFlow
+	last, owed := time.Now(), 0.0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		// A tenth of the budget is left to TTL-limited probes. What was missed in a long pause is not made up for.
+		owed = min(owed+0.9*s.cfg.Rate*now.Sub(last).Seconds(), max(1, s.cfg.Rate/20))
+		last = now
+		for ; owed >= 1; owed-- {
+			if len(round) == 0 {
+				round = slices.Clone(*s.active.Load())
+				s.rng.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+				if len(round) == 0 {
+					break
+				}
+			}
+			round[0].stream.Echo(1)
+			round = round[1:]
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package probes
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+// record begins a record of a flow, with what is known of its path. The mutex is held.
+func (s *Session) record(kind evidence.Kind, fl *sessionFlow, at time.Time) *evidence.Record {
+	flow := fl.flow
+	r := &evidence.Record{
+		V: evidence.Version, Time: at.UTC(), Source: evidence.SourceProbe, By: s.fabric.NodeName(s.cfg.Host),
+		Epoch: fmt.Sprint(s.epoch), Kind: kind, Flow: &flow,
+	}
+	if kind == evidence.KindHop {
+		return r
+	}
+	r.Path, r.Candidates = s.names(fl.path)
+	r.Back, r.CandidatesBack = s.names(fl.back)
+	return r
+}
+
+// names writes a route by the names of its arcs: as a path if it is certain, else as candidates.
+func (s *Session) names(r route) (path []string, candidates [][]string) {
+	for _, arcs := range r.alternatives {
+		names := make([]string, len(arcs))
+		for i, a := range arcs {
+			names[i] = s.fabric.ArcName(a)
+		}
+		candidates = append(candidates, names)
+	}
+	if r.certain() {
+		return candidates[0], nil
+	}
+	return nil, candidates
+}
+
+// report writes down what all flows counted since last time.
+func (s *Session) report(last bool) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, fl := range s.flows {
+		// Until a flow's path is known its counts wait: they are worth more then. But not for ever.
+		if fl.confirmed.IsZero() && now.Sub(fl.first) < 4*time.Second && !last {
+			continue
+		}
+		s.reportFlow(fl, now)
+	}
+	s.fade()
+}
+
+// reportFlow writes down what a flow counted since last time. The mutex is held.
+func (s *Session) reportFlow(fl *sessionFlow, now time.Time) {
+	w := fl.stream.Take()
+	s.watchFor(fl, &w, now)
+	if w.Method == MethodPortUnreachable {
+		s.lackAgent(fl, now)
+		return
+	}
+	if w.Sent > 0 && !s.noAgents[fl.dst] {
+		s.cfg.Emit(s.echoRecord(fl, &w))
+	}
+	for _, h := range w.Hops {
+		if h.Sent == 0 {
+			continue
+		}
+		r := s.record(evidence.KindHop, fl, now)
+		r.TTL, r.Sent, r.Answered, r.RTT = h.TTL, evidence.Int(h.Sent), evidence.Int(h.Answered), h.RTT
+		r.WindowMS = int(s.cfg.Window.Milliseconds())
+		if a := h.Address(); a.IsValid() {
+			r.Address = a.String()
+			if o, ok := s.fabric.Owner(a); ok {
+				r.Node = s.fabric.NodeName(o.Node)
+			}
+		}
+		s.cfg.Emit(r)
+	}
+}
+
+func (s *Session) echoRecord(fl *sessionFlow, w *Window) *evidence.Record {
+	// The window goes on until the next probe would have been sent.
+	spacing := time.Millisecond
+	if w.Sent > 1 {
+		spacing = max(spacing, w.To.Sub(w.From)/time.Duration(w.Sent-1))
+	}
+	length := w.To.Sub(w.From) + spacing
+	ms := int(math.Ceil(float64(length) / float64(time.Millisecond)))
+	r := s.record(evidence.KindEcho, fl, w.From.Add(time.Duration(ms)*time.Millisecond))
+	r.WindowMS = ms
+	r.Sent, r.Lost, r.RTT = evidence.Int(w.Sent), evidence.Int(w.Lost), w.RTT
+	if w.Split {
+		r.LostForward, r.LostBack = evidence.Int(w.LostForward), evidence.Int(w.LostBack)
+	}
+	if w.CorruptForward > 0 || w.CorruptBack > 0 {
+		r.CorruptForward, r.CorruptBack = evidence.Int(w.CorruptForward), evidence.Int(w.CorruptBack)
+	}
+	for _, at := range w.LostAt {
+		r.LostAtMS = append(r.LostAtMS, int(at.Sub(w.From).Milliseconds()))
+	}
+	return r
+}
+
+// watchFor notes what in a window calls for action. The mutex is held.
+func (s *Session) watchFor(fl *sessionFlow, w *Window, now time.Time) {
+	if w.Sent > w.Lost {
+		fl.lastAnswer = now
+	}
+	moved := w.ForwardLen > 0 && (fl.forwardLen != w.ForwardLen || fl.backLen != w.BackLen)
+	if moved {
+		fl.forwardLen, fl.backLen = w.ForwardLen, w.BackLen
+	}
+	if w.Lost > 0 {
+		fl.losses += float64(w.Lost)
+		fl.lastLoss = now
+	}
+	// A path that became longer, or loses packets, may be another.
+	if (moved || w.Lost > 0) && !fl.confirmed.IsZero() && now.Sub(fl.confirmed) > retraceAfter && fl.due.After(now) {
+		fl.due = now
+	}
+	if w.Waiting > 0 || w.Lost > 0 && w.Lost == w.Sent {
+		s.askCount(fl, now)
+	}
+}
+
+// askCount asks, along another flow to the same host that is answered, how many of a flow's probes arrived. The mutex is held.
+func (s *Session) askCount(fl *sessionFlow, now time.Time) {
+	for _, o := range s.flows {
+		if o != fl && o.dst == fl.dst && now.Sub(o.lastAnswer) < 2*s.cfg.Window {
+			o.stream.AskCount(fl.stream)
+			return
+		}
+	}
+}
+
+// lackAgent notes that a host has nobody to answer: that is a gap in the coverage and no fault. The mutex is held.
+func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
+	if s.noAgents[fl.dst] {
+		return
+	}
+	s.noAgents[fl.dst] = true
+	s.cfg.Emit(&evidence.Record{
+		V: evidence.Version, Time: now.UTC(), Source: evidence.SourceNote, By: s.fabric.NodeName(s.cfg.Host), Epoch: fmt.Sprint(s.epoch),
+		Kind: evidence.KindNote, Text: fmt.Sprintf("%s runs no agent on UDP port %d: probes to it are left out", s.fabric.NodeName(fl.dst), s.cfg.Port),
+	})
+	go s.activate()
+}
+
+// fade lets old losses count for less. The mutex is held.
+func (s *Session) fade() {
+	keep := math.Exp(-s.cfg.Window.Seconds() / 4)
+	for _, fl := range s.flows {
+		fl.losses *= keep
+	}
+}
+
+// suspicious is how many losses of late call for a closer look at a flow.
+const suspicious = 1.5
+
+// lookCloser sends TTL-limited probes along flows that lose packets, and along as many that do not, for comparison: what a
+// switch leaves unanswered on all of them alike is its own manner and no loss. It takes what tracing leaves of the budget.
+func (s *Session) lookCloser(ctx context.Context) {
+	tick := time.NewTicker(4 * time.Millisecond)
+	defer tick.Stop()
+	turn := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		var lossy, clean []*sessionFlow
+		for _, fl := range s.flows {
+			switch {
+			case !fl.path.certain() || len(fl.path.alternatives[0]) < 3:
+			case fl.losses >= suspicious:
+				lossy = append(lossy, fl)
+			case fl.losses == 0 || fl.losses < 0.1:
+				clean = append(clean, fl)
+			}
+		}
+		s.mu.Unlock()
+		if len(lossy) == 0 {
+			continue
+		}
+		turn++
+		s.closer(lossy[turn%len(lossy)])
+		if len(clean) > 0 {
+			s.closer(clean[turn%len(clean)])
+		}
+	}
+}
+
+// closer sends one TTL-limited probe along a flow, if the budget has it to spare.
+func (s *Session) closer(fl *sessionFlow) {
+	s.mu.Lock()
+	arcs := fl.path.alternatives
+	fl.nextTTL++
+	ttl := fl.nextTTL
+	s.mu.Unlock()
+	if len(arcs) != 1 {
+		return
+	}
+	ttl = 1 + ttl%(len(arcs[0])-1)
+	at := map[graphs.NodeID]float64{s.fabric.Head(arcs[0][ttl-1]): 1}
+	if s.budget.take(at, 0.4, time.Now()) {
+		fl.stream.Expire(ttl)
+	}
+}

@@ -1,0 +1,424 @@
+package probes
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+const (
+	// verifyAfter is how long a path counts as known before it is looked at again, if the budget allows.
+	verifyAfter = 1500 * time.Millisecond
+	// retraceAfter is how soon a flow that loses packets may be traced again.
+	retraceAfter = 300 * time.Millisecond
+	// answerWithin is how long a switch may take to answer: its CPU has other work.
+	answerWithin = 80 * time.Millisecond
+	// asksPerHop is how often a hop that does not answer is asked in one trace.
+	asksPerHop = 2
+	// tracesAtOnce bounds the flows of a host that are traced at the same time.
+	tracesAtOnce = 16
+	// maxPaths is how many paths may be told apart by a trace; a pair with more is traced hop by hop.
+	maxPaths = 512
+	// maxCandidates is how many possible paths a record lists.
+	maxCandidates = 16
+)
+
+// A route is what is known of one way of a flow: nothing, its arcs, or several lists of arcs of which one is right.
+type route struct{ alternatives [][]graphs.ArcID }
+
+func (r route) certain() bool { return len(r.alternatives) == 1 }
+
+// routeOf makes a route of the paths that a trace left open.
+func routeOf(paths []pathfind.Path) route {
+	var r route
+	if len(paths) > maxCandidates {
+		return r
+	}
+	for _, p := range paths {
+		r.alternatives = append(r.alternatives, p.Arcs)
+	}
+	return r
+}
+
+func (r route) has(arcs []graphs.ArcID) bool {
+	return slices.ContainsFunc(r.alternatives, func(a []graphs.ArcID) bool { return slices.Equal(a, arcs) })
+}
+
+// learn keeps the paths of all flows known: new flows first, then those that lose packets, then the one longest not looked at.
+func (s *Session) learn(ctx context.Context) {
+	var tracing sync.WaitGroup
+	defer tracing.Wait()
+	busy := make(chan struct{}, tracesAtOnce)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for len(busy) < cap(busy) {
+			fl := s.nextDue(time.Now())
+			if fl == nil {
+				break
+			}
+			busy <- struct{}{}
+			tracing.Go(func() {
+				defer func() { <-busy }()
+				s.trace(ctx, fl)
+			})
+		}
+		s.reachFurther()
+	}
+}
+
+// nextDue chooses the flow to trace next and marks it, or returns nil.
+func (s *Session) nextDue(now time.Time) *sessionFlow {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var best *sessionFlow
+	for _, fl := range s.flows {
+		if fl.tracing || fl.due.After(now) || s.noAgents[fl.dst] {
+			continue
+		}
+		if best == nil || fl.before(best) {
+			best = fl
+		}
+	}
+	if best != nil {
+		best.tracing = true
+	}
+	return best
+}
+
+func (fl *sessionFlow) before(o *sessionFlow) bool {
+	if fl.confirmed.IsZero() != o.confirmed.IsZero() {
+		return fl.confirmed.IsZero()
+	}
+	if a, b := fl.lastLoss.After(fl.confirmed), o.lastLoss.After(o.confirmed); a != b {
+		return a
+	}
+	return fl.due.Before(o.due)
+}
+
+// trace finds the two ways of a flow.
+func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
+	fl.stream.beginTrace()
+	defer fl.stream.endTrace()
+	forwardLen, backLen := fl.stream.pathLengths()
+	if forwardLen == 0 {
+		// One answer tells how long both ways are. If there is none, the model must do.
+		fl.stream.Reach()
+		await(ctx, answerWithin, fl.stream.reached)
+		forwardLen, backLen = fl.stream.pathLengths()
+	}
+	var path, back route
+	var heard bool
+	var legs sync.WaitGroup
+	legs.Go(func() {
+		l := leg{s: s, fl: fl, src: fl.src, dst: fl.dst, ask: s.askForward}
+		path, heard = l.find(ctx, forwardLen)
+	})
+	if backLen > 0 {
+		legs.Go(func() {
+			l := leg{s: s, fl: fl, src: fl.dst, dst: fl.src, ask: s.askBack}
+			back, _ = l.find(ctx, backLen)
+		})
+	}
+	legs.Wait()
+	if ctx.Err() != nil {
+		return
+	}
+	s.apply(fl, path, back, heard)
+}
+
+// A leg is one way of a flow that is being found.
+type leg struct {
+	s        *Session
+	fl       *sessionFlow
+	src, dst graphs.NodeID
+	ask      func(ctx context.Context, fl *sessionFlow, ttl int) (netip.Addr, bool)
+}
+
+// find asks, of the hops of a way of a given length (0: the model's), those whose answer tells most, until the way is known or
+// there is nobody left to ask. It also reports whether anyone answered, or nobody had to.
+func (l *leg) find(ctx context.Context, length int) (route, bool) {
+	s := l.s
+	if length == 0 {
+		length = s.cfg.ECMP.Distance(l.src, l.dst)
+	}
+	if length < 1 || length > MaxTTL {
+		return route{}, false
+	}
+	hops := make([]pathfind.Hop, length)
+	for i := range hops {
+		hops[i] = pathfind.Hop{Node: graphs.None, Port: graphs.None}
+	}
+	hops[length-1] = pathfind.Hop{Answered: true, Node: l.dst, Port: graphs.None}
+	asked := make([]int, length+1)
+	paths := pathfind.Resolve(s.cfg.ECMP, l.src, l.dst, hops, maxPaths)
+	heard := len(paths) == 1
+	for len(paths) > 1 && ctx.Err() == nil {
+		ttl := question(s.fabric, paths, func(t int) bool { return asked[t] >= asksPerHop || hops[t-1].Answered }, s.answering)
+		if ttl == 0 {
+			break
+		}
+		likely := likelyAt(s.fabric, paths, ttl)
+		if !s.await(ctx, likely) {
+			break
+		}
+		asked[ttl]++
+		addr, ok := l.ask(ctx, l.fl, ttl)
+		if !ok {
+			s.remember(likely, false)
+			continue
+		}
+		heard = true
+		hops[ttl-1].Answered = true
+		if o, known := s.fabric.Owner(addr); known {
+			hops[ttl-1].Node, hops[ttl-1].Port = o.Node, o.Port
+			s.remember(map[graphs.NodeID]float64{o.Node: 1}, true)
+		}
+		paths = pathfind.Resolve(s.cfg.ECMP, l.src, l.dst, hops, maxPaths)
+	}
+	return routeOf(paths), heard
+}
+
+// await waits until the budget allows a TTL-limited probe; false if the session ends first.
+func (s *Session) await(ctx context.Context, likely map[graphs.NodeID]float64) bool {
+	for !s.budget.take(likely, 0, time.Now()) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(4 * time.Millisecond):
+		}
+	}
+	return true
+}
+
+// remember notes whether a TTL-limited probe was answered.
+func (s *Session) remember(likely map[graphs.NodeID]float64, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n, p := range likely {
+		m := s.manners[n]
+		if m == nil {
+			m = &manner{}
+			s.manners[n] = m
+		}
+		m.sent = 0.95*m.sent + p
+		m.answered *= 0.95
+		if answered {
+			m.answered += p
+		}
+	}
+}
+
+// answering is how probable it is that a switch answers: high until it was seen not to.
+func (s *Session) answering(n graphs.NodeID) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.manners[n]; m != nil {
+		return (m.answered + 1) / (m.sent + 1)
+	}
+	return 1
+}
+
+// askForward asks the hop at a TTL of the way there.
+func (s *Session) askForward(ctx context.Context, fl *sessionFlow, ttl int) (from netip.Addr, ok bool) {
+	_, before := fl.stream.heard(ttl)
+	if fl.stream.expire([]int{ttl}, true) == 0 {
+		return netip.Addr{}, false
+	}
+	await(ctx, answerWithin, func() bool {
+		addr, n := fl.stream.heard(ttl)
+		from, ok = addr, n > before
+		return ok
+	})
+	return from, ok
+}
+
+// askBack has the reflector ask the hop at a TTL of the way back, and asks the reflector who answered.
+func (s *Session) askBack(ctx context.Context, fl *sessionFlow, ttl int) (from netip.Addr, ok bool) {
+	if fl.stream.AskBack(ttl) == 0 {
+		return netip.Addr{}, false
+	}
+	for _, pause := range []time.Duration{3 * time.Millisecond, 15 * time.Millisecond, 60 * time.Millisecond} {
+		await(ctx, max(pause, 2*fl.stream.roundTrip()), func() bool { return false })
+		before := fl.stream.lists()
+		fl.stream.AskHops(maxBackHops / 4)
+		await(ctx, answerWithin, func() bool { return fl.stream.lists() > before })
+		if from, ok = fl.stream.backFrom(ttl); ok || ctx.Err() != nil {
+			return from, ok
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// await waits until something is so, and not longer than a time.
+func await(ctx context.Context, most time.Duration, so func() bool) {
+	for end := time.Now().Add(most); ctx.Err() == nil; {
+		if so() || time.Now().After(end) {
+			return
+		}
+		time.Sleep(500 * time.Microsecond)
+	}
+}
+
+// apply takes the outcome of a trace: the path is new, the same, or another.
+func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fl.tracing = false
+	fl.due = now.Add(verifyAfter)
+	if fl.lastLoss.After(fl.confirmed) {
+		fl.due = now.Add(2 * retraceAfter)
+	}
+	known := !fl.confirmed.IsZero()
+	// What was not told apart this time, but may be what it was, is what it was.
+	if known && keeps(fl.path, path) && keeps(fl.back, back) {
+		if heard {
+			s.emitPath(fl, false, now)
+			fl.confirmed = now
+		}
+		return
+	}
+	if !known && len(path.alternatives) == 0 && now.Sub(fl.first) < 3*time.Second {
+		fl.due = now.Add(retraceAfter)
+		return
+	}
+	if known {
+		// What was counted until now belongs to the old path.
+		s.reportFlow(fl, now)
+		s.epoch++
+	}
+	fl.path, fl.back = path, back
+	s.emitPath(fl, known, now)
+	fl.confirmed = now
+}
+
+// keeps reports whether a way may still be what it was.
+func keeps(old, now route) bool {
+	switch {
+	case len(old.alternatives) == 0:
+		return len(now.alternatives) == 0
+	case len(now.alternatives) == 0:
+		return true
+	case old.certain():
+		return now.has(old.alternatives[0])
+	}
+	// From several to fewer is news, and so is another set.
+	return len(now.alternatives) >= len(old.alternatives) && slices.ContainsFunc(old.alternatives, now.has)
+}
+
+// emitPath writes down what is known of a flow's path. The mutex is held.
+func (s *Session) emitPath(fl *sessionFlow, changed bool, now time.Time) {
+	r := s.record(evidence.KindPath, fl, now)
+	r.Changed = changed
+	if !fl.confirmed.IsZero() {
+		previous := fl.confirmed.UTC()
+		r.PreviousTime = &previous
+	}
+	s.cfg.Emit(r)
+}
+
+// reachFurther asks the plan for more flows where the traced paths leave arcs uncovered that this host answers for.
+func (s *Session) reachFurther() {
+	s.mu.Lock()
+	var crossed [][]graphs.ArcID
+	waiting := 0
+	for _, fl := range s.flows {
+		switch {
+		case s.noAgents[fl.dst]:
+		case fl.confirmed.IsZero():
+			waiting++
+		default:
+			for _, r := range []route{fl.path, fl.back} {
+				if r.certain() {
+					crossed = append(crossed, r.alternatives[0])
+				}
+			}
+		}
+	}
+	tried := s.tried
+	s.mu.Unlock()
+	if waiting > 0 || tried >= maxExtra {
+		return
+	}
+	s.settleExtras(crossed)
+	covered := pathCounts(s.fabric, crossed)
+	var lacking []graphs.ArcID
+	for a, n := range s.cfg.Plan.Quota(s.cfg.Host) {
+		if covered[a] < n {
+			lacking = append(lacking, a)
+		}
+	}
+	if len(lacking) == 0 {
+		s.mu.Lock()
+		s.tried = maxExtra
+		s.mu.Unlock()
+		return
+	}
+	slices.Sort(lacking)
+	more := s.cfg.Plan.More(s.cfg.Host, lacking, tried)
+	s.mu.Lock()
+	s.tried += max(1, len(more))
+	s.mu.Unlock()
+	for _, p := range more {
+		if _, err := s.add(p, true); err != nil {
+			s.cfg.Logger.Warn("add a flow", "err", err)
+		}
+	}
+}
+
+// maxExtra bounds the flows that a host tries beyond its plan.
+const maxExtra = 64
+
+// settleExtras keeps the extra flows that cross an arc which the host answers for and which too few others cross.
+func (s *Session) settleExtras(crossed [][]graphs.ArcID) {
+	covered := pathCounts(s.fabric, crossed)
+	quota := s.cfg.Plan.Quota(s.cfg.Host)
+	s.mu.Lock()
+	var useless []*sessionFlow
+	for _, fl := range s.flows {
+		if !fl.extra || fl.tracing {
+			continue
+		}
+		useful := false
+		for _, r := range []route{fl.path, fl.back} {
+			if r.certain() {
+				for _, a := range r.alternatives[0] {
+					useful = useful || quota[a] > 0 && covered[a] <= quota[a]
+				}
+			}
+		}
+		if useful {
+			fl.extra = false
+		} else {
+			useless = append(useless, fl)
+		}
+	}
+	s.mu.Unlock()
+	for _, fl := range useless {
+		s.drop(fl)
+	}
+	s.activate()
+}
+
+func pathCounts(f *graphs.Fabric, paths [][]graphs.ArcID) []int {
+	n := make([]int, f.NumArcs())
+	for _, p := range paths {
+		for _, a := range p {
+			n[a]++
+		}
+	}
+	return n
+}
+

@@ -1,0 +1,177 @@
+// Package plan says which flows to probe so that every arc of a fabric is crossed often enough, without knowing how its switches hash.
+//
+// A plan follows from the fabric, the configuration and a seed alone: every host that makes it gets the same one, so hosts need not
+// talk to each other. A flow crosses the arcs of its forward path, and its answers those of the way back, which is a choice of its
+// own; which of several equal paths it takes is chance. So a plan deals in probabilities: flows are added until every arc is
+// crossed fewer than c times with a probability of no more than [Risk]. When the flows have been traced, hosts compare the crossings with their
+// [Plan.Quota] and ask for [Plan.More], until [OutOfReach] says that chance explains no longer why an arc was never crossed.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+// Defaults of a Config.
+const (
+	DefaultCrossings = 3
+	DefaultMaxFlows  = 64
+)
+
+// Risk is the probability that an arc is crossed too seldom, down to which flows are added.
+const Risk = 1e-3
+
+// Source ports of planned flows: of the dynamic range (RFC 6335, 49152 to 65535) the part that Linux, by default, does not give to
+// other programs (net.ipv4.ip_local_port_range ends at 60999).
+const (
+	FirstPort = 61000
+	numPorts  = 1<<16 - FirstPort
+	portStep  = 2657 // shares no factor with numPorts, so that all are used before one comes again
+)
+
+// Config says what a plan is to reach. The zero value is ready for use.
+type Config struct {
+	// Crossings is how often every arc is to be crossed; 0 means DefaultCrossings.
+	Crossings int
+	// Seed chooses among plans that are equally good.
+	Seed uint64
+	// Hosts run probes; nil means all. Every host may be probed.
+	Hosts []graphs.NodeID
+	// MaxFlows bounds the flows of a host; 0 means DefaultMaxFlows.
+	MaxFlows int
+}
+
+// A Flow is probed from Src to Dst; the destination port is for the prober to choose, the same for all.
+type Flow struct {
+	Src, Dst graphs.NodeID
+	SrcPort  uint16
+}
+
+// ErrHosts is returned by Make for a fabric in which no host can probe another.
+var ErrHosts = errors.New("no host can probe another")
+
+// A Plan is immutable and safe for concurrent use.
+type Plan struct {
+	f     *graphs.Fabric
+	cfg   Config
+	hosts []graphs.NodeID // that run probes, ascending
+	flows map[graphs.NodeID][]Flow
+	// crossings of the flows of a host, in their order
+	crossings map[graphs.NodeID][][]crossing
+	tally     *tally
+	quota     map[graphs.NodeID]map[graphs.ArcID]int
+	requests  map[graphs.NodeID]map[graphs.NodeID]float64 // by host and switch
+	total     map[graphs.NodeID]float64                   // by switch
+}
+
+// Make plans the flows of all hosts. It takes an error where the configuration cannot be met at all; an arc that no flow
+// can cross is none: see [Plan.Expected].
+func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
+	if cfg.Crossings == 0 {
+		cfg.Crossings = DefaultCrossings
+	}
+	if cfg.MaxFlows == 0 {
+		cfg.MaxFlows = DefaultMaxFlows
+	}
+	switch {
+	case cfg.Crossings < 1 || cfg.Crossings > maxCrossings:
+		return nil, fmt.Errorf("plan: %d crossings, expected 1 to %d", cfg.Crossings, maxCrossings)
+	case cfg.MaxFlows < 1 || cfg.MaxFlows > numPorts/2:
+		return nil, fmt.Errorf("plan: at most %d flows a host, expected 1 to %d", cfg.MaxFlows, numPorts/2)
+	}
+	f := e.Fabric()
+	hosts := slices.Clone(cfg.Hosts)
+	if cfg.Hosts == nil {
+		hosts = f.Hosts()
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	for _, h := range hosts {
+		if h < 0 || int(h) >= f.NumNodes() || !f.Node(h).IsHost() {
+			return nil, fmt.Errorf("plan: node %d is not a host", h)
+		}
+	}
+	c := newChooser(e, cfg, hosts)
+	c.spread()
+	if len(c.chosen) == 0 {
+		return nil, fmt.Errorf("plan: %w: %d hosts of which %d run probes", ErrHosts, len(c.all), len(hosts))
+	}
+	c.mend()
+
+	p := &Plan{
+		f: f, cfg: cfg, hosts: hosts, tally: c.tally,
+		flows: map[graphs.NodeID][]Flow{}, crossings: map[graphs.NodeID][][]crossing{},
+		requests: map[graphs.NodeID]map[graphs.NodeID]float64{}, total: map[graphs.NodeID]float64{},
+	}
+	for _, x := range c.chosen {
+		n := len(p.flows[x.src])
+		p.flows[x.src] = append(p.flows[x.src], Flow{x.src, x.dst, p.port(x.src, n)})
+		p.crossings[x.src] = append(p.crossings[x.src], c.ways.flow(x.src, x.dst))
+	}
+	p.countRequests()
+	p.quota = p.shareOut()
+	return p, nil
+}
+
+// port returns the source port of a host's n-th flow.
+func (p *Plan) port(h graphs.NodeID, n int) uint16 {
+	start := int(mix(p.cfg.Seed, uint64(h), 'p') % numPorts)
+	return uint16(FirstPort + (start+n*portStep)%numPorts)
+}
+
+// Hosts returns the hosts that run probes.
+func (p *Plan) Hosts() []graphs.NodeID { return p.hosts }
+
+// Flows returns the flows that a host is to probe. The slice must not be written to.
+func (p *Plan) Flows(host graphs.NodeID) []Flow { return p.flows[host] }
+
+// NumFlows returns the number of flows of all hosts.
+func (p *Plan) NumFlows() int {
+	n := 0
+	for _, fs := range p.flows {
+		n += len(fs)
+	}
+	return n
+}
+
+// Crossings returns how often every arc is to be crossed.
+func (p *Plan) Crossings() int { return p.cfg.Crossings }
+
+// Expected returns how often an arc is expected to be crossed by all flows, forward or back; 0 where none can cross it.
+func (p *Plan) Expected(a graphs.ArcID) float64 { return p.tally.expected(a) }
+
+// Lacking returns the probability that an arc is crossed fewer times than it should be.
+func (p *Plan) Lacking(a graphs.ArcID) float64 { return float64(p.tally.lacking[a]) / one }
+
+// Covered counts how often each arc was crossed by paths, which are slices of arcs.
+func Covered(f *graphs.Fabric, crossed [][]graphs.ArcID) []int {
+	n := make([]int, f.NumArcs())
+	for _, path := range crossed {
+		for _, a := range path {
+			n[a]++
+		}
+	}
+	return n
+}
+
+// OutOfReach reports whether chance no longer explains that an arc was never crossed: when each of so many flows had the given
+// share (0..1) of probability to cross it, all of them missing it is less likely than one in a million.
+func OutOfReach(tries int, share float64) bool {
+	return float64(tries)*math.Log1p(-min(share, 1)) < math.Log(1e-6)
+}
+
+// Missed returns the probability that none of some flows crosses an arc, forward or back, by chance. Below 1e-6 the arc is out of
+// reach: something keeps the flows away from it.
+func Missed(e *pathfind.ECMP, flows []Flow, a graphs.ArcID) float64 {
+	chance := 1.0
+	ways := newWays(e)
+	for _, f := range flows {
+		chance *= 1 - float64(shareOf(ways.flow(f.Src, f.Dst), a))/one
+	}
+	return chance
+}

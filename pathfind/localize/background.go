@@ -9,19 +9,20 @@ import (
 // Before any evidence, the background is what half a loss in 20,000 crossings would show.
 const (
 	priorLosses     = 0.5
-	priorCrossings  = 2e4
+	priorCrossings  = 5e3
 	leastBackground = 1e-6
 	mostBackground  = 3e-3
 )
 
-// An uneven arc is good, but loses more than the others do, up to the normal loss: good links have a heavy tail.
+// An uneven arc is good, but loses more than the others do, up to the normal loss: good links have a heavy tail. Uneven arcs raise
+// the likelihood of a hypothesis, so that their losses do not ask for another fault.
 type uneven struct {
 	arc  int32
-	rate float64 // above the background
+	gain float64 // by how much it raises the log-likelihood, its cost taken off
 }
 
 // unevenCost is the log-likelihood that an uneven arc must gain. It stands for its prior and for its rate integrated out.
-const unevenCost = 2.5
+const unevenCost = 3
 
 // setBackground sets the hazard of good arcs and what follows from it. The model must be loaded anew afterwards.
 func (m *model) setBackground(b float64) {
@@ -29,7 +30,7 @@ func (m *model) setBackground(b float64) {
 	// A good arc may lose the normal loss more than others, or half as much again. What loses clearly more is bad.
 	top := m.cfg.NormalLoss + b/2
 	m.normal = [...]float64{top / 16, top / 4, top}
-	least := 1.5 * top
+	least := 3 * top
 	m.spread = math.Log(mostHazard / least)
 	for i := range m.bad {
 		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
@@ -67,25 +68,21 @@ func (m *model) fitBackground() {
 			break
 		}
 	}
-	m.setBackground(b)
+	// In steps of a tenth, so that hypotheses that differ little have the same and share fits.
+	m.setBackground(math.Exp(math.Round(math.Log(b)*10) / 10))
 }
 
-// fitUneven finds the good arcs that lose more than the background, under the loaded hypothesis, greedily.
-func (m *model) fitUneven(candidates []int32) {
-	type find struct {
-		uneven
-		gain float64
-	}
-	best := func(c int32) find {
-		f := find{uneven{c, 0}, math.Inf(-1)}
+// fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.
+func (m *model) fitUneven(candidates []int32) []uneven {
+	best := func(c int32) (gain, rate float64) {
 		for _, h := range m.normal {
-			if g := m.gain(c, h); g > f.gain {
-				f = find{uneven{c, h}, g}
+			if g := m.gain(c, h); g > gain {
+				gain, rate = g, h
 			}
 		}
-		return f
+		return gain - unevenCost, rate
 	}
-	var found []find
+	var found []uneven
 	for _, c := range candidates {
 		if c >= m.ix.links {
 			break // arcs come first
@@ -93,15 +90,18 @@ func (m *model) fitUneven(candidates []int32) {
 		if m.excess[c] > 0 || m.ceiling(c, m.normal[0]) < unevenCost || m.gain(c, m.normal[0]) < 0 {
 			continue
 		}
-		if f := best(c); f.gain > unevenCost {
-			found = append(found, f)
+		if g, _ := best(c); g > 0 {
+			found = append(found, uneven{c, g})
 		}
 	}
-	slices.SortFunc(found, func(a, b find) int { return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.arc, b.arc)) })
-	for _, f := range found {
-		if f = best(f.arc); f.gain > unevenCost {
-			m.uneven = append(m.uneven, f.uneven)
-			m.shift(f.arc, f.rate)
+	slices.SortFunc(found, func(a, b uneven) int { return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.arc, b.arc)) })
+	// Arcs of the same paths explain the same losses: each counts for what the ones before it leave.
+	kept := found[:0]
+	for _, u := range found {
+		if g, rate := best(u.arc); g > 0 {
+			kept = append(kept, uneven{u.arc, g})
+			m.shift(u.arc, rate)
 		}
 	}
+	return kept
 }

@@ -54,9 +54,9 @@ type Alternative struct {
 
 // Config sets what is taken for granted before any evidence. The zero value is what the program uses.
 type Config struct {
-	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 1.
+	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 2.
 	Faults float64
-	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 2e-4.
+	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 1e-4.
 	NormalLoss float64
 	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
 	Outlier float64
@@ -72,8 +72,8 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	def(&c.Faults, 1)
-	def(&c.NormalLoss, 2e-4)
+	def(&c.Faults, 2)
+	def(&c.NormalLoss, 1e-4)
 	def(&c.Outlier, 0.002)
 	def(&c.Cap, 10)
 	c.Outlier = min(c.Outlier, 0.5)

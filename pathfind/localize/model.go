@@ -12,7 +12,6 @@ type model struct {
 	cfg Config
 
 	background float64   // hazard of a good arc
-	uneven     []uneven  // good arcs that lose more than others do
 	excess     []float64 // hazard of each component above that
 
 	hazard []float64 // per branch: the sum over what it crosses
@@ -47,25 +46,17 @@ func (m *model) load(comps []int32, hazards []float64) {
 	for b := range m.hazard {
 		m.hazard[b] = m.background * max(m.ev.arcs[b], 0.1) // a path without arcs has the background of its hosts
 	}
-	m.sum = -m.background*m.ev.linear - unevenCost*float64(len(m.uneven))
-	for _, u := range m.uneven {
-		m.put(u.arc, u.rate)
-	}
+	m.sum = -m.background * m.ev.linear
 	for i, c := range comps {
 		m.excess[c] = hazards[i]
-		m.put(c, hazards[i])
+		m.sum -= hazards[i] * m.ev.exposure[c]
+		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+			m.hazard[e.branch] += hazards[i] * e.times
+		}
 	}
 	for t := range m.terms {
 		m.compute(int32(t))
 		m.sum += m.terms[t]
-	}
-}
-
-// put adds a hazard to what a component's packets meet.
-func (m *model) put(c int32, h float64) {
-	m.sum -= h * m.ev.exposure[c]
-	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-		m.hazard[e.branch] += h * e.times
 	}
 }
 

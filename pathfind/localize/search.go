@@ -18,6 +18,9 @@ type search struct {
 	candidates []int32   // components that a lossy observation crosses
 	cache      []cached  // by component
 	odds       []float64 // by component, of being faulty too; zero where not in hypothesis.extra
+	uneven     []uneven  // arcs under the hypothesis in expansion
+	spare      float64   // their gain
+	overlap    []float64 // by component: how much of that it would take away, because it explains some of the same losses
 	seen       []int32   // stamp per component, for near
 	stamp      int32
 	nearby     []int32
@@ -49,14 +52,14 @@ const (
 	// horizon is how much less likely than the best a hypothesis may be, in nats, to be remembered.
 	horizon = 10
 	// rival is how much less likely one may be to be refitted and expanded after the best was found, and rivals how many are.
-	rival, rivals = 2.5, 6
+	rival, rivals = 4, 6
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
 
 func newSearch(m *model) *search {
 	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
-		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n)}
+		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n)}
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
@@ -93,7 +96,7 @@ func (s *search) run() {
 func (s *search) expand(i int32) {
 	h := s.hyps[i] // a copy: remember may move the slice
 	s.parent = i
-	s.refit(&h, h.score > s.best)
+	s.refit(&h)
 	h.expanded = true
 	s.hyps[i].score, s.hyps[i].expanded = h.score, true
 	s.best = max(s.best, h.score)
@@ -106,16 +109,16 @@ func (s *search) expand(i int32) {
 		rate := s.excess[c]
 		near := s.couple(&h, c, j)
 		s.shift(c, 0)
-		rest := h.score - s.occam[j] - s.gain(c, rate)
+		rest := h.score - s.occam[j] - s.gain(c, rate) // with what spare adds
 		if len(s.coupled) == 0 {
 			s.neighbour(&h, j, -1, 0, rest)
 		}
 		for _, x := range near {
-			if x == c || s.excess[x] > 0 || rest+s.ceiling(x, s.bad[0])+s.ix.logPrior(x) < s.best-horizon-1 {
+			if x == c || s.excess[x] > 0 || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
 				continue
 			}
 			f := s.fit(x)
-			s.neighbour(&h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x))
+			s.neighbour(&h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
 		}
 		s.shift(c, rate)
 		if len(s.coupled) > 0 {
@@ -139,7 +142,7 @@ func (s *search) add(h *hypothesis) {
 			continue
 		}
 		f := s.fit(c)
-		v := f.bayes + s.ix.logPrior(c)
+		v := f.bayes + s.ix.logPrior(c) - s.overlap[c]
 		if v > -rival {
 			s.neighbour(h, -1, c, f.rate, h.score+v)
 		}
@@ -189,29 +192,32 @@ func (s *search) addAll(h *hypothesis, strong []extra) {
 	s.remember(comps, rates, score)
 }
 
-// refit estimates rates, and the background if asked to, anew, and scores the hypothesis. It leaves in occam what each component pays
-// for its freedom.
-func (s *search) refit(h *hypothesis, background bool) {
+// refit estimates background, rates and uneven arcs anew, and scores the hypothesis. It leaves in occam what each component pays for its
+// freedom.
+func (s *search) refit(h *hypothesis) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.load(h.comps, h.rates)
-	if background {
-		s.uneven = s.uneven[:0]
+	for range 2 {
+		s.fitBackground()
 		s.load(h.comps, h.rates)
-	}
-	for i := range 2 {
-		if background {
-			s.fitBackground()
-			s.load(h.comps, h.rates)
-			if i > 0 {
-				s.fitUneven(s.candidates)
-			}
-		}
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)
 		}
 	}
+	for _, u := range s.uneven {
+		for _, c := range s.near(u.arc) {
+			s.overlap[c] = 0
+		}
+	}
+	s.uneven, s.spare = s.fitUneven(s.candidates), 0
+	for _, u := range s.uneven {
+		s.spare += u.gain
+		for _, c := range s.near(u.arc) {
+			s.overlap[c] += u.gain
+		}
+	}
 	s.load(h.comps, h.rates)
-	h.score = s.sum + s.logBackgroundPrior()
+	h.score = s.sum + s.logBackgroundPrior() + s.spare
 	for _, o := range s.occam {
 		h.score += o
 	}
@@ -242,7 +248,10 @@ func (s *search) couple(h *hypothesis, c int32, skip ...int) []int32 {
 // the members in coupled. The hypothesis is loaded before and after.
 func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	comps, rates := s.comps[:0], s.rates[:0]
-	score := s.logBackgroundPrior()
+	score := s.logBackgroundPrior() + s.spare
+	if add >= 0 {
+		score -= s.overlap[add]
+	}
 	for j, c := range h.comps {
 		if slices.Contains(without, j) {
 			s.shift(c, 0)
@@ -352,7 +361,7 @@ func (s *search) split(h *hypothesis) {
 					continue
 				}
 				f := s.fit(p)
-				if o := f.bayes + s.ix.logPrior(p); o > odds {
+				if o := f.bayes + s.ix.logPrior(p) - s.overlap[p]; o > odds {
 					best, at, odds = f, p, o
 				}
 			}

@@ -11,9 +11,11 @@ import (
 // responder. The way back of an answer is not part of a path that ends at the responder, so the prober's other
 // observations count likewise: a lossy way back to it makes all responders look shy, from there.
 
-// Before any evidence: nine in ten responders are thought shy, and one prober in twenty to have a lossy way back.
+// Before any evidence: nine in ten responders are thought shy, which counts like two responders seen, and one prober in twenty to have
+// a lossy way back.
 const (
 	shyPrior  = 0.9
+	shyWeight = 2
 	backPrior = 0.05
 )
 
@@ -45,6 +47,14 @@ func weighShyness(ix *index, ev *evidence) {
 			}
 		}
 	}
+	// Switches of one fabric are mostly set up alike: what a responder does is expected to be what the others do.
+	var all tally
+	for _, r := range responders {
+		if r.all > 0 {
+			all.shy += r.shy / r.all
+			all.all++
+		}
+	}
 	for i := range ev.terms {
 		t := &ev.terms[i]
 		o := &ev.obs[t.obs]
@@ -52,11 +62,12 @@ func weighShyness(ix *index, ev *evidence) {
 			continue
 		}
 		r := responders[o.Responder]
-		w := (shyPrior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
+		prior := (shyPrior*shyWeight + max(0, all.shy-r.shy/r.all)) / (shyWeight + all.all - 1)
+		w := (prior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
 		if o.Src != graphs.None && !ix.returns(o.Observation) {
 			p := probers[o.Src]
 			back := (backPrior + max(0, p.shy-shy[i])) / p.all
-			w = 1 - (1-w)*(1-min(back, 1))
+			w = 1 - (1-min(w, 1))*(1-min(back, 1))
 		}
 		t.setOutlier(min(max(w, 0.001), 0.999))
 	}

@@ -84,7 +84,7 @@ func (c *chooser) spread() {
 }
 
 func (c *chooser) destination(src graphs.NodeID, round int) (graphs.NodeID, bool) {
-	fair := len(c.chosen)/len(c.all) + 2
+	fair := len(c.chosen)/len(c.all) + 1
 	best, found := graphs.NodeID(graphs.None), false
 	var bestScore uint64
 	look := func(dst graphs.NodeID) {
@@ -93,7 +93,7 @@ func (c *chooser) destination(src graphs.NodeID, round int) (graphs.NodeID, bool
 		}
 		score := c.score(pair{src, dst})
 		if c.to[dst] >= fair {
-			score /= uint64(2 + c.to[dst] - fair)
+			score >>= 1 + c.to[dst] - fair
 		}
 		if !found || score > bestScore {
 			best, bestScore, found = dst, score, true
@@ -118,7 +118,7 @@ func (c *chooser) destination(src graphs.NodeID, round int) (graphs.NodeID, bool
 }
 
 // risk is Risk in parts of one.
-const risk = one / 1000
+const risk = one / 5000
 
 // mend adds flows for the arcs that are crossed too seldom, those that lack most first, until none is left or nobody may have more flows.
 func (c *chooser) mend() {

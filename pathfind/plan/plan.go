@@ -24,7 +24,7 @@ const (
 )
 
 // Risk is the probability that an arc is crossed too seldom, down to which flows are added.
-const Risk = 1e-3
+const Risk = 2e-4
 
 // Source ports of planned flows: of the dynamic range (RFC 6335, 49152 to 65535) the part that Linux, by default, does not give to
 // other programs (net.ipv4.ip_local_port_range ends at 60999).

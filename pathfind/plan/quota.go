@@ -13,7 +13,7 @@ import (
 func (p *Plan) Quota(host graphs.NodeID) map[graphs.ArcID]int { return p.quota[host] }
 
 // ownShare is the number of crossings which a host must expect beyond its quota to answer for one more of an arc that is safe anyway.
-const ownShare = 7 * one / 10
+const ownShare = one
 
 // shareOut gives each arc's crossings, one by one, to the host that expects most beyond what it answers for already.
 func (p *Plan) shareOut() map[graphs.NodeID]map[graphs.ArcID]int {

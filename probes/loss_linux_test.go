@@ -39,6 +39,7 @@ func (b *bench) echoAll(streams []*Stream, n int, then func()) Window {
 	for i, s := range streams {
 		streams[(i+1)%len(streams)].AskCount(s)
 	}
+	time.Sleep(20 * time.Millisecond) // or the answers would meet the next fault
 	var sum Window
 	sum.Split = true
 	for _, s := range streams {

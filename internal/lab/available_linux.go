@@ -27,12 +27,38 @@ func explain(err error) *UnavailableError {
 	return nil
 }
 
-// mountNamespace gives the namespace of the calling thread a name for other programs, and returns where it stands.
-func mountNamespace(lab, node string) (string, error) {
+// prepareNamedDir makes the directory of named namespaces as iproute2 makes it: a mount point of its own that shares what is mounted
+// in it with other mount namespaces.
+func prepareNamedDir() error {
 	if err := os.MkdirAll(namedDir, 0o755); err != nil {
-		return "", fmt.Errorf("name a namespace: %w", err)
+		return fmt.Errorf("make %s: %w", namedDir, err)
 	}
-	path := filepath.Join(namedDir, NamespaceName(lab, node))
+	for tried := false; ; tried = true {
+		err := unix.Mount("", namedDir, "none", unix.MS_SHARED|unix.MS_REC, "")
+		if err == nil {
+			return nil
+		}
+		// EINVAL: it is no mount point yet.
+		if err != unix.EINVAL || tried {
+			return &os.PathError{Op: "share", Path: namedDir, Err: err}
+		}
+		if err := unix.Mount(namedDir, namedDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return &os.PathError{Op: "mount", Path: namedDir, Err: err}
+		}
+	}
+}
+
+// removeNamedDir removes the directory of named namespaces if nothing is left in it.
+func removeNamedDir() {
+	if entries, err := os.ReadDir(namedDir); err == nil && len(entries) == 0 {
+		_ = unix.Unmount(namedDir, unix.MNT_DETACH)
+		_ = os.Remove(namedDir)
+	}
+}
+
+// mountNamespace gives the namespace of the calling thread a name for other programs, and returns where it stands.
+func mountNamespace(name string) (string, error) {
+	path := filepath.Join(namedDir, name)
 	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0)
 	if err != nil {
 		return "", fmt.Errorf("name a namespace: %w", err)

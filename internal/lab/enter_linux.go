@@ -137,10 +137,7 @@ func runInside() (int, error) {
 	case !errors.As(err, &exit):
 		return 0, err
 	}
-	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal()), nil
-	}
-	return exit.ExitCode(), nil
+	return exitCode(exit.ProcessState), nil
 }
 
 // insideAttr says how to start a process that is root in namespaces of its own.

@@ -68,10 +68,14 @@ func (l *Lab) build(ctx context.Context) error {
 	computed := make(chan *routing, 1)
 	go func() { computed <- computeRouting(l.wiring, l.ipv6, none) }()
 	mount := func(graphs.NodeID) (string, error) { return "", nil }
-	if l.cfg.Name != "" {
-		mount = func(n graphs.NodeID) (string, error) { return mountNamespace(l.cfg.Name, f.NodeName(n)) }
-	}
 	var err error
+	if l.cfg.Name != "" {
+		if err := prepareNamedDir(); err != nil {
+			return err
+		}
+		names := NamespaceNames(l.cfg.Name, f)
+		mount = func(n graphs.NodeID) (string, error) { return mountNamespace(names[n]) }
+	}
 	if l.spaces, err = makeNamespaces(f, &l.cfg, l.ipv6, mount); err != nil {
 		return err
 	}

@@ -2,7 +2,12 @@
 
 package probes
 
-import "whichlink/internal/evidence"
+import (
+	"context"
+	"time"
+
+	"whichlink/internal/evidence"
+)
 
 // An Engine sends probes along flows and counts what becomes of them: on Linux.
 type Engine struct{ cfg Config }
@@ -29,3 +34,8 @@ func (e *Engine) Stats() EngineStats { return EngineStats{} }
 func (s *Stream) Echo(int) int { return 0 }
 
 func (s *Stream) send([]ask, control, int) int { return 0 }
+
+// SYN returns ErrUnsupported.
+func (e *Engine) SYN(context.Context, evidence.Flow, int, time.Duration) (SYNAnswer, error) {
+	return SYNAnswer{}, ErrUnsupported
+}

@@ -48,8 +48,32 @@ func prepareNamedDir() error {
 	}
 }
 
+// lockNamedDir keeps other labs from making or removing the directory of named namespaces until unlock is called.
+func lockNamedDir() (unlock func(), err error) {
+	dir := filepath.Dir(namedDir)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	for {
+		if err = unix.Flock(fd, unix.LOCK_EX); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, &os.PathError{Op: "lock", Path: dir, Err: err}
+	}
+	return func() { unix.Close(fd) }, nil
+}
+
 // removeNamedDir removes the directory of named namespaces if nothing is left in it.
 func removeNamedDir() {
+	unlock, err := lockNamedDir()
+	if err != nil {
+		return
+	}
+	defer unlock()
 	if entries, err := os.ReadDir(namedDir); err == nil && len(entries) == 0 {
 		_ = unix.Unmount(namedDir, unix.MNT_DETACH)
 		_ = os.Remove(namedDir)

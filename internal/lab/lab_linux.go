@@ -69,14 +69,21 @@ func (l *Lab) build(ctx context.Context) error {
 	go func() { computed <- computeRouting(l.wiring, l.ipv6, none) }()
 	mount := func(graphs.NodeID) (string, error) { return "", nil }
 	var err error
+	unlock := func() {}
 	if l.cfg.Name != "" {
+		if unlock, err = lockNamedDir(); err != nil {
+			return err
+		}
 		if err := prepareNamedDir(); err != nil {
+			unlock()
 			return err
 		}
 		names := NamespaceNames(l.cfg.Name, f)
 		mount = func(n graphs.NodeID) (string, error) { return mountNamespace(names[n]) }
 	}
-	if l.spaces, err = makeNamespaces(f, &l.cfg, l.ipv6, mount); err != nil {
+	l.spaces, err = makeNamespaces(f, &l.cfg, l.ipv6, mount)
+	unlock()
+	if err != nil {
 		return err
 	}
 	// Both ends of every link must be up before a route can use it.

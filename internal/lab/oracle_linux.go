@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
@@ -16,16 +17,20 @@ const maxHops = 255
 
 // attributes of linux/rtnetlink.h
 const (
-	rtaIPProto   = 27
-	rtaSport     = 28
-	rtaDport     = 29
-	rtaFlowLabel = 31
+	rtaIPProto = 27
+	rtaSport   = 28
+	rtaDport   = 29
 )
 
 // Path asks the kernel which way a flow goes at this moment: it looks the flow up in the routes of every node along the way, with
 // the hash that forwarding itself uses. The arcs are those of [Lab.Wired]. It is the truth for tests; nothing that measures may
-// call it. A flow whose packets the routes lead nowhere is an error, a flow that a fault drops is not.
+// call it. A flow whose packets the routes lead nowhere is an error, a flow that a fault drops is not. For IPv6 there is no such
+// oracle: looking up and forwarding hash with different functions there (rt6_multipath_hash in net/ipv6/route.c, with and without
+// a packet); the error is [errors.ErrUnsupported].
 func (l *Lab) Path(flow evidence.Flow) ([]graphs.ArcID, error) {
+	if !flow.Dst.Is4() {
+		return nil, fmt.Errorf("path of %s to %s: %w for IPv6", flow.Src, flow.Dst, errors.ErrUnsupported)
+	}
 	w := l.wired()
 	src, ok := l.fabric.Owner(flow.Src)
 	if !ok {
@@ -77,9 +82,6 @@ func (l *Lab) lookUp(at graphs.NodeID, in graphs.PortID, flow evidence.Flow) (gr
 	}
 	if in != graphs.None {
 		parts = append(parts, nl.NewRtAttr(unix.RTA_IIF, nl.Uint32Attr(uint32(l.ifindex(in)))))
-	}
-	if flow.Label != 0 && flow.Dst.Is6() {
-		parts = append(parts, nl.NewRtAttr(rtaFlowLabel, binary.BigEndian.AppendUint32(nil, flow.Label)))
 	}
 	s := l.spaces[at]
 	s.mu.Lock()

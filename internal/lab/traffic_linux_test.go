@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"testing"
@@ -10,62 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"whichlink/graphs"
-	"whichlink/graphs/generate"
 	"whichlink/internal/evidence"
 )
-
-// received reads the counter of packets that came in at a port.
-func received(t *testing.T, l *Lab, p graphs.PortID) int {
-	t.Helper()
-	c, err := l.Counters(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(c.InPackets)
-}
-
-func TestOracleIsWhatPacketsDo(t *testing.T) {
-	needLab(t)
-	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := New(context.Background(), Config{Fabric: f, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	f = l.Fabric()
-	hosts := f.Hosts()
-	for i := range 40 {
-		src, dst := hosts[i%len(hosts)], hosts[(i*7+3)%len(hosts)]
-		if src == dst {
-			continue
-		}
-		flow := evidence.Flow{Src: f.Address(src, false), Dst: f.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + i), DstPort: 862}
-		arcs, err := l.Path(flow)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := make([]int, f.NumArcs())
-		for a := range graphs.ArcID(f.NumArcs()) {
-			before[a] = received(t, l, f.HeadPort(a))
-		}
-		if got := send(t, l, flow, 10, 100); got != 10 {
-			t.Errorf("flow %v: %d of 10 packets arrived", flow, got)
-		}
-		on := map[graphs.ArcID]bool{}
-		for _, a := range arcs {
-			on[a] = true
-		}
-		for a := range graphs.ArcID(f.NumArcs()) {
-			got := received(t, l, f.HeadPort(a)) - before[a]
-			if on[a] != (got == 10) {
-				t.Errorf("flow %v: arc %s: on path %v, packets %d", flow, f.ArcName(a), on[a], got)
-			}
-		}
-	}
-}
 
 // send sends n packets of a flow to a socket at its destination, and returns how many arrived there.
 func send(t *testing.T, l *Lab, flow evidence.Flow, n, size int) int {

@@ -10,6 +10,9 @@ import (
 var unavailable error
 
 func TestMain(m *testing.M) {
+	if code, ok := play(os.Args); ok {
+		os.Exit(code)
+	}
 	unavailable = Enter()
 	if unavailable == nil {
 		unavailable = Available()

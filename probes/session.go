@@ -110,7 +110,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	s := &Session{
 		cfg: cfg, fabric: f, engine: e,
 		planned: len(cfg.Plan.Flows(cfg.Host)),
-		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
+		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
 		manners: map[graphs.NodeID]*manner{}, noAgents: map[graphs.NodeID]bool{},
 	}

@@ -1,7 +1,9 @@
 package probes
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,9 +13,13 @@ import (
 // An expiryBudget holds back TTL-limited probes, so that all hosts of a plan together ask any one switch for no more than a
 // given number a second: each host has an allowance for each switch, its share by the plan.
 type expiryBudget struct {
-	mu         sync.Mutex // guards what is in the allowances
+	mu         sync.Mutex // guards allowances and what is in them
 	allowances map[graphs.NodeID]*allowance
+	detour     float64 // answers a second of a switch that the plan does not expect on this host's paths
 }
+
+// detourShare is the part of every switch's answers that is left for paths which the plan did not expect.
+const detourShare = 0.2
 
 // An allowance is how much of a switch's answers a host may ask for in any one second (or in as many seconds as it takes to be
 // allowed one).
@@ -29,20 +35,29 @@ type charge struct {
 	amount float64
 }
 
-// newExpiryBudget makes a budget of so many answers a second and switch for all hosts together, of which shares are this host's.
-func newExpiryBudget(perSwitch float64, shares map[graphs.NodeID]float64, now time.Time, rng *rand.Rand) *expiryBudget {
-	b := &expiryBudget{allowances: make(map[graphs.NodeID]*allowance, len(shares))}
-	for n := range shares {
-		a := &allowance{most: perSwitch * shares[n], within: time.Second}
-		if a.most > 0 && a.most < 1 {
+// newExpiryBudget makes a budget of so many answers a second and switch for all of a number of hosts together, of which shares
+// are this host's.
+func newExpiryBudget(perSwitch float64, shares map[graphs.NodeID]float64, hosts int, now time.Time, rng *rand.Rand) *expiryBudget {
+	b := &expiryBudget{
+		allowances: make(map[graphs.NodeID]*allowance, len(shares)),
+		detour:     perSwitch * detourShare / float64(max(1, hosts)),
+	}
+	for _, n := range slices.Sorted(maps.Keys(shares)) {
+		if a := b.allow(n, perSwitch*(1-detourShare)*shares[n]+b.detour); a.within > time.Second {
 			// Hosts that start together must not all ask their one question in the same second.
-			a.within = time.Duration(float64(time.Second) / a.most)
-			a.most = 1
 			a.add(now.Add(-time.Duration(rng.Float64()*float64(a.within))), 1)
 		}
-		b.allowances[n] = a
 	}
 	return b
+}
+
+func (b *expiryBudget) allow(n graphs.NodeID, most float64) *allowance {
+	a := &allowance{most: most, within: time.Second}
+	if a.most < 1 {
+		a.most, a.within = 1, time.Duration(float64(time.Second)/max(most, 1e-3))
+	}
+	b.allowances[n] = a
+	return a
 }
 
 func (a *allowance) add(at time.Time, amount float64) {
@@ -51,14 +66,14 @@ func (a *allowance) add(at time.Time, amount float64) {
 }
 
 // take charges a probe to the switches that may have to answer it, in proportion to how probable each is, and reports whether
-// all of them had that much left, and a part of their allowance kept back besides. A switch that is not in the plan has none.
+// all of them had that much left, and a part of their allowance kept back besides.
 func (b *expiryBudget) take(likely map[graphs.NodeID]float64, keep float64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n, p := range likely {
 		a := b.allowances[n]
 		if a == nil {
-			return false
+			a = b.allow(n, b.detour)
 		}
 		for len(a.charges) > 0 && now.Sub(a.charges[0].at) >= a.within {
 			a.sum -= a.charges[0].amount

@@ -115,6 +115,13 @@ func (s *Session) watchFor(fl *sessionFlow, w *Window, now time.Time) {
 	if moved {
 		fl.forwardLen, fl.backLen = w.ForwardLen, w.BackLen
 	}
+	if !fl.confirmed.IsZero() && (wrongLength(fl.path, w.ForwardLen) || wrongLength(fl.back, w.BackLen)) {
+		// The flow goes another way than was thought. Until it is traced again nothing is known of it.
+		fl.path, fl.back = route{}, route{}
+		s.epoch++
+		s.emitPath(fl, true, now)
+		fl.due = now
+	}
 	if w.Lost > 0 {
 		fl.losses += float64(w.Lost)
 		fl.lastLoss = now
@@ -126,6 +133,11 @@ func (s *Session) watchFor(fl *sessionFlow, w *Window, now time.Time) {
 	if w.Waiting > 0 || w.Lost > 0 && w.Lost == w.Sent {
 		s.askCount(fl, now)
 	}
+}
+
+// wrongLength reports whether a way cannot be what it was taken for, by its length in links as an answer told it.
+func wrongLength(r route, length int) bool {
+	return length > 0 && len(r.alternatives) > 0 && len(r.alternatives[0]) != length
 }
 
 // askCount asks, along another flow to the same host that is answered, how many of a flow's probes arrived. The mutex is held.

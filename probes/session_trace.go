@@ -19,6 +19,10 @@ const (
 	retraceAfter = 300 * time.Millisecond
 	// answerWithin is how long a switch may take to answer: its CPU has other work.
 	answerWithin = 80 * time.Millisecond
+	// patienceWithNew is how long a new flow that nobody answers is taken to be still on its way, before the model is believed.
+	patienceWithNew = 1500 * time.Millisecond
+	// budgetWithin is how long a trace waits for its budget before it does without the answer.
+	budgetWithin = 5 * time.Second
 	// asksPerHop is how often a hop that does not answer is asked in one trace.
 	asksPerHop = 2
 	// tracesAtOnce bounds the flows of a host that are traced at the same time.
@@ -111,19 +115,22 @@ func (fl *sessionFlow) before(o *sessionFlow) bool {
 func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	fl.stream.beginTrace()
 	defer fl.stream.endTrace()
-	forwardLen, backLen := fl.stream.pathLengths()
-	if forwardLen == 0 {
+	s.mu.Lock()
+	heard := time.Since(fl.lastAnswer) < 2*s.cfg.Window
+	s.mu.Unlock()
+	if !heard {
 		// One answer tells how long both ways are. If there is none, the model must do.
 		fl.stream.Reach()
 		await(ctx, answerWithin, fl.stream.reached)
-		forwardLen, backLen = fl.stream.pathLengths()
+		heard = fl.stream.reached()
 	}
+	forwardLen, backLen := fl.stream.pathLengths()
 	var path, back route
-	var heard bool
+	var answered bool
 	var legs sync.WaitGroup
 	legs.Go(func() {
 		l := leg{s: s, fl: fl, src: fl.src, dst: fl.dst, ask: s.askForward}
-		path, heard = l.find(ctx, forwardLen)
+		path, answered = l.find(ctx, forwardLen)
 	})
 	if backLen > 0 {
 		legs.Go(func() {
@@ -135,7 +142,7 @@ func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.apply(fl, path, back, heard)
+	s.apply(fl, path, back, heard || answered)
 }
 
 // A leg is one way of a flow that is being found.
@@ -147,7 +154,7 @@ type leg struct {
 }
 
 // find asks, of the hops of a way of a given length (0: the model's), those whose answer tells most, until the way is known or
-// there is nobody left to ask. It also reports whether anyone answered, or nobody had to.
+// there is nobody left to ask. It also reports whether anyone answered.
 func (l *leg) find(ctx context.Context, length int) (route, bool) {
 	s := l.s
 	if length == 0 {
@@ -163,7 +170,7 @@ func (l *leg) find(ctx context.Context, length int) (route, bool) {
 	hops[length-1] = pathfind.Hop{Answered: true, Node: l.dst, Port: graphs.None}
 	asked := make([]int, length+1)
 	paths := pathfind.Resolve(s.cfg.ECMP, l.src, l.dst, hops, maxPaths)
-	heard := len(paths) == 1
+	heard := false
 	for len(paths) > 1 && ctx.Err() == nil {
 		ttl := question(s.fabric, paths, func(t int) bool { return asked[t] >= asksPerHop || hops[t-1].Answered }, s.answering)
 		if ttl == 0 {
@@ -190,9 +197,12 @@ func (l *leg) find(ctx context.Context, length int) (route, bool) {
 	return routeOf(paths), heard
 }
 
-// await waits until the budget allows a TTL-limited probe; false if the session ends first.
+// await waits until the budget allows a TTL-limited probe; false if it does not for long, or the session ends first.
 func (s *Session) await(ctx context.Context, likely map[graphs.NodeID]float64) bool {
-	for !s.budget.take(likely, 0, time.Now()) {
+	for end := time.Now().Add(budgetWithin); !s.budget.take(likely, 0, time.Now()); {
+		if time.Now().After(end) {
+			return false
+		}
 		select {
 		case <-ctx.Done():
 			return false
@@ -290,7 +300,7 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 		}
 		return
 	}
-	if !known && len(path.alternatives) == 0 && now.Sub(fl.first) < 3*time.Second {
+	if !known && (!heard || len(path.alternatives) == 0) && now.Sub(fl.first) < patienceWithNew {
 		fl.due = now.Add(retraceAfter)
 		return
 	}
@@ -421,4 +431,3 @@ func pathCounts(f *graphs.Fabric, paths [][]graphs.ArcID) []int {
 	}
 	return n
 }
-

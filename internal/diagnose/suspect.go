@@ -116,6 +116,10 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		o := r.outages[0]
 		text := fmt.Sprintf("all in one outage of %s at %s", o.to.Sub(o.from).Round(10*time.Millisecond), o.from.UTC().Format("15:04:05.000Z"))
 		out.Symptom = Flap
+		if !s.crossedSince(linksOf(s.fabric, sus.Cause)[0], o.to) {
+			out.Symptom = Down
+			text += ", and no flow was seen on it since"
+		}
 		out.Evidence = append(out.Evidence, Evidence{"probe", text})
 		out.For += "; " + text
 	default:
@@ -148,8 +152,8 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 		})
 	}
 	switch {
-	case out.Symptom == Flap:
-		steps = append(steps, Step{"see the flaps in the switches' own words", fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
+	case out.Symptom == Flap || out.Symptom == Down:
+		steps = append(steps, Step{"see it in the switches' own words", fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
 	case sus.Kind == localize.Arc:
 		f := s.fabric
 		a := graphs.ArcID(sus.ID)

@@ -137,7 +137,7 @@ type silence struct {
 // unexpected returns the links that no way crosses, against all expectation of a forwarding model.
 func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 	crossed := make([]bool, s.fabric.NumLinks())
-	count := map[[2]graphs.NodeID]int{}
+	count := map[[2]graphs.NodeID][2]int{} // ways as long as the model says, and longer ones
 	var pairs [][2]graphs.NodeID
 	for _, w := range ways {
 		if w.arcs == nil {
@@ -146,10 +146,16 @@ func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 			}
 			continue
 		}
-		if count[w.pair] == 0 {
+		n, seen := count[w.pair]
+		if !seen {
 			pairs = append(pairs, w.pair)
 		}
-		count[w.pair]++
+		if len(w.arcs) > e.Distance(w.pair[0], w.pair[1]) {
+			n[1]++
+		} else {
+			n[0]++
+		}
+		count[w.pair] = n
 		for _, a := range w.arcs {
 			crossed[a.Link()] = true
 		}
@@ -163,9 +169,10 @@ func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 			if crossed[l] {
 				continue
 			}
-			tried[l] += n
-			// A share of one would make a single way proof enough; but routes may be on the move while it is traced.
-			logChance[l] += float64(n) * math.Log1p(-min(sh.Share, 0.9))
+			tried[l] += n[0] + n[1]
+			// A share of one would make a single way proof enough; but routes may be on the move while it is traced. A way that is longer
+			// than it need be is more telling: something on all the short ones is gone.
+			logChance[l] += float64(n[0])*math.Log1p(-min(sh.Share, 0.9)) + float64(n[1])*math.Log1p(-min(sh.Share, 0.999))
 		}
 	}
 	var out []silence
@@ -175,6 +182,18 @@ func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 		}
 	}
 	return out
+}
+
+// crossedSince reports whether a flow was seen to go over a link after a time.
+func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
+	for _, l := range s.order {
+		for i := range l.paths {
+			if p := &l.paths[i]; p.at.After(t) && (p.path.crosses(k) || p.back.crosses(k)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leftAt returns when a flow was last seen to leave a link for another path, or the zero time.

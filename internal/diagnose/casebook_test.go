@@ -1,0 +1,531 @@
+package diagnose_test
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/lab"
+)
+
+// The casebook is played on real packets: a fabric in network namespaces, a fault, probes, a diagnosis. What is written here is
+// the truth by which the diagnosis is judged; nothing of it reaches the tool.
+var (
+	full      = flag.Bool("full", false, "play the whole casebook and print its table as Markdown")
+	seeds     = flag.Int("seeds", 5, "how many seeds of each fabric and case -full plays")
+	onlyCase  = flag.String("case", "", "play only the cases whose name holds this")
+	onlyShape = flag.String("shape", "", "play only the fabrics whose name holds this")
+)
+
+// totalRate is the most packets a second that all hosts of a case send together: one small machine plays them all. No host
+// sends more than the default budget.
+const totalRate = 10_000
+
+// A shape is a fabric of the casebook.
+type shape struct {
+	name string
+	make func(seed uint64) (*graphs.Fabric, error)
+}
+
+func leafSpine(leaves, spines, hosts int) func(uint64) (*graphs.Fabric, error) {
+	return func(uint64) (*graphs.Fabric, error) {
+		return generate.LeafSpine(generate.LeafSpineConfig{Leaves: leaves, Spines: spines, Hosts: hosts})
+	}
+}
+
+func fatTree(k int) func(uint64) (*graphs.Fabric, error) {
+	return func(uint64) (*graphs.Fabric, error) { return generate.FatTree(generate.FatTreeConfig{K: k}) }
+}
+
+func random(switches, degree int) func(uint64) (*graphs.Fabric, error) {
+	return func(seed uint64) (*graphs.Fabric, error) {
+		return generate.RandomRegular(generate.RandomRegularConfig{Switches: switches, Degree: degree, Hosts: 1, Seed: seed})
+	}
+}
+
+var shapes = []shape{
+	{"leaf-spine 4x4", leafSpine(4, 4, 2)},
+	{"fat-tree k=4", fatTree(4)},
+	{"fat-tree k=8", fatTree(8)},
+	{"random 16x4", random(16, 4)},
+	{"random 40x6", random(40, 6)},
+	{"random 100x8", random(100, 8)},
+}
+
+// A stage is where a case is played.
+type stage struct {
+	t   *testing.T
+	f   *graphs.Fabric
+	lab *lab.Lab
+	rng *rand.Rand
+
+	used    []graphs.LinkID
+	broken  string   // the arc that was broken last
+	policed []string // switches that answer little or nothing
+}
+
+// A want is one suspect that a case calls for.
+type want struct {
+	id       string
+	symptoms []diagnose.Symptom
+	// touching are the links and nodes of which a suspect is not innocent, the fault's own.
+	touching []string
+}
+
+// A casebookCase is one entry of the casebook.
+type casebookCase struct {
+	name string
+	// prepare, if set, changes the fabric before it is built, or what the tool is told of it.
+	prepare func(*stage, *graphs.Fabric) (built, told *graphs.Fabric)
+	// set breaks things and returns what is to be found; nothing where all is well.
+	set func(*stage) []want
+	// later, if set, is called two seconds after the measuring began.
+	later func(*stage)
+	// also judges more of the diagnosis; it returns what is wrong.
+	also func(*stage, *diagnose.Diagnosis) string
+	// most is how long to measure; a healthy case is measured for as long.
+	most time.Duration
+}
+
+func lossCase(rate string, backward bool) casebookCase {
+	direction := "up"
+	if backward {
+		direction = "down"
+	}
+	return casebookCase{
+		name: fmt.Sprintf("1 loss %s %s", rate, direction), most: 15 * time.Second,
+		set: func(s *stage) []want {
+			a := s.fabricLink().Forward()
+			if backward {
+				a = a.Reverse()
+			}
+			return []want{s.lossy(a, rate)}
+		},
+	}
+}
+
+var casebook = []casebookCase{
+	lossCase("0.5%", false), lossCase("0.5%", true), lossCase("1%", false), lossCase("1%", true), lossCase("5%", false), lossCase("5%", true),
+	{name: "4 flap", most: 16 * time.Second, set: func(s *stage) []want {
+		l := s.fabricLink()
+		s.breakIt("flap", s.f.LinkName(l), lab.FaultOptions{Period: 4 * time.Second, Down: time.Second})
+		return []want{s.sickLink(l, diagnose.Flap)}
+	}},
+	{name: "6 down", most: 15 * time.Second, set: func(s *stage) []want {
+		l := s.fabricLink()
+		s.breakIt("down", s.f.LinkName(l), lab.FaultOptions{})
+		return []want{s.sickLink(l, diagnose.Down)}
+	}},
+	{name: "7 black hole", most: 15 * time.Second, set: func(s *stage) []want {
+		l := s.fabricLink()
+		s.breakIt("silent", s.f.LinkName(l), lab.FaultOptions{})
+		return []want{s.sickLink(l, diagnose.Loss)}
+	}},
+	{name: "8 switch", most: 15 * time.Second, set: func(s *stage) []want {
+		switches := s.f.Switches()
+		n := switches[s.rng.IntN(len(switches))]
+		name := s.f.NodeName(n)
+		s.breakIt("node", name, lab.FaultOptions{Rate: "1%"})
+		return []want{{id: name, symptoms: []diagnose.Symptom{diagnose.Loss}, touching: []string{name}}}
+	}},
+	{name: "10 two faults", most: 20 * time.Second, set: func(s *stage) []want { return s.several(2) }},
+	{name: "10 three faults", most: 20 * time.Second, set: func(s *stage) []want { return s.several(3) }},
+	{name: "T1 healthy", most: 6 * time.Second},
+	{name: "T1 loaded", most: 6 * time.Second, set: func(s *stage) []want {
+		hosts := s.f.Hosts()
+		for range 2 {
+			from := s.rng.IntN(len(hosts))
+			to := (from + 1 + s.rng.IntN(len(hosts)-1)) % len(hosts)
+			s.breakIt("load", s.f.NodeName(hosts[from])+" "+s.f.NodeName(hosts[to]), lab.FaultOptions{Rate: "20Mbit"})
+		}
+		return nil
+	}},
+	{name: "T2 policed and silent", most: 8 * time.Second, set: func(s *stage) []want {
+		s.policed = s.someSwitches(2)
+		s.breakIt("police", s.policed[0], lab.FaultOptions{Rate: "5"})
+		s.breakIt("police", s.policed[1], lab.FaultOptions{Rate: "0"})
+		return nil
+	}, also: func(s *stage, d *diagnose.Diagnosis) string {
+		for _, c := range d.Cleared {
+			if c.ID == s.policed[1] {
+				return ""
+			}
+		}
+		return "the silent switch is not cleared"
+	}},
+	{name: "T3 loss on the way back", most: 15 * time.Second, set: func(s *stage) []want {
+		a := s.fabricLink().Backward()
+		return []want{s.lossy(a, "2%")}
+	}, also: func(s *stage, d *diagnose.Diagnosis) string {
+		for _, x := range d.Suspects {
+			if x.Kind == "arc" && x.Probability >= diagnose.Named && reversed(x.ID) == s.broken {
+				return "the forward arc is named, too"
+			}
+		}
+		return ""
+	}},
+	{name: "T4 host", most: 15 * time.Second, set: func(s *stage) []want {
+		hosts := s.f.Hosts()
+		h := hosts[s.rng.IntN(len(hosts))]
+		name := s.f.NodeName(h)
+		s.breakIt("node", name, lab.FaultOptions{Rate: "2%"})
+		return []want{{id: name, symptoms: []diagnose.Symptom{diagnose.Loss}, touching: []string{name}}}
+	}},
+	{name: "T5 paths change", most: 9 * time.Second, later: func(s *stage) {
+		if err := s.lab.Reseed(s.rng.Uint64()); err != nil {
+			s.t.Errorf("reseed: %v", err)
+		}
+	}},
+	{name: "T11 many paths", most: 8 * time.Second, also: func(_ *stage, d *diagnose.Diagnosis) string {
+		for _, x := range d.Suspects {
+			if x.Symptom == diagnose.Flap || x.Symptom == diagnose.Loop {
+				return fmt.Sprintf("%s is taken for a %s", x.ID, x.Symptom)
+			}
+		}
+		return ""
+	}},
+	{name: "T14 unknown addresses", most: 15 * time.Second, prepare: func(s *stage, f *graphs.Fabric) (built, told *graphs.Fabric) {
+		return f, withoutAddresses(s.t, f, s.someSwitchOf(f))
+	}, set: func(s *stage) []want { return []want{s.lossy(s.fabricLink().Forward(), "2%")} }},
+	{name: "T15 unnumbered", most: 15 * time.Second, prepare: func(s *stage, f *graphs.Fabric) (built, told *graphs.Fabric) {
+		u, err := lab.Unnumbered(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return u, u
+	}, set: func(s *stage) []want { return []want{s.lossy(s.fabricLink().Forward(), "2%")} }},
+}
+
+// fabricLink chooses a link between switches.
+func (s *stage) fabricLink() graphs.LinkID {
+	for {
+		if l := graphs.LinkID(s.rng.IntN(s.f.NumLinks())); !s.f.IsHostArc(l.Forward()) && !slices.Contains(s.used, l) {
+			s.used = append(s.used, l)
+			return l
+		}
+	}
+}
+
+func (s *stage) someSwitchOf(f *graphs.Fabric) graphs.NodeID {
+	switches := f.Switches()
+	return switches[s.rng.IntN(len(switches))]
+}
+
+func (s *stage) someSwitches(n int) []string {
+	var names []string
+	for _, i := range s.rng.Perm(len(s.f.Switches()))[:n] {
+		names = append(names, s.f.NodeName(s.f.Switches()[i]))
+	}
+	return names
+}
+
+// breakIt sets a fault in the words of lab break.
+func (s *stage) breakIt(kind, subjects string, o lab.FaultOptions) {
+	s.t.Helper()
+	fault, err := lab.ParseFault(s.f, kind, strings.Fields(subjects), o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.lab.Break(fault); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) lossy(a graphs.ArcID, rate string) want {
+	s.t.Helper()
+	s.broken = s.f.ArcName(a)
+	s.breakIt("loss", s.broken, lab.FaultOptions{Rate: rate})
+	return want{id: s.broken, symptoms: []diagnose.Symptom{diagnose.Loss}, touching: []string{s.f.LinkName(a.Link())}}
+}
+
+func (s *stage) sickLink(l graphs.LinkID, symptoms ...diagnose.Symptom) want {
+	return want{id: s.f.LinkName(l), symptoms: symptoms, touching: []string{s.f.LinkName(l)}}
+}
+
+func (s *stage) several(n int) []want {
+	var all []want
+	for range n {
+		a := s.fabricLink().Forward()
+		if s.rng.IntN(2) == 1 {
+			a = a.Reverse()
+		}
+		all = append(all, s.lossy(a, []string{"1%", "2%", "5%"}[s.rng.IntN(3)]))
+	}
+	return all
+}
+
+func reversed(arc string) string {
+	tail, head, _ := strings.Cut(arc, ">")
+	return head + ">" + tail
+}
+
+// withoutAddresses is the fabric as a file tells it that lacks all addresses of a switch.
+func withoutAddresses(t *testing.T, f *graphs.Fabric, blank graphs.NodeID) *graphs.Fabric {
+	t.Helper()
+	b := graphs.Builder{Name: f.Name()}
+	for i := range graphs.NodeID(f.NumNodes()) {
+		n := *f.Node(i)
+		if i == blank {
+			n.Loopback = nil
+		}
+		if _, err := b.AddNode(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for l := range graphs.LinkID(f.NumLinks()) {
+		var ends [2]graphs.End
+		for i, p := range f.Link(l).Ends {
+			port := f.Port(p)
+			ends[i] = graphs.End{Node: port.Node, Port: port.Name, Prefixes: port.Prefixes}
+			if port.Node == blank {
+				ends[i].Prefixes = []netip.Prefix{}
+			}
+		}
+		if _, err := b.AddLink(ends[0], ends[1], f.Link(l).Speed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stripped, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stripped
+}
+
+// A verdict is how one playing of a case went.
+type verdict struct {
+	first, direction bool
+	innocents        int
+	seconds          float64 // until the right answer stood; the whole time if it never did
+	sent             int
+	wrong            string
+}
+
+// play plays a case once.
+func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
+	t.Helper()
+	s := &stage{t: t, rng: rand.New(rand.NewPCG(seed, 7))}
+	built, err := sh.make(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := built
+	if c.prepare != nil {
+		built, told = c.prepare(s, built)
+	}
+	l, err := lab.New(t.Context(), lab.Config{Fabric: built, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s.lab, s.f = l, l.Fabric()
+	var wanted []want
+	if c.set != nil {
+		wanted = c.set(s)
+	}
+	hosts := told.Hosts()
+	cfg := diagnose.WatchConfig{Fabric: told, Rate: min(1000, totalRate/float64(len(hosts))), Seed: seed}
+	for _, h := range hosts {
+		cfg.Hosts = append(cfg.Hosts, diagnose.WatchHost{Node: h, Reflect: true, Open: func(open func() error) error { return l.Do(h, open) }})
+	}
+	w, err := diagnose.NewWatch(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), c.most)
+	defer cancel()
+	start := time.Now()
+	var stood time.Time // since when the answer is right
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.Changed():
+			}
+			switch v := judge(w.Latest(), wanted); {
+			case len(wanted) == 0:
+			case !v.first || v.innocents > 0:
+				stood = time.Time{}
+			case stood.IsZero():
+				stood = time.Now()
+			case time.Since(stood) > 2*time.Second:
+				cancel() // an answer that stood for so long is the answer
+				return
+			}
+		}
+	}()
+	if c.later != nil {
+		timer := time.AfterFunc(2*time.Second, func() { c.later(s) })
+		defer timer.Stop()
+	}
+	if err := w.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	<-watching
+	d := w.Latest()
+	v := judge(d, wanted)
+	if v.wrong == "" && c.also != nil {
+		v.wrong = c.also(s, d)
+	}
+	v.seconds = c.most.Seconds()
+	if !stood.IsZero() {
+		v.seconds = stood.Sub(start).Seconds()
+	}
+	v.sent = w.Sent()
+	if v.wrong != "" || v.innocents > 0 {
+		t.Logf("%s, case %s, seed %d: %s\nwanted %v\n%s", sh.name, c.name, seed, v.wrong, wanted, d.Text())
+		for _, truth := range l.Truth() {
+			t.Logf("truth: %s, hit %d packets", truth.Text, truth.Hit)
+		}
+	}
+	return v
+}
+
+// judge compares a diagnosis with what was to be found: the wanted suspects must stand first, each by itself or within the class
+// of what cannot be told from it.
+func judge(d *diagnose.Diagnosis, wanted []want) verdict {
+	v := verdict{first: true, direction: true}
+	if len(d.Suspects) < len(wanted) {
+		v.first, v.direction, v.wrong = false, false, "not all were found"
+		wanted = wanted[:0]
+	}
+	for _, w := range wanted {
+		i := slices.IndexFunc(d.Suspects[:len(wanted)], func(x diagnose.Suspect) bool { return slices.Contains(x.Class, w.id) })
+		switch {
+		case i < 0:
+			v.first, v.direction, v.wrong = false, false, "not first: "+w.id
+		case d.Suspects[i].Probability < diagnose.Named:
+			v.first, v.wrong = false, "not named: "+w.id
+		case !slices.Contains(w.symptoms, d.Suspects[i].Symptom):
+			v.first, v.wrong = false, fmt.Sprintf("%s shows %s", w.id, d.Suspects[i].Symptom)
+		case slices.Contains(d.Suspects[i].Class, reversed(w.id)):
+			v.direction = false
+		}
+	}
+	for _, x := range d.Suspects {
+		if x.Probability < diagnose.Named {
+			continue
+		}
+		guilty := slices.ContainsFunc(wanted, func(w want) bool {
+			return slices.ContainsFunc(w.touching, func(g string) bool {
+				return x.Link == g || slices.Contains(x.Class, g) || slices.Contains(x.Class, w.id)
+			})
+		})
+		if !guilty {
+			v.innocents++
+			v.wrong = cmp.Or(v.wrong, "innocent: "+x.ID)
+		}
+	}
+	return v
+}
+
+func TestCasebook(t *testing.T) {
+	needLab(t)
+	if *full {
+		playAll(t)
+		return
+	}
+	for _, q := range []struct{ shape, name string }{
+		{"leaf-spine 4x4", "1 loss 1% up"}, {"leaf-spine 4x4", "8 switch"}, {"leaf-spine 4x4", "T2 policed and silent"},
+		{"fat-tree k=4", "7 black hole"}, {"fat-tree k=4", "T4 host"}, {"fat-tree k=4", "T5 paths change"},
+		{"random 16x4", "1 loss 5% down"}, {"random 16x4", "6 down"}, {"random 16x4", "4 flap"}, {"random 16x4", "T1 loaded"},
+		{"random 16x4", "T15 unnumbered"},
+	} {
+		t.Run(strings.ReplaceAll(q.shape+" "+q.name, " ", "-"), func(t *testing.T) {
+			sh := shapes[slices.IndexFunc(shapes, func(s shape) bool { return s.name == q.shape })]
+			c := casebook[slices.IndexFunc(casebook, func(c casebookCase) bool { return c.name == q.name })]
+			if v := play(t, sh, c, 1); v.wrong != "" || !v.first || v.innocents > 0 {
+				t.Errorf("%s", v.wrong)
+			}
+		})
+	}
+}
+
+// playAll plays every case on every fabric and prints the table of the README. It judges nothing: the table does.
+func playAll(t *testing.T) {
+	fmt.Println("| fabric | case | played | right and first | direction | innocents | seconds, median (max) | packets, median |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
+	var played, first, clean int
+	for _, sh := range shapes {
+		for _, c := range casebook {
+			if !strings.Contains(c.name, *onlyCase) || !strings.Contains(sh.name, *onlyShape) {
+				continue
+			}
+			var vs []verdict
+			for seed := range uint64(*seeds) {
+				vs = append(vs, play(t, sh, c, seed+1))
+			}
+			r := sum(vs)
+			played, first, clean = played+len(vs), first+r.first, clean+r.clean
+			fmt.Printf("| %s | %s | %d | %d | %d | %d | %.1f (%.1f) | %d |\n", sh.name, c.name, len(vs), r.first, r.direction, r.innocents, r.median, r.longest, r.packets)
+		}
+	}
+	fmt.Printf("\nRight and first in %d of %d (%.1f %%), no innocent named in %d (%.1f %%).\n", first, played, 100*float64(first)/float64(played), clean, 100*float64(clean)/float64(played))
+}
+
+type summary struct {
+	first, direction, clean, innocents, packets int
+	median, longest                             float64
+}
+
+func sum(vs []verdict) summary {
+	var r summary
+	var seconds []float64
+	var packets []int
+	for _, v := range vs {
+		if v.first && v.wrong == "" {
+			r.first++
+		}
+		if v.direction {
+			r.direction++
+		}
+		if v.innocents == 0 {
+			r.clean++
+		}
+		r.innocents += v.innocents
+		seconds = append(seconds, v.seconds)
+		packets = append(packets, v.sent)
+	}
+	slices.Sort(seconds)
+	slices.Sort(packets)
+	r.median, r.longest, r.packets = seconds[len(seconds)/2], seconds[len(seconds)-1], packets[len(packets)/2]
+	return r
+}
+
+// unavailable says why the machine permits no lab; nil where it does.
+var unavailable error
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	unavailable = lab.Enter()
+	if unavailable == nil {
+		unavailable = lab.Available()
+	}
+	os.Exit(m.Run())
+}
+
+// needLab skips a test where the machine permits no lab, and fails it where CI promises that it does.
+func needLab(t *testing.T) {
+	t.Helper()
+	switch {
+	case unavailable == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal(unavailable)
+	default:
+		t.Skip("cannot run here: ", unavailable)
+	}
+}

@@ -44,32 +44,55 @@ func (m *model) logBackgroundPrior() float64 {
 
 // fitBackground estimates the hazard of good arcs under the loaded hypothesis by expectation maximisation: each loss
 // belongs to the background with its share of the path's hazard, unless the flow is an outlier. Outliers keep faults that the
-// hypothesis does not have yet from being taken for background.
-func (m *model) fitBackground() {
-	b := m.background
-	for range 30 {
+// hypothesis does not have yet from being taken for background. For the same reason there may be two answers: few outliers in a high
+// background, or many in a low one. Anew looks for the better of them; otherwise the estimate stays near what it was.
+func (m *model) fitBackground(anew bool) {
+	best, b := m.climb(m.background)
+	if anew {
 		losses := priorLosses
 		for i := range m.ev.terms {
-			t := &m.ev.terms[i]
-			if t.lost == 0 {
-				continue
-			}
-			for x := t.first; x < t.first+t.n; x++ {
-				arcs := max(m.ev.arcs[x], 0.1)
-				s := m.hazard[x] + (b-m.background)*arcs
-				in, out := t.parts(s)
-				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
-				losses += weight * t.lost * b * arcs / s
-			}
+			losses += m.ev.terms[i].lost
 		}
-		was := b
-		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
-		if math.Abs(b-was) < 0.01*was {
-			break
+		for _, start := range [...]float64{leastBackground, losses / (priorCrossings + m.ev.crossings)} {
+			if v, x := m.climb(start); v > best {
+				best, b = v, x
+			}
 		}
 	}
 	// In steps of a tenth, so that hypotheses that differ little have the same and share fits.
 	m.setBackground(math.Exp(math.Round(math.Log(b)*10) / 10))
+}
+
+// climb improves a background until it changes little. It returns the log-likelihood as well, but for what does not depend on it.
+func (m *model) climb(b float64) (value, background float64) {
+	b = min(max(b, leastBackground), mostBackground)
+	for range 40 {
+		losses := priorLosses
+		value = -b*(m.ev.linear+priorCrossings) + priorLosses*math.Log(b)
+		for i := range m.ev.terms {
+			t := &m.ev.terms[i]
+			all := math.Inf(-1)
+			for x := t.first; x < t.first+t.n; x++ {
+				arcs := max(m.ev.arcs[x], 0.1)
+				s := m.hazard[x] + (b-m.background)*arcs
+				if t.lost == 0 {
+					all = logSum(all, m.ev.share[x]+t.at(s))
+					continue
+				}
+				in, out := t.parts(s)
+				all = logSum(all, m.ev.share[x]+logSum(in, out))
+				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
+				losses += weight * t.lost * b * arcs / s
+			}
+			value += all
+		}
+		was := b
+		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
+		if math.Abs(b-was) < 0.02*was {
+			break
+		}
+	}
+	return value, b
 }
 
 // fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.

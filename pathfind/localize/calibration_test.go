@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -97,6 +98,11 @@ func withLanes(t testing.TB, f *graphs.Fabric, rng *rand.Rand) *graphs.Fabric {
 	return must(t)(g, err)
 }
 
+var (
+	worlds = flag.Int("worlds", 80, "random worlds in the calibration test")
+	seeds  = flag.Int("seeds", 2, "times that each scenario is played on each of its fabrics")
+)
+
 // TestCalibration: of the suspects said to have a probability, that share is true.
 func TestCalibration(t *testing.T) {
 	runs := uint64(*worlds)
@@ -121,14 +127,6 @@ func TestCalibration(t *testing.T) {
 				named++
 				if !ok {
 					innocent++
-					if *verbose {
-						var truth []string
-						for c, l := range w.faults {
-							truth = append(truth, fmt.Sprintf("%v %.4f", c, l))
-						}
-						slices.Sort(truth)
-						t.Logf("seed %d: %v obs %d bg %.2g/%.2g shy %d unsplit %v innocent %+v\n truth %s", seed, w.Fabric, len(w.obs), w.background, w.solve().Background, len(w.shy), w.unsplit, s, strings.Join(truth, "; "))
-					}
 				}
 			}
 			if l := w.faults[s.Cause]; l > 0 && s.Probability > 0.5 {
@@ -149,5 +147,15 @@ func TestCalibration(t *testing.T) {
 		ece += math.Abs(b.said - float64(b.true))
 		all += b.n
 	}
-	t.Logf("%d worlds\n%sexpected calibration error %.3f; %d named, %d of them innocent; interval holds the loss in %d of %d", runs, &table, ece/float64(all), named, innocent, inside, intervals)
+	t.Logf("%d worlds\n%sexpected calibration error %.3f; %d named, %d of them innocent; interval holds the loss in %d of %d",
+		runs, &table, ece/float64(all), named, innocent, inside, intervals)
+	if e := ece / float64(all); e > 0.06 {
+		t.Errorf("expected calibration error %.3f", e)
+	}
+	if innocent > named/12 {
+		t.Errorf("%d of %d named are innocent", innocent, named)
+	}
+	if share := float64(inside) / float64(intervals); share < 0.9 {
+		t.Errorf("95%% intervals hold the loss in %.2f", share)
+	}
 }

@@ -18,16 +18,23 @@ type cached struct {
 	fit   fit
 }
 
-// hopeless reports that the Bayes factor of a component is below a floor, without the cost of a fit: it is, by far, if only a few
-// rates are looked at, which are so close that no peak fits between them unseen.
+// hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates.
 func (s *search) hopeless(c int32, floor float64) bool {
 	if s.ceiling(c, s.bad[0]) < floor {
 		return true
 	}
-	const step, slack = 3, 2.5
+	const step = 3
 	var u, g [grid/step + 1]float64
 	for i := range u {
 		u[i], g[i] = float64(i*step)*s.spread/(grid-1), s.gain(c, s.bad[i*step])
+	}
+	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
+	// need not be allowed for: a peak that matters is so wide that it shows.
+	slack := 2.5
+	if floor > 3 {
+		for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+			slack += 1.4 * s.ev.terms[e.term].lost
+		}
 	}
 	return logIntegral(u[:], g[:])-math.Log(s.spread) < floor-slack
 }

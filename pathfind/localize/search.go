@@ -197,8 +197,8 @@ func (s *search) addAll(h *hypothesis, strong []extra) {
 func (s *search) refit(h *hypothesis) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.load(h.comps, h.rates)
-	for range 2 {
-		s.fitBackground()
+	for i := range 2 {
+		s.fitBackground(i == 0 && h.score > s.best)
 		s.load(h.comps, h.rates)
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)
@@ -298,15 +298,19 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 // start reports whether any lossy or uncertain observation crosses a component.
 func (s *search) start(c int32) bool { return s.ev.start[c] < s.ev.start[c+1] }
 
-// near returns the components that share a lossy observation with c. The slice is valid until the next call.
+// near returns the components that share a lossy observation with c, on the same or on another of its alternatives. The slice is
+// valid until the next call.
 func (s *search) near(c int32) []int32 {
 	s.stamp++
 	s.nearby = s.nearby[:0]
+	last := int32(-1)
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		if s.ev.terms[e.term].lost == 0 {
+		t := &s.ev.terms[e.term]
+		if e.term == last || t.lost == 0 {
 			continue
 		}
-		for _, x := range s.ev.comps[s.ev.first[e.branch]:s.ev.first[e.branch+1]] {
+		last = e.term
+		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
 			if s.seen[x] != s.stamp {
 				s.seen[x] = s.stamp
 				s.nearby = append(s.nearby, x)

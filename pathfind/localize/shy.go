@@ -11,12 +11,12 @@ import (
 // responder. The way back of an answer is not part of a path that ends at the responder, so the prober's other
 // observations count likewise: a lossy way back to it makes all responders look shy, from there.
 
-// Before any evidence: nine in ten responders are thought shy, which counts like two responders seen, and one prober in twenty to have
+// Before any evidence: nine in ten responders are thought shy, which counts like two responders seen, and one prober in five to have
 // a lossy way back.
 const (
 	shyPrior  = 0.9
 	shyWeight = 2
-	backPrior = 0.05
+	backPrior = 0.2
 )
 
 // weighShyness sets the outlier weights of all terms of TTL-limited observations.
@@ -66,25 +66,32 @@ func weighShyness(ix *index, ev *evidence) {
 		w := (prior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
 		if o.Src != graphs.None && !ix.returns(o.Observation) {
 			p := probers[o.Src]
-			back := (backPrior + max(0, p.shy-shy[i])) / p.all
-			w = 1 - (1-min(w, 1))*(1-min(back, 1))
+			back := min((backPrior+max(0, p.shy-shy[i]))/p.all, 1)
+			own := min(w, 1)
+			w = 1 - (1-own)*(1-back)
+			t.own = own / (own + back)
 		}
 		t.setOutlier(min(max(w, 0.001), 0.999))
 	}
 }
 
+// leastHeld is the share of its answers that a responder must seem to hold back for it to be called shy.
+const leastHeld = 0.05
+
 // shyResponders returns the responders that hold their answers back, under the loaded hypothesis.
 func (m *model) shyResponders() []Responder {
-	open := make([]float64, len(m.ix.host)) // probability that all its missing answers are due to lost packets
-	for i := range open {
-		open[i] = 1
+	type sum struct {
+		Responder
+		open float64 // probability that all missing answers are due to lost packets
+		held float64 // answers that it held back, expected
 	}
-	sums := make([]Responder, len(m.ix.host))
+	sums := make([]sum, len(m.ix.host))
 	for i := range m.ev.obs {
 		if o := &m.ev.obs[i]; o.ttl() {
 			r := &sums[o.Responder]
 			r.Sent = addSaturating(r.Sent, o.sent)
 			r.Answered = addSaturating(r.Answered, o.sent-o.lost)
+			r.open = 1
 		}
 	}
 	for i := range m.ev.terms {
@@ -98,13 +105,15 @@ func (m *model) shyResponders() []Responder {
 			in, out := t.parts(m.hazard[b])
 			p += math.Exp(m.value[b]-m.terms[i]) / (1 + math.Exp(in-out))
 		}
-		open[o.Responder] *= 1 - min(p, 1)
+		p = min(p*t.own, 1)
+		sums[o.Responder].open *= 1 - p
+		sums[o.Responder].held += p * float64(o.lost)
 	}
 	var out []Responder
 	for n, r := range sums {
-		if p := 1 - open[n]; p >= 0.5 {
-			r.Node, r.Probability, r.Silent = graphs.NodeID(n), p, r.Answered == 0
-			out = append(out, r)
+		if r.Sent > 0 && 1-r.open >= 0.5 && r.held >= leastHeld*float64(r.Sent) {
+			r.Node, r.Probability, r.Silent = graphs.NodeID(n), 1-r.open, r.Answered == 0
+			out = append(out, r.Responder)
 		}
 	}
 	return out

@@ -12,6 +12,7 @@ type term struct {
 
 	lost, passed float64 // counts after the cap on bursts
 	lone         bool    // everything was lost
+	own          float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
 	// greatest value of the part, but for s.
 	inlier, outlier       float64
@@ -26,7 +27,7 @@ const total = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent}
+	t := term{lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1}
 	most := cfg.Cap
 	if o.bursts > 0 {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.

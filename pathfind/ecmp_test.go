@@ -163,15 +163,19 @@ func TestKnownCounts(t *testing.T) {
 		src, dst string
 		distance int
 		count    float64
+		disjoint int
 	}{
-		{"h1-1-1", "h1-1-2", 2, 1}, {"h1-1-1", "h1-2-1", 4, 2}, {"h1-1-1", "h4-2-2", 6, 4},
-		{"edge1-1", "core4", 2, 1}, {"core1", "core2", 2, 4}, {"core1", "core3", 4, 8}, {"h1-1-1", "h1-1-1", 0, 1},
+		{"h1-1-1", "h1-1-2", 2, 1, 1}, {"h1-1-1", "h1-2-1", 4, 2, 2}, {"h1-1-1", "h4-2-2", 6, 4, 2},
+		{"edge1-1", "core4", 2, 1, 1}, {"core1", "core2", 2, 4, 4}, {"core1", "core3", 4, 8, 4}, {"h1-1-1", "h1-1-1", 0, 1, 0},
 	} {
 		if d := e.Distance(node(c.src), node(c.dst)); d != c.distance {
 			t.Errorf("%s to %s: distance %d, want %d", c.src, c.dst, d, c.distance)
 		}
 		if n := e.Count(node(c.src), node(c.dst)); n != c.count {
 			t.Errorf("%s to %s: %g paths, want %g", c.src, c.dst, n, c.count)
+		}
+		if n := e.Disjoint(node(c.src), node(c.dst)); n != c.disjoint {
+			t.Errorf("%s to %s: %d disjoint paths, want %d", c.src, c.dst, n, c.disjoint)
 		}
 	}
 }

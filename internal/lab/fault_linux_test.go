@@ -160,7 +160,7 @@ func TestCorruptChangesPayload(t *testing.T) {
 }
 
 func TestDownConverges(t *testing.T) {
-	const delay = 200 * time.Millisecond
+	const delay, slack = 200 * time.Millisecond, time.Second // the machine may be busy with other things
 	l := newLeafSpine(t, generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 1}, Config{Convergence: delay})
 	flow, path := pair(t, l, 0, 1, 4)
 	hosts := l.Fabric().Hosts()
@@ -168,19 +168,19 @@ func TestDownConverges(t *testing.T) {
 	defer sink.Close()
 	c := listen(t, l, hosts[0], netip.AddrPortFrom(flow.Src, flow.SrcPort))
 	defer c.Close()
-	arrives := func() bool {
+	arrives := func(within time.Duration) bool {
 		if _, err := c.WriteToUDPAddrPort(make([]byte, 100), netip.AddrPortFrom(flow.Dst, flow.DstPort)); err != nil {
 			t.Fatal(err)
 		}
-		sink.SetReadDeadline(time.Now().Add(2 * time.Millisecond))
+		sink.SetReadDeadline(time.Now().Add(within))
 		_, err := sink.Read(make([]byte, 200))
 		return err == nil
 	}
 	start := time.Now()
 	id := mustBreak(t, l, "down", FaultOptions{}, l.Fabric().LinkName(path[1].Link()))
-	for !arrives() && time.Since(start) < 5*time.Second {
+	for !arrives(2*time.Millisecond) && time.Since(start) < 5*time.Second {
 	}
-	if took := time.Since(start); took < delay-20*time.Millisecond || took > delay+150*time.Millisecond {
+	if took := time.Since(start); took < delay-20*time.Millisecond || took > delay+slack {
 		t.Errorf("packets arrive again %v after the link fell; the routes should change after %v", took, delay)
 	} else {
 		t.Logf("packets arrive again %v after the link fell", took)
@@ -195,11 +195,11 @@ func TestDownConverges(t *testing.T) {
 		if p, err := l.Path(flow); err == nil && p[1] == path[1] {
 			break
 		}
-		if !arrives() {
+		if !arrives(time.Second) {
 			t.Fatal("a packet was lost while the link came back")
 		}
 	}
-	if took := time.Since(start); took < delay-20*time.Millisecond || took > delay+150*time.Millisecond {
+	if took := time.Since(start); took < delay-20*time.Millisecond || took > delay+slack {
 		t.Errorf("the path is the old one %v after the link rose", took)
 	}
 }

@@ -18,7 +18,7 @@ type Hop struct {
 // Silent is a hop of which nothing is known.
 var Silent = Hop{Node: graphs.None, Port: graphs.None}
 
-// resolveSteps bounds the work on one trace. What needs more, many silent hops in a row on a large fabric, is left open.
+// resolveSteps bounds the work on one trace: many silent hops in a row on a large fabric could be anything.
 const resolveSteps = 1 << 17
 
 // Costs of a path against a trace: one claim broken weighs more than any number of hops off the shortest paths.
@@ -35,8 +35,8 @@ const (
 // returned that break the fewest claims, and of these, those with the fewest hops off the shortest paths. A hop that is not known may be any
 // switch that the path did not visit before.
 //
-// The shares sum to 1. Where more than limit paths agree, limit of them are returned, with the shares that they have among all
-// shortest paths; these sum to less than 1. No path means that the trace contradicts the fabric: a cable is not where it should be, or the path
+// The shares sum to 1. Where more than limit paths agree (or more than can be looked at), some of them are returned, with the shares that
+// they have among all shortest paths; these sum to less than 1. No path means that the trace contradicts the fabric: a cable is not where it should be, or the path
 // changed while it was traced.
 func Resolve(e *ECMP, src, dst graphs.NodeID, hops []Hop, limit int) []Path {
 	r := &resolver{e: e, b: e.bearing(dst), hops: hops, limit: limit}
@@ -54,10 +54,7 @@ func Resolve(e *ECMP, src, dst graphs.NodeID, hops []Hop, limit int) []Path {
 			break
 		}
 	}
-	if r.steps > resolveSteps {
-		return nil
-	}
-	if r.cut {
+	if r.cut || r.steps > resolveSteps {
 		return r.paths
 	}
 	var sum float64

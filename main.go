@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,10 +11,15 @@ import (
 	"whichlink/internal/cli"
 )
 
+// recorded is the drill that is replayed where the system permits no namespaces.
+//
+//go:embed testdata/drill
+var recorded embed.FS
+
 func main() { os.Exit(run()) }
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, recorded)
 }

@@ -1,20 +1,42 @@
 package cli
 
 import (
+	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
 )
 
 func newRootCmd(e *env) *cobra.Command {
+	var m measuring
+	var onDrill bool
+	var fault string
 	root := &cobra.Command{
 		Use:           "whichlink [FILE...]",
 		Short:         "Which link is it? Localizes flapping links, silent loss and hot spots in data-centre fabrics.",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
+		Long: `Which link is it? Whichlink measures a data-centre fabric with real packets and names the link, the direction, the symptom,
+a probability, the proof and the next step. Without arguments it opens the terminal UI on a drill: a practice fabric in network
+namespaces, with a fault to find. With --fabric it measures from this host, and with evidence files it shows what they say.`,
+		Args: func(_ *cobra.Command, files []string) error {
+			for _, f := range files {
+				if _, err := os.Stat(f); err != nil && f != "-" && !strings.ContainsAny(f, "./") {
+					return withHint(usagef("no command and no file is called %q", graphs.Clean(f)), "whichlink --help lists the commands")
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, files []string) error { return e.openMain(cmd, &m, files, onDrill, fault) },
 	}
+	m.flags(root)
+	root.Flags().BoolVar(&onDrill, "drill", false, "practise on the fabric of --fabric, in network namespaces")
+	root.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
+	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newLabCmd(e))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.BoolVar(&e.noColor, "no-color", false, "no colours (as does any non-empty NO_COLOR)")

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 
@@ -20,6 +21,8 @@ type env struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	// recorded holds the program's own files: a drill for systems that cannot run one.
+	recorded fs.FS
 
 	noColor bool
 	ascii   bool
@@ -92,9 +95,9 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// Main runs the program and returns its exit code.
-func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr}
+// Main runs the program and returns its exit code. Recorded holds testdata/drill.
+func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer, recorded fs.FS) int {
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, recorded: recorded}
 	root := newRootCmd(e)
 	root.SetArgs(arguments)
 	root.SetIn(stdin)

@@ -188,7 +188,7 @@ func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
 	for _, l := range s.order {
 		for i := range l.paths {
-			if p := &l.paths[i]; p.at.After(t) && (p.path.crosses(k) || p.back.crosses(k)) {
+			if p := &l.paths[i]; p.at.After(t) && (p.path.certain() && p.path.crosses(k) || p.back.certain() && p.back.crosses(k)) {
 				return true
 			}
 		}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+)
+
+func newLocalizeCmd(e *env) *cobra.Command {
+	var fabric, output string
+	cmd := &cobra.Command{
+		Use:   "localize --fabric FILE EVIDENCE...",
+		Short: "Rank suspects from evidence files",
+		Long: `Localize reads evidence (JSON Lines, as whichlink probe writes it) and says which links, switches or hosts explain it.
+A file named - is standard input. A file that breaks off in the middle is used as far as it goes.`,
+		Args: args(1, -1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			f, err := e.readFabric(fabric)
+			if err != nil {
+				return err
+			}
+			if err := oneOf(output, "text", "json"); err != nil {
+				return err
+			}
+			store := diagnose.NewStore(f, diagnose.Config{})
+			failed := e.readEvidence(store, files, nil)
+			if failed != nil && store.Records() == 0 {
+				return failed
+			}
+			if err := e.printDiagnosis(store.Diagnose(), output); err != nil {
+				return err
+			}
+			return failed
+		},
+	}
+	fabricFlag(cmd, &fabric)
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+// readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What stands before an error in a
+// file is kept; the first error is returned.
+func (e *env) readEvidence(store *diagnose.Store, files []string, also func(*evidence.Record)) error {
+	var first error
+	for _, name := range files {
+		err := func() error {
+			if name == "-" {
+				return readRecords(store, "standard input", e.stdin, also)
+			}
+			file, err := os.Open(name)
+			if err != nil {
+				return openError("evidence", err)
+			}
+			defer file.Close()
+			return readRecords(store, name, file, also)
+		}()
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func readRecords(store *diagnose.Store, name string, in io.Reader, also func(*evidence.Record)) error {
+	skipped, err := evidence.Read(in, name, func(r *evidence.Record) bool {
+		store.Add(r)
+		if also != nil {
+			also(r)
+		}
+		return true
+	})
+	store.Skip(skipped)
+	return err
+}
+
+// openError says why a file cannot be opened without the operation's name, which says nothing to its reader.
+func openError(what string, err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return fmt.Errorf("read %s %s: %w", what, path.Path, path.Err)
+	}
+	return fmt.Errorf("read %s: %w", what, err)
+}

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/graphs/formats"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/internal/lab"
+	"whichlink/tui"
+)
+
+// onceFor is how long the drill measures where there is no terminal to watch it.
+const onceFor = 8 * time.Second
+
+// openMain is the command without a name: the terminal UI on what there is to see.
+func (e *env) openMain(cmd *cobra.Command, m *measuring, files []string, onDrill bool, fault string) error {
+	switch {
+	case len(files) > 0:
+		return e.openFiles(cmd.Context(), m.fabric, files)
+	case m.fabric != "" && !onDrill:
+		return e.openHere(cmd.Context(), m)
+	}
+	err := e.openDrill(cmd.Context(), m, fault)
+	var lack *lab.UnavailableError
+	if errors.As(err, &lack) || errors.Is(err, lab.ErrUnsupported) {
+		e.say("the drill cannot run here: %v", err)
+		if lack != nil && lack.Remedy != "" {
+			e.say("to run it: %s", lack.Remedy)
+		}
+		e.say("replaying a recorded drill instead")
+		return e.replayRecorded(cmd.Context())
+	}
+	return err
+}
+
+// terminal reports whether there is one to draw on.
+func (e *env) terminal() bool {
+	in, ok1 := e.stdin.(*os.File)
+	out, ok2 := e.stdout.(*os.File)
+	return ok1 && ok2 && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// screens runs the terminal UI until somebody quits.
+func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer) error {
+	return tui.Run(ctx, tui.Config{Source: s, Trainer: t, NoColor: !e.colour(), ASCII: e.ascii})
+}
+
+// openDrill shows the drill, or runs it once and prints the diagnosis where there is no terminal.
+func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
+	if err := lab.Enter(); err != nil {
+		return err
+	}
+	if !e.terminal() {
+		ctx, cancel := context.WithTimeout(ctx, onceFor)
+		defer cancel()
+		d, err := e.checkDrill(ctx, m, fault, onceFor, nil)
+		if err != nil {
+			return err
+		}
+		return e.printDiagnosis(d, "text")
+	}
+	f, err := e.fabricOrDrill(m.fabric)
+	if err != nil {
+		return err
+	}
+	e.say("bringing up %s in network namespaces", f)
+	d, err := e.newDrill(ctx, f, m, drillHorizon, nil)
+	if err != nil {
+		return err
+	}
+	defer d.lab.Close()
+	if err := d.breakInWords(fault); err != nil {
+		return err
+	}
+	return e.watchOnScreen(ctx, d.watch, d, d)
+}
+
+// watchOnScreen measures as long as the screens are open.
+func (e *env) watchOnScreen(ctx context.Context, w *diagnose.Watch, s tui.Source, t tui.Trainer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var measuring sync.WaitGroup
+	var failed error
+	measuring.Go(func() {
+		if failed = w.Run(ctx); failed != nil {
+			cancel()
+		}
+	})
+	err := e.screens(ctx, s, t)
+	cancel()
+	measuring.Wait()
+	return errors.Join(failed, err)
+}
+
+// A view shows what a watch or a replay found, with the records behind it.
+type view struct {
+	fabric *graphs.Fabric
+	tape   *tui.Tape
+	live   bool
+	status string
+	rate   float64
+	latest func() *diagnose.Diagnosis
+
+	history atomic.Pointer[tui.History]
+}
+
+func (v *view) record(r *evidence.Record) {
+	v.tape.Add(r)
+	h := v.tape.History()
+	v.history.Store(&h)
+}
+
+// Snapshot implements [tui.Source].
+func (v *view) Snapshot() *tui.Snapshot {
+	s := &tui.Snapshot{Diagnosis: v.latest(), Fabric: v.fabric, Now: time.Now(), Live: v.live, Status: v.status, Rate: v.rate}
+	if h := v.history.Load(); h != nil {
+		s.History = *h
+	}
+	return s
+}
+
+// openHere probes from this host and shows what it sees.
+func (e *env) openHere(ctx context.Context, m *measuring) error {
+	f, err := e.readFabric(m.fabric)
+	if err != nil {
+		return err
+	}
+	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate}
+	w, err := m.watch(e, f, v.record)
+	if err != nil {
+		return err
+	}
+	v.latest = w.Latest
+	if !e.terminal() {
+		return withHint(errors.New("no terminal to open the screens on"), "whichlink check --fabric %s measures once and prints one line", m.fabric)
+	}
+	e.say("%s", w.Statement())
+	return e.watchOnScreen(ctx, w, v, nil)
+}
+
+// openFiles shows evidence that was written before.
+func (e *env) openFiles(ctx context.Context, fabric string, files []string) error {
+	f, err := e.readFabric(fabric)
+	if err != nil {
+		return err
+	}
+	return e.replay(ctx, f, func(s *diagnose.Store, also func(*evidence.Record)) error {
+		return e.readEvidence(s, files, also)
+	})
+}
+
+// recordedDrill is where the recorded drill lies among the program's own files.
+const recordedDrill = "testdata/drill"
+
+// replayRecorded shows the drill that was recorded into the program.
+func (e *env) replayRecorded(ctx context.Context) error {
+	plan, err := e.recorded.Open(recordedDrill + "/fabric.clab.yml")
+	if err != nil {
+		return fmt.Errorf("open the recorded drill: %w", err)
+	}
+	defer plan.Close()
+	fabric, err := formats.Read(plan, "fabric.clab.yml")
+	if err != nil {
+		return err
+	}
+	return e.replay(ctx, fabric.Fabric, func(s *diagnose.Store, also func(*evidence.Record)) error {
+		const name = recordedDrill + "/evidence.jsonl"
+		records, err := e.recorded.Open(name)
+		if err != nil {
+			return fmt.Errorf("open the recorded drill: %w", err)
+		}
+		defer records.Close()
+		return readRecords(s, name, records, also)
+	})
+}
+
+// replay shows what evidence says, on screens or as text. If reading fails in the middle, what was read is shown all the same.
+func (e *env) replay(ctx context.Context, f *graphs.Fabric, read func(*diagnose.Store, func(*evidence.Record)) error) error {
+	v := &view{fabric: f, tape: tui.NewTape(f, 24*time.Hour), status: "replay"}
+	store := diagnose.NewStore(f, diagnose.Config{})
+	failed := read(store, v.record)
+	if failed != nil && store.Records() == 0 {
+		return failed
+	}
+	d := store.Diagnose()
+	v.latest = func() *diagnose.Diagnosis { return d }
+	if !e.terminal() {
+		return errors.Join(e.printDiagnosis(d, "text"), failed)
+	}
+	if failed != nil {
+		e.say("%v", failed)
+	}
+	return e.screens(ctx, v, nil)
+}

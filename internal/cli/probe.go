@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/probes"
+)
+
+// measuring is the flags of every command that probes from a host of the fabric.
+type measuring struct {
+	fabric     string
+	from       string
+	rate       float64
+	switchRate float64
+	port       uint16
+	seed       uint64
+}
+
+func (m *measuring) flags(cmd *cobra.Command) {
+	fabricFlag(cmd, &m.fabric)
+	f := cmd.Flags()
+	f.StringVar(&m.from, "from", "", "the fabric's `HOST` that this machine is (default: found by its addresses)")
+	f.Float64Var(&m.rate, "rate", probes.DefaultRate, "most packets a second sent by this host")
+	f.Float64Var(&m.switchRate, "switch-rate", probes.DefaultSwitchRate, "most TTL-expired probes a second asked of any one switch, by all hosts of the plan together")
+	f.Uint16Var(&m.port, "port", probes.DefaultPort, "UDP port of the reflectors (whichlink agent)")
+	f.Uint64Var(&m.seed, "seed", 1, "seed of the probe plan; the same on all hosts")
+}
+
+// watch makes a watch of this host.
+func (m *measuring) watch(e *env, f *graphs.Fabric, record func(*evidence.Record)) (*diagnose.Watch, error) {
+	if m.rate <= 0 || m.switchRate < 0 {
+		return nil, usagef("--rate must be above 0 and --switch-rate not below it")
+	}
+	host, err := hostHere(f, m.from)
+	if err != nil {
+		return nil, err
+	}
+	return diagnose.NewWatch(diagnose.WatchConfig{
+		Fabric: f, Hosts: []diagnose.WatchHost{{Node: host}}, Rate: m.rate, SwitchRate: m.switchRate,
+		Port: m.port, Seed: m.seed, Record: record, Logger: e.logger(),
+	})
+}
+
+// hostHere finds out which host of a fabric this machine is.
+func hostHere(f *graphs.Fabric, name string) (graphs.NodeID, error) {
+	if name != "" {
+		n, ok := f.NodeByName(name)
+		if !ok {
+			return graphs.None, usagef("fabric %s has no node %q", f.Name(), graphs.Clean(name))
+		}
+		if !f.Node(n).IsHost() {
+			return graphs.None, usagef("%s is a %s, not a host", name, f.Node(n).Role)
+		}
+		return n, nil
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return graphs.None, fmt.Errorf("read this machine's addresses: %w", err)
+	}
+	found := graphs.NodeID(graphs.None)
+	for _, a := range addresses {
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		if o, ok := f.Owner(p.Addr()); ok && f.Node(o.Node).IsHost() {
+			if found != graphs.None && found != o.Node {
+				return graphs.None, withHint(errors.New("this machine has addresses of several hosts of the fabric"), "say which one with --from HOST")
+			}
+			found = o.Node
+		}
+	}
+	if found == graphs.None {
+		return graphs.None, withHint(errors.New("this machine has no address of a host of the fabric"),
+			"run it on a host of the fabric, or name the host with --from HOST if the file lacks its addresses")
+	}
+	return found, nil
+}
+
+func newProbeCmd(e *env) *cobra.Command {
+	var m measuring
+	var out string
+	var duration time.Duration
+	cmd := &cobra.Command{
+		Use:   "probe --fabric FILE",
+		Short: "Run this host's share of the probe plan and write evidence",
+		Long: `Probe measures from this host: it traces the flows that the plan gives to it, sends echoes along them to the reflectors
+(whichlink agent) of other hosts, and writes what it counts as JSON Lines. Run it on many hosts at once; whichlink localize
+reads all of their files together. No privilege is needed.`,
+		Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := e.readFabric(m.fabric)
+			if err != nil {
+				return err
+			}
+			w, closeOut, err := e.evidenceOut(out)
+			if err != nil {
+				return err
+			}
+			defer closeOut()
+			watch, err := m.watch(e, f, w.record)
+			if err != nil {
+				return err
+			}
+			e.say("%s, for %s", watch.Statement(), duration)
+			ctx, cancel := context.WithTimeout(cmd.Context(), duration)
+			defer cancel()
+			if err := watch.Run(ctx); err != nil {
+				return err
+			}
+			if err := closeOut(); err != nil {
+				return err
+			}
+			e.say("%d packets sent, %d records written; here it looks like this: %s", watch.Sent(), w.count, watch.Latest().Summary)
+			return nil
+		},
+	}
+	m.flags(cmd)
+	cmd.Flags().StringVar(&out, "out", "-", "write evidence to `FILE`")
+	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
+	return cmd
+}
+
+// evidenceWriter writes records as they come, at most a second late, and remembers the first error.
+type evidenceWriter struct {
+	mu    sync.Mutex // guards all below
+	buf   *bufio.Writer
+	flush time.Time
+	count int
+	err   error
+}
+
+func (w *evidenceWriter) record(r *evidence.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	w.err = evidence.Write(w.buf, r)
+	w.count++
+	if now := time.Now(); now.Sub(w.flush) > time.Second && w.err == nil {
+		w.flush = now
+		w.err = w.buf.Flush()
+	}
+}
+
+// evidenceOut opens where evidence goes. The function that it returns may be called twice.
+func (e *env) evidenceOut(name string) (*evidenceWriter, func() error, error) {
+	var out io.Writer = e.stdout
+	closeFile := func() error { return nil }
+	if name != "-" {
+		file, err := os.Create(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("write evidence: %w", err)
+		}
+		out, closeFile = file, file.Close
+	}
+	w := &evidenceWriter{buf: bufio.NewWriterSize(out, 64<<10)}
+	return w, sync.OnceValue(func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err := errors.Join(w.err, w.buf.Flush(), closeFile()); err != nil {
+			return fmt.Errorf("write evidence: %w", err)
+		}
+		return nil
+	}), nil
+}

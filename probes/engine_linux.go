@@ -87,7 +87,7 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 	if out == nil {
 		out = &outlet{e: e, local: local}
 		err := e.cfg.Open(func() (err error) {
-			out.sock, err = openUDP(local, e.cfg.NoChecksum)
+			out.sock, err = openUDP(local, false, e.cfg.NoChecksum)
 			return err
 		})
 		if err != nil {

@@ -30,7 +30,7 @@ type reflectorSocket struct {
 }
 
 func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflectorSocket, error) {
-	s, err := openUDP(at, noChecksum)
+	s, err := openUDP(at, true, noChecksum)
 	if err != nil {
 		return nil, err
 	}

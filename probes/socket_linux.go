@@ -38,8 +38,9 @@ type option struct {
 	needed        bool
 }
 
-// openUDP opens and binds a UDP socket in the network namespace of the calling thread.
-func openUDP(local netip.AddrPort, noChecksum bool) (*socket, error) {
+// openUDP opens and binds a UDP socket in the network namespace of the calling thread. A reflector's also tells to which of its
+// addresses and in which class packets came.
+func openUDP(local netip.AddrPort, reflector, noChecksum bool) (*socket, error) {
 	v6 := local.Addr().Is6()
 	family := unix.AF_INET
 	if v6 {
@@ -49,7 +50,7 @@ func openUDP(local netip.AddrPort, noChecksum bool) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a UDP socket: %w", err)
 	}
-	if err := prepareUDP(fd, local, noChecksum); err != nil {
+	if err := prepareUDP(fd, local, reflector, noChecksum); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -62,12 +63,10 @@ func openUDP(local netip.AddrPort, noChecksum bool) (*socket, error) {
 	return &socket{file: f, raw: raw, v6: v6}, nil
 }
 
-func prepareUDP(fd int, local netip.AddrPort, noChecksum bool) error {
+func prepareUDP(fd int, local netip.AddrPort, reflector, noChecksum bool) error {
 	options := []option{
 		{"IP_RECVERR", unix.SOL_IP, unix.IP_RECVERR, 1, true},
 		{"IP_RECVTTL", unix.SOL_IP, unix.IP_RECVTTL, 1, true},
-		{"IP_RECVTOS", unix.SOL_IP, unix.IP_RECVTOS, 1, false},
-		{"IP_PKTINFO", unix.SOL_IP, unix.IP_PKTINFO, 1, true},
 		{"IP_TTL", unix.SOL_IP, unix.IP_TTL, initialTTL, true},
 		// Probes are never fragmented, and their size never bends to a path MTU that somebody claims.
 		{"IP_MTU_DISCOVER", unix.SOL_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE, true},
@@ -77,14 +76,11 @@ func prepareUDP(fd int, local netip.AddrPort, noChecksum bool) error {
 			{"IPV6_V6ONLY", unix.SOL_IPV6, unix.IPV6_V6ONLY, 1, true},
 			{"IPV6_RECVERR", unix.SOL_IPV6, unix.IPV6_RECVERR, 1, true},
 			{"IPV6_RECVHOPLIMIT", unix.SOL_IPV6, unix.IPV6_RECVHOPLIMIT, 1, true},
-			{"IPV6_RECVTCLASS", unix.SOL_IPV6, unix.IPV6_RECVTCLASS, 1, false},
-			{"IPV6_RECVPKTINFO", unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1, true},
 			{"IPV6_UNICAST_HOPS", unix.SOL_IPV6, unix.IPV6_UNICAST_HOPS, initialTTL, true},
 			{"IPV6_MTU_DISCOVER", unix.SOL_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE, true},
 			// The flow label is part of the flow: the one that is asked for, not one that the kernel draws.
 			{"IPV6_AUTOFLOWLABEL", unix.SOL_IPV6, unix.IPV6_AUTOFLOWLABEL, 0, false},
 			{"IPV6_FLOWINFO_SEND", unix.SOL_IPV6, ipv6FlowinfoSend, 1, false},
-			{"IPV6_FLOWINFO", unix.SOL_IPV6, ipv6Flowinfo, 1, false},
 			{"UDP_NO_CHECK6_RX", unix.SOL_UDP, unix.UDP_NO_CHECK6_RX, 1, false},
 		}
 		if noChecksum {
@@ -92,6 +88,16 @@ func prepareUDP(fd int, local netip.AddrPort, noChecksum bool) error {
 		}
 	} else if noChecksum {
 		options = append(options, option{"SO_NO_CHECK", unix.SOL_SOCKET, unix.SO_NO_CHECK, 1, true})
+	}
+	if reflector && local.Addr().Is6() {
+		options = append(options,
+			option{"IPV6_RECVTCLASS", unix.SOL_IPV6, unix.IPV6_RECVTCLASS, 1, false},
+			option{"IPV6_RECVPKTINFO", unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1, true},
+			option{"IPV6_FLOWINFO", unix.SOL_IPV6, ipv6Flowinfo, 1, false})
+	} else if reflector {
+		options = append(options,
+			option{"IP_RECVTOS", unix.SOL_IP, unix.IP_RECVTOS, 1, false},
+			option{"IP_PKTINFO", unix.SOL_IP, unix.IP_PKTINFO, 1, true})
 	}
 	options = append(options,
 		option{"SO_TIMESTAMPING", unix.SOL_SOCKET, unix.SO_TIMESTAMPING, stamping, false},

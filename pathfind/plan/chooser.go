@@ -186,11 +186,16 @@ func (c *chooser) pairFor(a graphs.ArcID) (pair, bool) {
 	for sum := 0; sum < len(heads)+len(tails)-1 && looked < pairsLooked; sum++ {
 		for i := max(0, sum-len(tails)+1); i <= min(sum, len(heads)-1); i++ {
 			p := pair{heads[i], tails[sum-i]}
-			if p.src == p.dst || !c.turn(&p) || !c.ways.reaches(p.src, p.dst) || !c.ways.crosses(p, a) {
+			if p.src == p.dst || !c.turn(&p) || !c.ways.reaches(p.src, p.dst) {
+				continue
+			}
+			share := uint64(c.ways.share(p, a))
+			if share == 0 {
 				continue
 			}
 			looked++
-			if score := c.score(p); score > bestScore {
+			// What helps other arcs is welcome, but this one is to be done with soon.
+			if score := c.score(p) * (share >> 16); score > bestScore {
 				best, bestScore = p, score
 			}
 		}

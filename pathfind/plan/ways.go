@@ -88,12 +88,15 @@ func (w *ways) ownLink(a graphs.ArcID) (graphs.NodeID, bool) {
 	return graphs.None, false
 }
 
-// crosses reports whether flows of a pair may cross an arc.
-func (w *ways) crosses(p pair, a graphs.ArcID) bool {
+// share returns the probability, in parts of one, that a flow of a pair crosses an arc.
+func (w *ways) share(p pair, a graphs.ArcID) uint32 {
 	if h, ok := w.ownLink(a); ok {
-		return h == p.src || h == p.dst
+		if h == p.src || h == p.dst {
+			return one
+		}
+		return 0
 	}
-	return shareOf(w.between(p.src, p.dst), a) > 0
+	return shareOf(w.between(p.src, p.dst), a)
 }
 
 // flow returns all arcs that a flow may cross, with those of the hosts' own links.

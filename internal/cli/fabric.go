@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/graphs/formats"
+)
+
+func newFabricCmd(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fabric",
+		Short: "Make and describe fabrics: their shape, the paths of a pair, the probe plan",
+		Args:  args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
+		},
+	}
+	cmd.AddCommand(newFabricNewCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e))
+	return cmd
+}
+
+func newFabricNewCmd(e *env) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Make a fabric file from a few parameters",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, kind []string) error {
+			err := usagef("fabric new needs a kind")
+			if len(kind) > 0 {
+				err = usagef("no kind of fabric is called %q", graphs.Clean(kind[0]))
+			}
+			var kinds []string
+			for _, c := range cmd.Commands() {
+				kinds = append(kinds, c.Name())
+			}
+			return withHint(err, "the kinds are %s", strings.Join(kinds, ", "))
+		},
+	}
+	cmd.PersistentFlags().StringVar(&out, "out", "-", "write to `FILE`, whole or not at all; - is standard output")
+	for _, c := range shapeCmds(func(_ *cobra.Command, f *graphs.Fabric) error {
+		if out == "-" {
+			return formats.WriteFabric(e.stdout, f)
+		}
+		if err := formats.WriteFile(out, f); err != nil {
+			return err
+		}
+		e.say("wrote %s: %s", out, f)
+		return nil
+	}) {
+		cmd.AddCommand(c)
+	}
+	return cmd
+}
+
+// openFabric reads the fabric that a command was given, as its only argument or with --fabric, and says what had to be guessed.
+func (e *env) openFabric(flag string, given []string) (*graphs.Fabric, error) {
+	name := flag
+	switch {
+	case len(given) > 0 && flag != "":
+		return nil, usagef("two fabrics given: %s and %s", graphs.Clean(flag), graphs.Clean(given[0]))
+	case len(given) > 0:
+		name = given[0]
+	case name == "":
+		return nil, withHint(usagef("no fabric given"), "use --fabric FILE; whichlink fabric new makes one")
+	}
+	var file *formats.File
+	var err error
+	if name == "-" {
+		file, err = formats.Read(e.stdin, "standard input")
+	} else {
+		file, err = formats.ReadFile(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range file.Notes {
+		e.say("%s: %s", graphs.Clean(name), n)
+	}
+	return file.Fabric, nil
+}
+
+// fabricShape is what fabric show prints as JSON.
+type fabricShape struct {
+	Name     string `json:"name"`
+	Nodes    int    `json:"nodes"`
+	Hosts    int    `json:"hosts"`
+	Switches int    `json:"switches"`
+	Ports    int    `json:"ports"`
+	Links    int    `json:"links"`
+	Arcs     int    `json:"arcs"`
+	Degree   struct {
+		Min  int     `json:"min"`
+		Max  int     `json:"max"`
+		Mean float64 `json:"mean"`
+	} `json:"degree"`
+	Diameter int                 `json:"diameter"`
+	MeanPath float64             `json:"mean_path_length"`
+	Parts    int                 `json:"parts"`
+	Roles    map[graphs.Role]int `json:"roles"`
+	Groups   int                 `json:"groups"`
+}
+
+func newFabricShowCmd(e *env) *cobra.Command {
+	var fabric, output string
+	cmd := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Describe a fabric in numbers, or draw it",
+		Long: `Show describes a fabric. Degrees and path lengths are of the graph that the switches form: links to hosts do not count.
+The form dot is a drawing for Graphviz.`,
+		Args: args(0, 1),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := oneOf(output, "text", "json", "dot"); err != nil {
+				return err
+			}
+			f, err := e.openFabric(fabric, given)
+			if err != nil {
+				return err
+			}
+			if output == "dot" {
+				return formats.WriteDOT(e.stdout, f)
+			}
+			s := f.Shape()
+			if output == "text" {
+				return printShape(e.stdout, f, s)
+			}
+			out := fabricShape{
+				Name: f.Name(), Nodes: s.Nodes, Hosts: s.Hosts, Switches: s.Switches, Ports: s.Ports, Links: s.Links, Arcs: s.Arcs,
+				Diameter: s.Diameter, MeanPath: s.MeanPath, Parts: s.Parts, Roles: s.Roles, Groups: f.NumGroups(),
+			}
+			out.Degree.Min, out.Degree.Max, out.Degree.Mean = s.Degree.Min, s.Degree.Max, s.Degree.Mean
+			return printJSON(e.stdout, out)
+		},
+	}
+	fabricFlag(cmd, &fabric)
+	outputFlag(cmd, &output, "text", "json", "dot")
+	return cmd
+}
+
+func printShape(w io.Writer, f *graphs.Fabric, s graphs.Shape) error {
+	var roles []string
+	for _, r := range slices.Sorted(maps.Keys(s.Roles)) {
+		if r != graphs.RoleHost {
+			roles = append(roles, fmt.Sprintf("%d %s", s.Roles[r], r))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d switches", f.Name(), s.Switches)
+	if len(roles) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(roles, ", "))
+	}
+	fmt.Fprintf(&b, ", %d hosts, %d links, %d ports\n", s.Hosts, s.Links, s.Ports)
+	fmt.Fprintf(&b, "links of a switch to others: %d to %d, mean %.2f\n", s.Degree.Min, s.Degree.Max, s.Degree.Mean)
+	fmt.Fprintf(&b, "paths between switches: at most %d links, mean %.4f\n", s.Diameter, s.MeanPath)
+	if s.Parts > 1 {
+		fmt.Fprintf(&b, "the switches fall into %d parts which are not connected\n", s.Parts)
+	}
+	if n := f.NumGroups(); n > 0 {
+		fmt.Fprintf(&b, "shared-risk groups: %d\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runFabric runs the fabric command alone.
+func runFabric(t *testing.T, stdin string, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := newFabricCmd(&env{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs})
+	cmd.SetArgs(arguments)
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	err = cmd.Execute()
+	return out.String(), errs.String(), err
+}
+
+func mustFabric(t *testing.T, stdin string, arguments ...string) string {
+	t.Helper()
+	out, _, err := runFabric(t, stdin, arguments...)
+	if err != nil {
+		t.Fatalf("fabric %s: %v", strings.Join(arguments, " "), err)
+	}
+	return out
+}
+
+func fabricJSON(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func TestFabricNewAndShow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	if out := mustFabric(t, "", "new", "random", "--switches", "16", "--degree", "4", "--hosts", "1", "--seed", "3", "--out", path); out != "" {
+		t.Errorf("standard output has %q", out)
+	}
+	got := fabricJSON(t, mustFabric(t, "", "show", path, "-o", "json"))
+	for key, want := range map[string]any{
+		"name": "rr16d4", "nodes": 32.0, "hosts": 16.0, "switches": 16.0, "ports": 96.0, "links": 48.0, "arcs": 96.0, "parts": 1.0,
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	if d := got["degree"].(map[string]any); d["min"] != 4.0 || d["max"] != 4.0 || d["mean"] != 4.0 {
+		t.Errorf("degree is %v", d)
+	}
+	if r := got["roles"].(map[string]any); r["tor"] != 16.0 || r["host"] != 16.0 {
+		t.Errorf("roles are %v", r)
+	}
+	if text := mustFabric(t, "", "show", "--fabric", path); !strings.HasPrefix(text, "rr16d4: 16 switches (16 tor), 16 hosts, 48 links, 96 ports\n") {
+		t.Errorf("got %s", text)
+	}
+	if dot := mustFabric(t, "", "show", path, "-o", "dot"); !strings.HasPrefix(dot, "strict graph {\n") || strings.Count(dot, " -- ") != 48 {
+		t.Errorf("got %s", dot)
+	}
+}
+
+func TestFabricPaths(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	mustFabric(t, "", "new", "leafspine", "--leaves", "2", "--spines", "4", "--hosts", "1", "--out", path)
+	got := fabricJSON(t, mustFabric(t, "", "paths", "--fabric", path, "h1-1", "10.32.0.3", "-o", "json"))
+	paths := got["paths"].([]any)
+	if len(paths) != 4 || got["disjoint"] != 4.0 || got["dst"] != "h2-1" {
+		t.Errorf("got %v", got)
+	}
+	first := paths[0].(map[string]any)
+	if nodes := first["nodes"].([]any); len(nodes) != 5 || nodes[2] != "spine1" || first["share"] != 0.25 {
+		t.Errorf("the first path is %v", first)
+	}
+	if s := got["arc_shares"].(map[string]any)["leaf1:swp2>spine2:swp1"]; s != 0.25 {
+		t.Errorf("leaf1 to spine2 has share %v", s)
+	}
+	if l := got["lengths"].(map[string]any); l["4"] != 1.0 {
+		t.Errorf("lengths are %v", l)
+	}
+	got = fabricJSON(t, mustFabric(t, "", "paths", "--fabric", path, "h1-1", "h2-1", "-o", "json", "--limit", "3"))
+	if p, there := got["paths"]; p != nil || !there || got["count"] != 4.0 {
+		t.Errorf("beyond the limit: paths %v, count %v", p, got["count"])
+	}
+	// An edge list without hosts has paths too; this one from standard input.
+	got = fabricJSON(t, mustFabric(t, "0->1\n1->2\n0->3\n3->2\n", "paths", "--fabric", "-", "0", "2", "-o", "json"))
+	if len(got["paths"].([]any)) != 2 || got["disjoint"] != 2.0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestFabricPlan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	mustFabric(t, "", "new", "fattree", "--k", "4", "--out", path)
+	got := fabricJSON(t, mustFabric(t, "", "plan", path, "-o", "json"))
+	sum := 0.0
+	for _, n := range got["per_host"].(map[string]any) {
+		sum += n.(float64)
+	}
+	if got["arcs"] != 96.0 || got["covered"] != 96.0 || got["flows"] != sum || math.IsNaN(got["seconds"].(float64)) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestFabricErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	mustFabric(t, "", "new", "leafspine", "--out", path)
+	for _, c := range []struct {
+		stdin string
+		args  string
+		want  string
+	}{
+		{"", "", "needs a command"},
+		{"", "new", "needs a kind"},
+		{"", "new mobius", `no kind of fabric is called "mobius"`},
+		{"", "new fattree --k 5", "k must be even"},
+		{"", "new leafspine --out no/such/file", "no such file"},
+		{"", "show", "no fabric given"},
+		{"", "show no.yml", "no such file"},
+		{"", "show -o xml " + path, `"xml" is not one of`},
+		{"", "show --fabric a b", "two fabrics given"},
+		{"u v\nu\n", "show -", "standard input:2:"},
+		{"", "paths --fabric " + path + " h1-1", "1 arguments given"},
+		{"", "paths --fabric " + path + " h1-1 h9-9", `no node of fabric ls4x4 is called "h9-9"`},
+		{"", "paths --fabric " + path + " h1-1 h1-1", "both ends"},
+		{"", "paths --fabric " + path + " --model magic h1-1 h2-1", `no forwarding model is called "magic"`},
+		{"a b\nb c\nc a\n", "plan -", "no host can probe another"},
+		{"", "plan --crossings -1 " + path, "-1 crossings"},
+	} {
+		_, _, err := runFabric(t, c.stdin, strings.Fields(c.args)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("fabric %s: got error %v, want one that says %q", c.args, err, c.want)
+		}
+	}
+}

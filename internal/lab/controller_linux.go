@@ -125,7 +125,10 @@ func (c *controller) converge(ctx context.Context) error {
 	defer c.applying.Unlock()
 	now, was := c.compute(c.lab.wired()), c.now
 	c.now = now
-	return c.lab.eachNode(ctx, func(s *namespace) error { return c.lab.applyRouting(s, was, now) })
+	start := time.Now()
+	err := c.lab.eachNode(ctx, func(s *namespace) error { return c.lab.applyRouting(s, was, now) })
+	c.lab.log.Debug("routes changed", "took", time.Since(start))
+	return err
 }
 
 // rewire changes cables: plug does it, touched are the nodes at whose ports it does. All routes follow at once.

@@ -20,6 +20,8 @@ type model struct {
 	bound  []float64 // per term: how much more hazard could raise it at most
 	sum    float64   // log-likelihood of everything
 
+	work int // evaluations so far
+
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad    [grid]float64
 	normal [3]float64
@@ -101,6 +103,7 @@ func (m *model) shift(c int32, to float64) {
 func (m *model) gain(c int32, h float64) float64 {
 	g := -h * m.ev.exposure[c]
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	m.work += len(es)
 	for i := 0; i < len(es); {
 		t := &m.ev.terms[es[i].term]
 		was := m.terms[es[i].term]

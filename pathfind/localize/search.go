@@ -16,6 +16,7 @@ type search struct {
 
 	parent     int32     // the hypothesis in expansion
 	candidates []int32   // components that a lossy observation crosses
+	lossy      []int32   // by component, how many do
 	cache      []cached  // by component
 	odds       []float64 // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven  // arcs under the hypothesis in expansion
@@ -28,6 +29,7 @@ type search struct {
 	occam, rates []float64
 	comps        []int32
 	coupled      []int
+	common       []int32 // by component, see couple; zero outside of it
 }
 
 // A hypothesis is a set of faulty components, with their likeliest hazards.
@@ -53,20 +55,27 @@ const (
 	horizon = 10
 	// rival is how much less likely one may be to be refitted and expanded after the best was found, and rivals how many are.
 	rival, rivals = 4, 6
+	// effort bounds the evaluations of an observation's likelihood, of which a core does some 20 million a second.
+	effort = 2e7
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
 
 func newSearch(m *model) *search {
 	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
-		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n)}
+		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
+		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n)}
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
+		last := int32(-1)
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-			if m.ev.terms[e.term].lost > 0 {
-				s.candidates = append(s.candidates, c)
-				break
+			if e.term != last && m.ev.terms[e.term].lost > 0 {
+				last = e.term
+				s.lossy[c]++
 			}
+		}
+		if s.lossy[c] > 0 {
+			s.candidates = append(s.candidates, c)
 		}
 	}
 	return s
@@ -81,7 +90,7 @@ func (s *search) run() {
 				next = int32(i)
 			}
 		}
-		if next < 0 || s.hyps[next].score < s.best-rival || len(s.hyps) > 1<<16 {
+		if next < 0 || s.hyps[next].score < s.best-rival || s.work > effort {
 			return
 		}
 		was := s.best
@@ -107,7 +116,8 @@ func (s *search) expand(i int32) {
 	s.hyps[i].extra = h.extra
 	for j, c := range h.comps {
 		rate := s.excess[c]
-		near := s.couple(&h, c, j)
+		s.couple(&h, c, j)
+		near := s.near(c)
 		s.shift(c, 0)
 		rest := h.score - s.occam[j] - s.gain(c, rate) // with what spare adds
 		if len(s.coupled) == 0 {
@@ -124,7 +134,7 @@ func (s *search) expand(i int32) {
 		if len(s.coupled) > 0 {
 			s.trial(&h, -1, j)
 			for _, x := range s.ix.relatives(nil, c) {
-				if s.excess[x] == 0 && s.start(x) {
+				if s.excess[x] == 0 && s.lossy[x] > 0 {
 					s.trial(&h, x, j)
 				}
 			}
@@ -231,17 +241,31 @@ func (s *search) again(c int32) (rate, occam float64) {
 	return f.rate, f.bayes - f.peak + s.ix.logPrior(c)
 }
 
-// couple sets coupled to the members of a hypothesis that share a lossy observation with component c, the skipped ones left out,
-// and returns all components that do.
-func (s *search) couple(h *hypothesis, c int32, skip ...int) []int32 {
-	near := s.near(c)
-	s.coupled = s.coupled[:0]
-	for j, d := range h.comps {
-		if s.seen[d] == s.stamp && !slices.Contains(skip, j) {
-			s.coupled = append(s.coupled, j)
+// couple sets coupled to the members of a hypothesis that share much of their lossy observations with component c, the skipped ones left
+// out: those whose rates must be fitted anew if c comes or goes.
+func (s *search) couple(h *hypothesis, c int32, skip ...int) {
+	last, all := int32(-1), int32(0)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		t := &s.ev.terms[e.term]
+		if e.term == last || t.lost == 0 {
+			continue
+		}
+		last = e.term
+		all++
+		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
+			if s.excess[x] > 0 {
+				s.common[x]++
+			}
 		}
 	}
-	return near
+	s.coupled = s.coupled[:0]
+	for j, d := range h.comps {
+		// On a third of either one's: arcs into and out of one switch share less, and change each other's rates hardly.
+		if s.common[d]*3 > min(all, s.lossy[d]) && !slices.Contains(skip, j) {
+			s.coupled = append(s.coupled, j)
+		}
+		s.common[d] = 0
+	}
 }
 
 // trial remembers the hypothesis without some of its members and with component add, unless that is negative, after refitting
@@ -294,9 +318,6 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 		s.shift(h.comps[j], h.rates[j])
 	}
 }
-
-// start reports whether any lossy or uncertain observation crosses a component.
-func (s *search) start(c int32) bool { return s.ev.start[c] < s.ev.start[c+1] }
 
 // near returns the components that share a lossy observation with c, on the same or on another of its alternatives. The slice is
 // valid until the next call.

@@ -167,3 +167,9 @@ func choose(n, k int) float64 {
 	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 	return lg(n) - lg(k) - lg(n-k)
 }
+
+// Worse tells whether lost of sent is significantly more than otherLost of otherSent: by chance alone it were so in less than one of
+// a hundred cases.
+func Worse(lost, sent, otherLost, otherSent int) bool {
+	return more(tallied{sent, lost}, tallied{otherSent, otherLost})
+}

@@ -66,3 +66,12 @@ func (d *delays) delay() *evidence.Delay {
 func (d *delays) reset() { *d = delays{kept: d.kept[:0]} }
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()/100) / 10 }
+
+// Delays is a distribution of delays in constant memory. The zero value is empty.
+type Delays struct{ d delays }
+
+// Add adds a delay.
+func (d *Delays) Add(x time.Duration) { d.d.add(x) }
+
+// Delay summarises what was added, nil if nothing was.
+func (d *Delays) Delay() *evidence.Delay { return d.d.delay() }

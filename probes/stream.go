@@ -331,3 +331,29 @@ func (s *Stream) AskCount(about *Stream) bool {
 	c := control{ops: opCount, queryPort: about.flow.SrcPort, querySSID: about.ssid}
 	return s.send([]ask{{kind: askCount, about: about, upto: upto}}, c, 0) == 1
 }
+
+// Lengths are the lengths of the two paths of a flow in links, as the last answer told; 0 where unknown.
+type Lengths struct{ Forward, Back int }
+
+// Lengths returns the lengths of the stream's paths.
+func (s *Stream) Lengths() Lengths {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Lengths{s.forwardLen, s.backLen}
+}
+
+// Pending returns how many echoes are not decided yet, and how many of them are lost and wait for the way of their loss to be told.
+func (s *Stream) Pending() (undecided, waiting int) {
+	now := time.Now().UnixNano()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle(now)
+	return int(s.echoes.next - s.echoes.tail), s.tally.waiting
+}
+
+// Method returns how the destination answered so far; empty if it did not.
+func (s *Stream) Method() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.method
+}

@@ -1,0 +1,481 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/probes"
+)
+
+// firstPort is the first source port of trace and ping. whichlink probe uses others, so that they can run at the same time.
+const firstPort = 52000
+
+// flowing is the flags of commands that send along chosen flows.
+type flowing struct {
+	fabric string
+	from   string
+	flows  int
+	port   uint16
+	sport  uint16
+	dscp   uint8
+	rate   float64
+	tcp    bool
+	four   bool
+	six    bool
+	output string
+}
+
+func (w *flowing) flags(cmd *cobra.Command) {
+	fabricFlag(cmd, &w.fabric)
+	outputFlag(cmd, &w.output, "text", "json")
+	f := cmd.Flags()
+	f.StringVar(&w.from, "from", "", "source `ADDRESS`, or host of the fabric (default: as the system routes)")
+	f.IntVar(&w.flows, "flows", 16, "how many flows, which differ in their source port")
+	f.Uint16Var(&w.port, "port", probes.DefaultPort, "destination port: UDP of the reflector (whichlink agent), or with --tcp any")
+	f.Uint16Var(&w.sport, "sport", firstPort, "source port of the first flow")
+	f.Uint8Var(&w.dscp, "dscp", 0, "DSCP of the probes, 0 to 63")
+	f.Float64Var(&w.rate, "rate", probes.DefaultRate, "most packets a second")
+	f.BoolVar(&w.tcp, "tcp", false, "probe with TCP SYNs")
+	f.BoolVarP(&w.four, "ipv4", "4", false, "use IPv4")
+	f.BoolVarP(&w.six, "ipv6", "6", false, "use IPv6")
+}
+
+func (w *flowing) check() error {
+	switch {
+	case w.flows < 1 || w.flows > 1024:
+		return usagef("--flows %d is not one of 1 to 1024", w.flows)
+	case w.port == 0 || w.sport == 0 || int(w.sport)+w.flows > 1<<16:
+		return usagef("ports from %d to %d: not 1 to 65535", w.sport, int(w.sport)+w.flows-1)
+	case w.dscp > 63:
+		return usagef("--dscp %d is not one of 0 to 63", w.dscp)
+	case w.rate <= 0:
+		return usagef("--rate must be above 0")
+	case w.four && w.six:
+		return usagef("-4 and -6 exclude each other")
+	}
+	return oneOf(w.output, "text", "json")
+}
+
+// optionalFabric reads the fabric file if one is given.
+func (w *flowing) optionalFabric(e *env) (*graphs.Fabric, error) {
+	if w.fabric == "" {
+		return nil, nil
+	}
+	return e.readFabric(w.fabric)
+}
+
+// pair resolves a destination, once and before anything is sent, and finds the source address towards it.
+func (w *flowing) pair(ctx context.Context, f *graphs.Fabric, name string) (src, dst netip.Addr, err error) {
+	if dst, err = w.resolve(ctx, f, name); err != nil {
+		return src, dst, err
+	}
+	if w.from != "" {
+		from := *w
+		from.four, from.six = dst.Is4(), dst.Is6()
+		src, err = from.resolve(ctx, f, w.from)
+		return src, dst, err
+	}
+	// Connecting a UDP socket sends nothing: it asks the kernel for its route.
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(dst, w.port)))
+	if err != nil {
+		return src, dst, fmt.Errorf("find a way to %s: %w", dst, err)
+	}
+	defer c.Close()
+	local, _ := netip.AddrFromSlice(c.LocalAddr().(*net.UDPAddr).IP)
+	return local.Unmap(), dst, nil
+}
+
+// resolve turns an address, a node of the fabric or a host name into an address.
+func (w *flowing) resolve(ctx context.Context, f *graphs.Fabric, name string) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(name); err == nil {
+		if a = a.Unmap(); w.four && !a.Is4() || w.six && !a.Is6() {
+			return a, usagef("%s is not of the family that is asked for", a)
+		}
+		return a, nil
+	}
+	if f != nil {
+		if n, ok := f.NodeByName(name); ok {
+			a := f.Address(n, w.six)
+			if !a.IsValid() && !w.four {
+				a = f.Address(n, true)
+			}
+			if !a.IsValid() {
+				return a, fmt.Errorf("%s has no such address in the fabric file", name)
+			}
+			return a, nil
+		}
+	}
+	network := "ip"
+	if w.four {
+		network = "ip4"
+	} else if w.six {
+		network = "ip6"
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, network, name)
+	if err != nil {
+		var dns *net.DNSError
+		if errors.As(err, &dns) && dns.IsNotFound || f != nil {
+			return netip.Addr{}, withHint(fmt.Errorf("%q is no address, no node of the fabric and no host name", graphs.Clean(name)), "nodes are known with --fabric FILE")
+		}
+		return netip.Addr{}, fmt.Errorf("resolve %q: %w", graphs.Clean(name), err)
+	}
+	for i := range found {
+		found[i] = found[i].Unmap()
+	}
+	if i := slices.IndexFunc(found, netip.Addr.Is4); i >= 0 {
+		return found[i], nil
+	}
+	return found[0], nil
+}
+
+// open adds the flows of a pair to an engine. Source ports that are in use are passed over.
+func (w *flowing) open(e *probes.Engine, src, dst netip.Addr, o probes.Options) ([]*probes.Stream, error) {
+	var all []*probes.Stream
+	for port := int(w.sport); len(all) < w.flows && port < 1<<16; port++ {
+		s, err := e.Add(w.flow(src, dst, "udp", uint16(port)), o)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (w *flowing) flow(src, dst netip.Addr, proto string, port uint16) evidence.Flow {
+	return evidence.Flow{Src: src, Dst: dst, Proto: proto, SrcPort: port, DstPort: w.port, DSCP: w.dscp}
+}
+
+// A traceHop is one hop in trace's JSON; contract.
+type traceHop struct {
+	TTL      int             `json:"ttl"`
+	Address  string          `json:"address,omitempty"`
+	Others   []string        `json:"others,omitempty"` // further addresses that answered
+	Node     string          `json:"node,omitempty"`
+	Port     string          `json:"port,omitempty"` // by which the packet came in, if the address is that of a port
+	Sent     int             `json:"sent"`
+	Answered int             `json:"answered"`
+	Class    probes.Class    `json:"class,omitempty"`
+	RTT      *evidence.Delay `json:"rtt_us,omitempty"`
+}
+
+// A traceFlow is one flow in trace's JSON.
+type traceFlow struct {
+	Flow    evidence.Flow `json:"flow"`
+	Reached bool          `json:"reached"`
+	Method  string        `json:"method,omitempty"`
+	Hops    []traceHop    `json:"hops"`
+	// Back are the hops of the way back from the destination's side, absent where they are not known.
+	Back []traceHop  `json:"back,omitempty"`
+	Echo *flowCounts `json:"echo,omitempty"`
+}
+
+// A traceResult is trace's JSON.
+type traceResult struct {
+	Src   netip.Addr  `json:"src"`
+	Dst   netip.Addr  `json:"dst"`
+	Flows []traceFlow `json:"flows"`
+	Paths int         `json:"paths"`
+	Sent  int         `json:"sent"`
+	Notes []string    `json:"notes"`
+}
+
+// tracing is the flags of trace.
+type tracing struct {
+	flowing
+	maxTTL     int
+	tries      int
+	repeat     int
+	count      int
+	switchRate float64
+	noBack     bool
+}
+
+func newTraceCmd(e *env) *cobra.Command {
+	var t tracing
+	cmd := &cobra.Command{
+		Use:   "trace DST",
+		Short: "Every path to a destination: hops, loss and delay by flow",
+		Long: `Trace finds the paths that flows to a destination take, one for each source port, all hops at once. Where the destination runs
+whichlink agent it finds the way back, too, and sends echoes that tell loss by direction; else it makes do with ICMP port
+unreachable or TCP SYNs, and says so. DST is an address, a node of --fabric or a host name. Hops that leave probes unanswered
+limit or refuse their answers: unanswered is not lost. No privilege is needed.`,
+		Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			if t.maxTTL < 1 || t.maxTTL > probes.MaxTTL || t.tries < 1 || t.repeat < 1 || t.count < 0 || t.switchRate <= 0 {
+				return usagef("--max-ttl is 1 to %d, --tries and --repeat at least 1, --count at least 0, --switch-rate above 0", probes.MaxTTL)
+			}
+			f, err := t.optionalFabric(e)
+			if err != nil {
+				return err
+			}
+			r, err := t.run(cmd.Context(), e, f, a[0])
+			if err != nil {
+				return err
+			}
+			if t.output == "json" {
+				return printJSON(e.stdout, r)
+			}
+			return r.print(e.stdout)
+		},
+	}
+	t.flags(cmd)
+	fl := cmd.Flags()
+	fl.IntVar(&t.maxTTL, "max-ttl", 30, "where to stop if the destination does not answer")
+	fl.IntVar(&t.tries, "tries", 3, "how often a hop that does not answer is asked")
+	fl.IntVar(&t.repeat, "repeat", 1, "probes a hop and flow; more show packets of one flow that are spread")
+	fl.IntVar(&t.count, "count", 20, "echoes a flow, end to end")
+	fl.Float64Var(&t.switchRate, "switch-rate", probes.DefaultSwitchRate, "most TTL-expired probes a second asked of any one switch")
+	fl.BoolVar(&t.noBack, "no-back", false, "leave out the way back")
+	return cmd
+}
+
+func (t *tracing) run(ctx context.Context, e *env, f *graphs.Fabric, name string) (*traceResult, error) {
+	src, dst, err := t.pair(ctx, f, name)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := probes.NewEngine(probes.Config{NoChecksum: true, Logger: e.logger()})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	r := &traceResult{Src: src, Dst: dst, Notes: []string{}}
+	e.say("%d flows from %s to %s: at most %.0f packets/s, and of any switch at most %.0f TTL-expired answers/s", t.flows, src, dst, t.rate, t.switchRate)
+	pacer := newPacer(t.rate, t.switchRate, time.Now())
+	if !t.tcp {
+		err = t.udp(ctx, engine, pacer, f, r)
+	}
+	if err == nil && (t.tcp || !slices.ContainsFunc(r.Flows, func(x traceFlow) bool { return x.Reached })) {
+		if !t.tcp {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s answers nothing on UDP port %d, so TCP SYNs were tried", dst, t.port))
+		}
+		err = t.syn(ctx, engine, pacer, f, r)
+	}
+	r.Paths = paths(r.Flows)
+	r.Sent = int(engine.Stats().Sent)
+	return r, err
+}
+
+// udp traces with UDP and sends echoes.
+func (t *tracing) udp(ctx context.Context, engine *probes.Engine, pacer *pacer, f *graphs.Fabric, r *traceResult) error {
+	streams, err := t.open(engine, r.Src, r.Dst, probes.Options{})
+	if err != nil {
+		return err
+	}
+	traces, err := engine.Trace(ctx, streams, probes.TraceOptions{
+		MaxTTL: t.maxTTL, Tries: t.tries, Repeat: t.repeat, NoBack: t.noBack,
+		Allow: func(s *probes.Stream, ttl int, back bool) time.Duration {
+			return pacer.allow(time.Now(), ttl, back, s.Lengths())
+		},
+	})
+	if err != nil {
+		return err
+	}
+	counts := make([]*flowCounts, len(streams))
+	if slices.ContainsFunc(traces, func(x probes.Trace) bool { return x.Method == probes.MethodSTAMP }) && t.count > 0 {
+		counts = echo(ctx, streams, pacer, t.count, 0)
+		if ctx.Err() != nil {
+			return fmt.Errorf("trace: %w", context.Cause(ctx))
+		}
+	} else if slices.ContainsFunc(traces, func(x probes.Trace) bool { return x.Reached }) {
+		r.Notes = append(r.Notes, fmt.Sprintf("no reflector (whichlink agent) at UDP port %d: the destination answers port unreachable, which hosts limit, so loss was not measured", t.port))
+	}
+	r.add(f, traces, counts)
+	return nil
+}
+
+// syn traces with TCP SYNs, one flow after the other.
+func (t *tracing) syn(ctx context.Context, engine *probes.Engine, pacer *pacer, f *graphs.Fabric, r *traceResult) error {
+	var traces []probes.Trace
+	for i := range t.flows {
+		x, err := engine.TraceSYN(ctx, t.flow(r.Src, r.Dst, "tcp", t.sport+uint16(i)), probes.SYNOptions{
+			MaxTTL: t.maxTTL, Tries: t.tries,
+			Allow: func(ttl int) time.Duration { return pacer.allow(time.Now(), ttl, false, probes.Lengths{}) },
+		})
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		traces = append(traces, x)
+		if i == 0 && !x.Reached && !t.tcp {
+			r.Notes = append(r.Notes, "nor does it answer TCP SYNs")
+			return nil // what UDP saw is as good
+		}
+	}
+	r.Flows = nil
+	r.add(f, traces, make([]*flowCounts, len(traces)))
+	return nil
+}
+
+// add puts traces into the result, with classes, each flow against the others.
+func (r *traceResult) add(f *graphs.Fabric, traces []probes.Trace, counts []*flowCounts) {
+	sights := make([]probes.Sight, len(traces))
+	for i, x := range traces {
+		sights[i] = probes.Sight{Hops: x.Hops}
+		if x.Reached && counts[i] == nil {
+			sights[i].Sent = 1 // one answer of the destination shows that packets pass
+		}
+		if c := counts[i]; c != nil {
+			sights[i].Sent, sights[i].Lost = c.Sent, c.Lost
+			if c.LostForward != nil {
+				sights[i].Split, sights[i].LostForward, sights[i].LostBack = true, *c.LostForward, *c.LostBack
+			}
+		}
+	}
+	for i, x := range traces {
+		flow := traceFlow{Flow: x.Flow, Reached: x.Reached, Method: x.Method, Hops: traceHops(f, x.Hops), Echo: counts[i]}
+		control := slices.Delete(slices.Clone(sights), i, i+1)
+		for j, class := range probes.Classify(sights[i], control) {
+			flow.Hops[j].Class = class
+		}
+		if x.BackKnown {
+			flow.Back = traceHops(f, x.Back)
+		}
+		r.Flows = append(r.Flows, flow)
+	}
+}
+
+func traceHops(f *graphs.Fabric, hops []probes.Hop) []traceHop {
+	all := make([]traceHop, 0, len(hops))
+	for _, h := range hops {
+		x := traceHop{TTL: h.TTL, Sent: h.Sent, Answered: h.Answered, RTT: h.RTT}
+		if a := h.Address(); a.IsValid() {
+			x.Address = a.String()
+			if f != nil {
+				if o, ok := f.Owner(a); ok {
+					x.Node = f.NodeName(o.Node)
+					if o.Port != graphs.None {
+						x.Port = f.PortName(o.Port)
+					}
+				}
+			}
+		}
+		for i := 1; i < len(h.Responders); i++ {
+			x.Others = append(x.Others, h.Responders[i].Addr.String())
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// route is the hops of a flow as one string, with which paths are told apart.
+func (x *traceFlow) route() string {
+	var b strings.Builder
+	for _, h := range x.Hops {
+		if h.Address == "" {
+			b.WriteString("* ")
+		} else {
+			b.WriteString(h.Address + " ")
+		}
+	}
+	return b.String()
+}
+
+// paths counts the different paths, of flows without a gap if there are any.
+func paths(flows []traceFlow) int {
+	whole, all := map[string]bool{}, map[string]bool{}
+	for i := range flows {
+		r := flows[i].route()
+		all[r] = true
+		if flows[i].Reached && !strings.Contains(r, "*") {
+			whole[r] = true
+		}
+	}
+	if len(whole) > 0 {
+		return len(whole)
+	}
+	return len(all)
+}
+
+// print writes the result for people: by path, and then the flows that lost something.
+func (r *traceResult) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%s to %s: %d flows, %d paths, %d packets sent\n", r.Src, r.Dst, len(r.Flows), r.Paths, r.Sent)
+	groups, order := map[string][]*traceFlow{}, []string{}
+	for i := range r.Flows {
+		k := r.Flows[i].route()
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], &r.Flows[i])
+	}
+	for i, k := range order {
+		printPath(w, i+1, groups[k])
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	fmt.Fprintln(w, "unanswered is not lost: switches limit what they answer themselves")
+	return w.Flush()
+}
+
+func printPath(w io.Writer, n int, flows []*traceFlow) {
+	var ports []string
+	sent, lost := 0, 0
+	for _, x := range flows {
+		ports = append(ports, fmt.Sprint(x.Flow.SrcPort))
+		if x.Echo != nil {
+			sent, lost = sent+x.Echo.Sent, lost+x.Echo.Lost
+		}
+	}
+	fmt.Fprintf(w, "\npath %d: %s %s", n, plural(len(flows), "flow"), strings.Join(ports, " "))
+	if sent > 0 {
+		fmt.Fprintf(w, "; %d of %d echoes lost", lost, sent)
+	}
+	if !flows[0].Reached {
+		fmt.Fprint(w, "; the destination does not answer")
+	}
+	fmt.Fprintln(w, "\n  ttl\taddress\tnode\tanswered\tclass\trtt min/p50 us")
+	for i, h := range flows[0].Hops {
+		sent, answered, class := 0, 0, probes.Class("")
+		for _, x := range flows {
+			sent, answered = sent+x.Hops[i].Sent, answered+x.Hops[i].Answered
+			if class == "" || class == probes.ClassOK {
+				class = x.Hops[i].Class
+			}
+		}
+		address, node, rtt := h.Address, h.Node, ""
+		if address == "" {
+			address = "*"
+		}
+		if h.Port != "" {
+			node = h.Port
+		}
+		if h.RTT != nil {
+			rtt = fmt.Sprintf("%.0f/%.0f", h.RTT.Min, h.RTT.P50)
+		}
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%d/%d\t%s\t%s\n", h.TTL, address, node, answered, sent, class, rtt)
+	}
+	for _, x := range flows {
+		if x.Echo != nil && x.Echo.Lost > 0 {
+			fmt.Fprintf(w, "  flow %d: %s\n", x.Flow.SrcPort, x.Echo.words())
+		}
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,420 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/graphs/formats"
+	"whichlink/internal/lab"
+)
+
+// defaultLab is the name of a lab that was not given one.
+const defaultLab = "drill"
+
+// newLabCmd is whichlink lab: fabrics in network namespaces, with faults to put in.
+func newLabCmd(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lab",
+		Short: "A fabric in network namespaces: real packets, faults at will",
+		Long: `A lab is a fabric made of network namespaces on this machine: the Linux kernel forwards real packets over equal paths,
+and faults are put in at will. It needs root, or a system that permits unprivileged user namespaces. Nothing outside is touched.
+
+Made by root, every node is a namespace called NAME-NODE, which ip netns exec enters too. Otherwise whichlink lab exec is the way in.`,
+		Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLabUpCmd(e), newLabBreakCmd(e), newLabHealCmd(e), newLabExecCmd(e), newLabTruthCmd(e), newLabListCmd(e),
+		newLabDownCmd(e), newLabKeepCmd(e))
+	return cmd
+}
+
+// labError gives errors of the lab their remedy.
+func labError(err error) error {
+	var why *lab.UnavailableError
+	switch {
+	case errors.As(err, &why) && why.Remedy != "":
+		return withHint(err, "%s", why.Remedy)
+	case errors.Is(err, lab.ErrNoLab):
+		return withHint(err, "whichlink lab list shows the labs, whichlink lab up makes one")
+	}
+	return err
+}
+
+func newLabUpCmd(e *env) *cobra.Command {
+	var name, output string
+	var hashSeed uint64
+	var convergence time.Duration
+	up := &cobra.Command{
+		Use:     "up SHAPE",
+		Short:   "Make a lab: leafspine, fattree, random, or file F.clab.yml",
+		Example: "  whichlink lab up leafspine --leaves 4 --spines 4 --hosts 2\n  whichlink lab up random --switches 16 --degree 4 --hosts 1 --seed 3\n  whichlink lab up file F.clab.yml --name mine",
+		Args: func(_ *cobra.Command, got []string) error {
+			if len(got) > 0 {
+				return usagef("no shape is called %q; there are leafspine, fattree, random and file", graphs.Clean(got[0]))
+			}
+			return usagef("which shape? leafspine, fattree, random or file")
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	build := func(cmd *cobra.Command, f *graphs.Fabric) error {
+		if err := oneOf(output, "text", "json"); err != nil {
+			return err
+		}
+		return e.labUp(cmd, lab.Config{Fabric: f, Name: name, Seed: hashSeed, Convergence: convergence}, output)
+	}
+	file := &cobra.Command{
+		Use: "file F.clab.yml", Short: "the fabric in a file", Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			f, err := e.readFabric(files[0])
+			if err != nil {
+				return err
+			}
+			return build(cmd, f)
+		},
+	}
+	up.AddCommand(append(shapeCmds(build), file)...)
+	for _, shape := range up.Commands() {
+		flags := shape.Flags()
+		flags.StringVar(&name, "name", defaultLab, "the lab's name")
+		flags.Uint64Var(&hashSeed, "hash-seed", 1, "decides which of the equal paths each flow takes")
+		flags.DurationVar(&convergence, "convergence", lab.DefaultConvergence, "how long after a link went down or up the routes change")
+		outputFlag(shape, &output, "text", "json")
+	}
+	return up
+}
+
+func (e *env) labUp(cmd *cobra.Command, cfg lab.Config, output string) error {
+	start := time.Now()
+	if err := lab.CheckName(cfg.Name); err != nil {
+		return usageError{err}
+	}
+	f, err := lab.WithAddresses(cfg.Fabric)
+	if err != nil {
+		return err
+	}
+	cfg.Fabric = f
+	room, err := lab.Reserve(cfg)
+	if err != nil {
+		return labError(err)
+	}
+	if err := formats.WriteFile(room.FabricFile(), f); err != nil {
+		return errors.Join(err, room.Discard())
+	}
+	keep := []string{"lab", "keep", filepath.Dir(room.FabricFile())}
+	if e.verbose {
+		keep = append(keep, "--verbose")
+	}
+	state, err := room.Start(cmd.Context(), keep...)
+	if err != nil {
+		return labError(err)
+	}
+	if output == "json" {
+		return printJSON(e.stdout, state)
+	}
+	fmt.Fprintf(e.stdout, "lab %s is up: %d switches, %d hosts, %d links, after %s\n", state.Name, state.Switches, state.Hosts, state.Links,
+		time.Since(start).Round(10*time.Millisecond))
+	fmt.Fprintf(e.stdout, "fabric file: %s\n", state.FabricFile)
+	if len(state.Namespaces) > 0 {
+		fmt.Fprintf(e.stdout, "namespaces:  %s and so on, for ip netns exec\n", state.Namespaces[0])
+	}
+	if !e.quiet {
+		fmt.Fprint(e.stdout, labSteps(state, f))
+	}
+	return nil
+}
+
+// labSteps are commands to try on a new lab.
+func labSteps(s *lab.State, f *graphs.Fabric) string {
+	var b strings.Builder
+	hosts := f.Hosts()
+	if len(hosts) > 1 {
+		from, to := hosts[0], hosts[len(hosts)-1]
+		fmt.Fprintf(&b, "next:\n  whichlink lab exec %s %s -- whichlink trace %s\n", s.Name, f.NodeName(from), f.Address(to, false))
+	}
+	for a := range graphs.ArcID(f.NumArcs()) {
+		if !f.IsHostArc(a) {
+			fmt.Fprintf(&b, "  whichlink lab break %s loss '%s' --rate 5%%\n", s.Name, f.ArcName(a))
+			break
+		}
+	}
+	fmt.Fprintf(&b, "  whichlink lab truth %s\n  whichlink lab down %s\n", s.Name, s.Name)
+	return b.String()
+}
+
+// newLabKeepCmd is what lab up starts; nobody else has a use for it.
+func newLabKeepCmd(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "keep DIR", Hidden: true, Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, dir []string) error {
+			f, err := e.readFabric(filepath.Join(dir[0], "fabric.clab.yml"))
+			if err != nil {
+				return err
+			}
+			return lab.Keep(cmd.Context(), dir[0], f, e.logger())
+		},
+	}
+}
+
+func newLabBreakCmd(e *env) *cobra.Command {
+	var opts lab.FaultOptions
+	var output string
+	var kinds strings.Builder
+	for _, k := range lab.Kinds() {
+		fmt.Fprintf(&kinds, "  %-46s %s\n", string(k.Kind)+" "+k.Usage, k.Help)
+	}
+	cmd := &cobra.Command{
+		Use:   "break NAME FAULT ARGUMENTS",
+		Short: "Put a fault into a lab",
+		Long: "Put a fault into a lab. An ARC is one direction of a link, 'node:port>node:port' in quotes for the shell; a LINK is\n" +
+			"node:port--node:port. The number that is printed heals it. The faults:\n\n" + kinds.String(),
+		Example: "  whichlink lab break drill loss 'leaf1:swp1>spine1:swp1' --rate 5%",
+		Args:    args(2, -1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if err := oneOf(output, "text", "json"); err != nil {
+				return err
+			}
+			c, f, err := e.dialLab(a[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			fault, err := lab.ParseFault(f, a[1], a[2:], opts)
+			if err != nil {
+				return usageError{err}
+			}
+			id, err := c.Break(fault)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return printJSON(e.stdout, map[string]any{"id": id, "text": fault.String()})
+			}
+			fmt.Fprintf(e.stdout, "%d  %s\n", id, fault)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&opts.Rate, "rate", "", "share of packets (5%), bits a second (50Mbit), or ICMP errors a second (20)")
+	fl.DurationVar(&opts.Period, "period", 0, "of a flap (default 4s)")
+	fl.DurationVar(&opts.Down, "down", 0, "how long a flapping link is down in every period (default 1s)")
+	fl.IntVar(&opts.Flows, "flows", 0, "among how many flows a load is spread (default 16)")
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+// dialLab connects to a lab and reads its fabric.
+func (e *env) dialLab(name string) (*lab.Client, *graphs.Fabric, error) {
+	if err := lab.CheckName(name); err != nil {
+		return nil, nil, usageError{err}
+	}
+	c, err := lab.Dial(name)
+	if err != nil {
+		return nil, nil, labError(err)
+	}
+	s, err := c.State()
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	f, err := e.readFabric(s.FabricFile)
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return c, f, nil
+}
+
+func newLabHealCmd(e *env) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "heal NAME ID... | NAME --all",
+		Short: "Take faults out of a lab, by the numbers that lab truth shows",
+		Args:  args(1, -1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if all == (len(a) > 1) {
+				return usagef("give the numbers of faults, or --all; whichlink lab truth %s shows them", graphs.Clean(a[0]))
+			}
+			ids := make([]lab.FaultID, 0, len(a)-1)
+			for _, word := range a[1:] {
+				id, err := strconv.Atoi(word)
+				if err != nil {
+					return usagef("%q is not the number of a fault", graphs.Clean(word))
+				}
+				ids = append(ids, lab.FaultID(id))
+			}
+			c, err := lab.Dial(a[0])
+			if err != nil {
+				return labError(err)
+			}
+			defer c.Close()
+			if all {
+				return c.HealAll()
+			}
+			for _, id := range ids {
+				if err := c.Heal(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all faults")
+	return cmd
+}
+
+func newLabExecCmd(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "exec NAME NODE -- COMMAND...",
+		Short:   "Run a command in a host or switch of a lab",
+		Example: "  whichlink lab exec drill h1-1 -- whichlink agent",
+		Args:    args(3, -1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if a[2] == "--" {
+				a = append(a[:2:2], a[3:]...)
+			}
+			if len(a) < 3 {
+				return usagef("which command? usage: whichlink lab exec NAME NODE -- COMMAND...")
+			}
+			path, err := exec.LookPath(a[2])
+			if err == nil {
+				path, err = filepath.Abs(path)
+			}
+			if err != nil {
+				return exitError{127, err}
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			c, err := lab.Dial(a[0])
+			if err != nil {
+				return labError(err)
+			}
+			defer c.Close()
+			code, err := c.Exec(lab.Command{
+				Node: a[1], Path: path, Args: a[2:], Env: os.Environ(), Dir: dir,
+				Stdin: os.Stdin.Fd(), Stdout: os.Stdout.Fd(), Stderr: os.Stderr.Fd(),
+			})
+			switch {
+			case err != nil:
+				return err
+			case code != 0:
+				return exitError{code: code}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+func newLabTruthCmd(e *env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "truth NAME",
+		Short: "Show what was broken in a lab; no other command looks there",
+		Args:  args(0, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if err := oneOf(output, "text", "json"); err != nil {
+				return err
+			}
+			c, err := lab.Dial(nameOr(a))
+			if err != nil {
+				return labError(err)
+			}
+			defer c.Close()
+			truth, err := c.Truth()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				if truth == nil {
+					truth = []lab.ActiveFault{}
+				}
+				return printJSON(e.stdout, map[string]any{"lab": nameOr(a), "faults": truth})
+			}
+			for _, f := range truth {
+				fmt.Fprintf(e.stdout, "%d  %s  since %s, hit %d packets\n", f.ID, f.Text, f.Since.Format(time.RFC3339Nano), f.Hit)
+			}
+			if len(truth) == 0 {
+				fmt.Fprintln(e.stdout, "nothing is broken")
+			}
+			return nil
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+func nameOr(a []string) string {
+	if len(a) == 0 {
+		return defaultLab
+	}
+	return a[0]
+}
+
+func newLabListCmd(e *env) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the labs, also what dead ones have left behind",
+		Args:  args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			if err := oneOf(output, "text", "json"); err != nil {
+				return err
+			}
+			labs, err := lab.List()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				if labs == nil {
+					labs = []lab.State{}
+				}
+				return printJSON(e.stdout, map[string]any{"labs": labs})
+			}
+			for _, s := range labs {
+				condition := "up"
+				if !s.Alive {
+					condition = "dead; whichlink lab down " + s.Name + " removes what is left"
+				}
+				fmt.Fprintf(e.stdout, "%s  %d switches, %d hosts, %d links, since %s, %s\n", graphs.Clean(s.Name), s.Switches, s.Hosts, s.Links,
+					s.Created.Format(time.RFC3339), condition)
+			}
+			return nil
+		},
+	}
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
+}
+
+func newLabDownCmd(e *env) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "down [NAME | --all]",
+		Short: "Take a lab down, or what a dead one has left behind",
+		Args:  args(0, 1),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			if !all {
+				return labError(lab.Remove(cmd.Context(), nameOr(a)))
+			}
+			if len(a) > 0 {
+				return usagef("give a name or --all, not both")
+			}
+			labs, err := lab.List()
+			for _, s := range labs {
+				err = errors.Join(err, lab.Remove(cmd.Context(), s.Name))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all labs of this user")
+	return cmd
+}

@@ -22,7 +22,7 @@ func explain(err error) *UnavailableError {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EUSERS):
 		return &UnavailableError{err.Error(), "raise the limits: sysctl -w user.max_net_namespaces=10000 user.max_user_namespaces=10000"}
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
-		return &UnavailableError{err.Error(), "a kernel from 6.11 on with CONFIG_NET_NS, CONFIG_VETH and CONFIG_NF_TABLES is needed"}
+		return &UnavailableError{err.Error(), "a kernel from 5.16 on is needed, with network namespaces, veth and nf_tables (CONFIG_NET_NS, CONFIG_VETH, CONFIG_NF_TABLES_NETDEV); modprobe veth nf_tables may be all"}
 	}
 	return nil
 }

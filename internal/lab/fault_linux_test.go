@@ -317,4 +317,9 @@ func TestMiswire(t *testing.T) {
 	if l.Wired().LinkName(one) != f.LinkName(one) {
 		t.Error("healing did not bring the cables back")
 	}
+	// Two hosts at each other's ports.
+	id = mustBreak(t, l, "miswire", FaultOptions{}, f.LinkName(link("leaf1", "h1-1")), f.LinkName(link("leaf2", "h2-1")))
+	all()
+	mustHeal(t, l, id)
+	all()
 }

@@ -6,8 +6,9 @@
 // own. [Available] says whether, and if not why not, the machine permits any of it.
 //
 // A lab from New lives in this process: its namespaces are held by file descriptors and are gone with the process, even if it is
-// killed. With Config.Name they
-// have names besides, under which other programs can enter them.
+// killed. A named lab lives in a process of its own, its keeper, and outlasts the program that wanted it: [Reserve] and
+// [Room.Start] make one, [Keep] is what the keeper does, [Dial] speaks to it, [Remove] ends it, and also removes what a keeper that
+// was killed has left behind. Made by root, its namespaces have names under which other programs can enter them.
 //
 // # How the kernel is set
 //

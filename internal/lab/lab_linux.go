@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strconv"
 	"sync"
 
@@ -51,6 +52,9 @@ func New(ctx context.Context, cfg Config) (*Lab, error) {
 			_, has := portAddress(f, p, true)
 			l.ipv6 = l.ipv6 || has
 		}
+	}
+	if _, err := os.Stat("/proc/sys/net/" + seedPath); err != nil {
+		l.log.Warn("this kernel knows no hash seed by namespace: with more than one stage of equal paths some are never taken", "err", err)
 	}
 	if err := l.build(ctx); err != nil {
 		l.Close()
@@ -184,7 +188,7 @@ func (l *Lab) Do(n graphs.NodeID, fn func() error) error {
 	return l.spaces[n].do(fn)
 }
 
-// Reseed gives every switch a new ECMP hash seed: flows take other paths, and nothing is wrong.
+// Reseed gives every switch a new ECMP hash seed: flows take other paths, and nothing is wrong. It needs Linux 6.11.
 func (l *Lab) Reseed(seed uint64) error {
 	switches := l.fabric.Switches()
 	return onThreads(len(switches), func(i int) error {

@@ -187,7 +187,7 @@ func setSysctls(host, ipv6 bool, seed uint32) error {
 			setting{"ipv4/icmp_errors_use_inbound_ifaddr", "1", false},
 			setting{"ipv4/fib_multipath_hash_fields", strconv.Itoa(hashFields4), false},
 			setting{"ipv4/fib_multipath_hash_policy", "3", false},
-			setting{seedPath, strconv.FormatUint(uint64(seed), 10), false},
+			setting{seedPath, strconv.FormatUint(uint64(seed), 10), true},
 		)
 	}
 	if !ipv6 {
@@ -228,7 +228,8 @@ const (
 	hashFields6 = 0x3f
 )
 
-// seedPath is the hash seed of a namespace, for IPv4 and IPv6; since Linux 6.11.
+// seedPath is the hash seed of a namespace, for IPv4 and IPv6; since Linux 6.11. Before, all namespaces hash alike: a switch
+// behind another then sees only flows of one hash range, and uses only some of its equal paths (polarisation).
 const seedPath = "ipv4/fib_multipath_hash_seed"
 
 // sysctl writes a setting below /proc/sys/net of the namespace in which the calling thread is.

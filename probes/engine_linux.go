@@ -281,6 +281,10 @@ func (e *Engine) flush(s *Stream, echo bool) int {
 		if e.done == e.queued {
 			break
 		}
+		if ownDrop(e.errno) {
+			e.done++
+			continue
+		}
 		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this packet's own.
 		if e.done != at {
 			at, tries = e.done, 0
@@ -297,6 +301,12 @@ func (e *Engine) flush(s *Stream, echo bool) int {
 	e.queued = 0
 	e.sent.Add(uint64(n))
 	return n
+}
+
+// ownDrop reports whether this host dropped a packet after it had taken it: its queues or its filters did. To try again would hide
+// that. The packet counts as sent, and as lost it tells of the host.
+func ownDrop(errno syscall.Errno) bool {
+	return errno == unix.ENOBUFS || errno == unix.ENOMEM || errno == unix.EPERM
 }
 
 // maxSendTries is how often sending one packet may fail.

@@ -95,6 +95,10 @@ type ask struct {
 	fate uint8
 	// traced tells that a trace sent it.
 	traced bool
+	// Of a TTL-limited probe that was answered: by whom, with what, and when.
+	from               netip.Addr
+	icmpType, icmpCode uint8
+	answered           int64
 	// about is, for a question for a count, whom it is about, and upto what had been sent when it was asked.
 	about *Stream
 	upto  int64
@@ -110,6 +114,8 @@ type asks struct {
 	next uint32
 	tail uint32
 	hops []hopCount // by TTL; grows as needed
+	// longest is the longest that a switch took to answer, in nanoseconds.
+	longest int64
 }
 
 // enter notes a probe and returns its sequence number.
@@ -148,23 +154,25 @@ func (a *asks) only() *ask {
 	return found
 }
 
-// expire gives up the oldest probe.
+// expire decides the oldest probe.
 func (a *asks) expire() {
 	x := &a.ring[a.tail%uint32(len(a.ring))]
-	if x.fate == fateNone && x.kind == askExpire {
-		a.hop(int(x.ttl)).sent++
+	if x.kind == askExpire {
+		switch h := a.hop(int(x.ttl)); x.fate {
+		case fateNone:
+			h.sent++
+		case fateAnswered:
+			h.answer(x.from, x.icmpType, x.icmpCode, time.Duration(x.answered-x.sent))
+		}
 	}
 	x.about = nil
 	a.tail++
 }
 
-// settle gives up what was sent before a time.
+// settle decides what was sent before a time. Answers wait for that time, too: if they counted at once, and silence later, a hop
+// would look better than it is to whoever asks in between.
 func (a *asks) settle(before int64) {
-	for a.tail != a.next {
-		x := &a.ring[a.tail%uint32(len(a.ring))]
-		if x.fate == fateNone && x.sent > before {
-			return
-		}
+	for a.tail != a.next && a.ring[a.tail%uint32(len(a.ring))].sent <= before {
 		a.expire()
 	}
 }

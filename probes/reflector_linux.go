@@ -136,7 +136,7 @@ func (r *reflectorSocket) transmit(fd uintptr) {
 			continue
 		}
 		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this answer's own.
-		if tries++; tries < maxSendTries && errno != unix.EAGAIN {
+		if tries++; tries < maxSendTries && errno != unix.EAGAIN && !ownDrop(errno) {
 			continue
 		}
 		r.mirror.count.unsent.Add(1)

@@ -164,10 +164,10 @@ func (s *Stream) replied(a *answer, m *meta, at int64) ask {
 
 // hopAnswered enters who answered a TTL-limited probe.
 func (s *Stream) hopAnswered(p *ask, from netip.Addr, icmpType, icmpCode uint8, at int64) {
-	rtt := time.Duration(at - p.sent)
-	s.asks.hop(int(p.ttl)).answer(from, icmpType, icmpCode, rtt)
+	p.from, p.icmpType, p.icmpCode, p.answered = from, icmpType, icmpCode, at
+	s.asks.longest = max(s.asks.longest, at-p.sent)
 	if p.traced && s.trace != nil {
-		s.trace.hop(int(p.ttl)).answer(from, icmpType, icmpCode, rtt)
+		s.trace.hop(int(p.ttl)).answer(from, icmpType, icmpCode, time.Duration(at-p.sent))
 	}
 }
 
@@ -241,12 +241,19 @@ func (s *Stream) echoFailed(seq uint32, m *meta, at int64, there bool) {
 	}
 }
 
+// hopPatience is how long a switch has to answer at least, once it is known how long such answers take.
+const hopPatience = int64(250 * time.Millisecond)
+
 // settle decides the fate of what can be decided.
 func (s *Stream) settle(now int64) {
 	p := s.e.cfg.patience(s.longest)
 	s.echoes.settle(now, p, &s.tally)
-	// Switches answer with their CPU, in their own time: for them it is always the full timeout.
-	s.asks.settle(now - int64(s.e.cfg.Timeout))
+	// Switches answer with their CPU, in their own time.
+	wait := int64(s.e.cfg.Timeout)
+	if s.asks.longest > 0 {
+		wait = min(wait, max(hopPatience, 10*s.asks.longest))
+	}
+	s.asks.settle(now - wait)
 }
 
 // Take returns what was counted since it was last called, and begins anew.

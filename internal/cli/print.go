@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"whichlink/graphs"
-	"whichlink/graphs/formats"
 	"whichlink/internal/diagnose"
 )
 
@@ -49,19 +48,5 @@ func (e *env) printDiagnosis(d *diagnose.Diagnosis, output string) error {
 	return err
 }
 
-// readFabric reads a fabric file and passes on the reader's remarks.
-func (e *env) readFabric(name string) (*graphs.Fabric, error) {
-	if name == "" {
-		return nil, withHint(usagef("no fabric given"), "use --fabric FILE; whichlink fabric new makes one")
-	}
-	file, err := formats.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	if e.verbose {
-		for _, n := range file.Notes {
-			e.say("%s: %s", name, n)
-		}
-	}
-	return file.Fabric, nil
-}
+// readFabric reads the fabric of --fabric.
+func (e *env) readFabric(name string) (*graphs.Fabric, error) { return e.openFabric(name, nil) }

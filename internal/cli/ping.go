@@ -104,6 +104,11 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 		if err != nil {
 			return nil, err
 		}
+		for _, other := range r.Targets {
+			if other.Dst == dst {
+				return nil, usagef("%s and %s are one destination", other.Name, graphs.Clean(name))
+			}
+		}
 		t := &pingTarget{Name: graphs.Clean(name), Src: src, Dst: dst}
 		if f != nil {
 			if o, ok := f.Owner(dst); ok {

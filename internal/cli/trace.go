@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -344,15 +345,62 @@ func (r *traceResult) add(f *graphs.Fabric, traces []probes.Trace, counts []*flo
 	}
 	for i, x := range traces {
 		flow := traceFlow{Flow: x.Flow, Reached: x.Reached, Method: x.Method, Hops: traceHops(f, x.Hops), Echo: counts[i]}
-		control := slices.Delete(slices.Clone(sights), i, i+1)
-		for j, class := range probes.Classify(sights[i], control) {
-			flow.Hops[j].Class = class
-		}
 		if x.BackKnown {
 			flow.Back = traceHops(f, x.Back)
 		}
 		r.Flows = append(r.Flows, flow)
 	}
+	r.classify(sights)
+}
+
+// classify says what the hops of each flow mean. Where one flow tells too little, all that take its path are taken together.
+func (r *traceResult) classify(sights []probes.Sight) {
+	pools, routes := map[string]*probes.Sight{}, []string{}
+	for i := range r.Flows {
+		k := r.Flows[i].route()
+		if pools[k] == nil {
+			pools[k] = &probes.Sight{Split: true}
+			routes = append(routes, k)
+		}
+		pool(pools[k], &sights[i])
+	}
+	joint := map[string][]probes.Class{}
+	for _, k := range routes {
+		var control []probes.Sight
+		for _, other := range routes {
+			if other != k {
+				control = append(control, *pools[other])
+			}
+		}
+		joint[k] = probes.Classify(*pools[k], control)
+	}
+	for i := range r.Flows {
+		x := &r.Flows[i]
+		control := slices.Delete(slices.Clone(sights), i, i+1)
+		for j, class := range probes.Classify(sights[i], control) {
+			if class == probes.ClassUnresolved {
+				class = joint[x.route()][j]
+			}
+			x.Hops[j].Class = class
+		}
+	}
+}
+
+// pool adds what is known of one flow to what is known of others that take the same path.
+func pool(to, s *probes.Sight) {
+	if to.Hops == nil {
+		to.Hops = slices.Clone(s.Hops)
+	} else {
+		for i := range to.Hops {
+			to.Hops[i].Sent += s.Hops[i].Sent
+			to.Hops[i].Answered += s.Hops[i].Answered
+		}
+	}
+	to.Sent += s.Sent
+	to.Lost += s.Lost
+	to.LostForward += s.LostForward
+	to.LostBack += s.LostBack
+	to.Split = to.Split && s.Split
 }
 
 func traceHops(f *graphs.Fabric, hops []probes.Hop) []traceHop {
@@ -410,7 +458,7 @@ func paths(flows []traceFlow) int {
 // print writes the result for people: by path, and then the flows that lost something.
 func (r *traceResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s to %s: %d flows, %d paths, %d packets sent\n", r.Src, r.Dst, len(r.Flows), r.Paths, r.Sent)
+	fmt.Fprintf(w, "%s to %s: %s, %s, %s sent\n", r.Src, r.Dst, plural(len(r.Flows), "flow"), plural(r.Paths, "path"), plural(r.Sent, "packet"))
 	groups, order := map[string][]*traceFlow{}, []string{}
 	for i := range r.Flows {
 		k := r.Flows[i].route()
@@ -454,23 +502,35 @@ func printPath(w io.Writer, n int, flows []*traceFlow) {
 				class = x.Hops[i].Class
 			}
 		}
-		address, node, rtt := h.Address, h.Node, ""
+		address, node := h.Address, h.Node
 		if address == "" {
 			address = "*"
 		}
 		if h.Port != "" {
 			node = h.Port
 		}
-		if h.RTT != nil {
-			rtt = fmt.Sprintf("%.0f/%.0f", h.RTT.Min, h.RTT.P50)
-		}
-		fmt.Fprintf(w, "  %d\t%s\t%s\t%d/%d\t%s\t%s\n", h.TTL, address, node, answered, sent, class, rtt)
+		fmt.Fprintf(w, "  %d\t%s\t%s\t%d/%d\t%s\t%s\n", h.TTL, address, node, answered, sent, class, rttOf(flows, i))
 	}
 	for _, x := range flows {
 		if x.Echo != nil && x.Echo.Lost > 0 {
 			fmt.Fprintf(w, "  flow %d: %s\n", x.Flow.SrcPort, x.Echo.words())
 		}
 	}
+}
+
+// rttOf is the least and the middle round trip of hop i over flows of one path.
+func rttOf(flows []*traceFlow, i int) string {
+	least, middle := math.Inf(1), []float64{}
+	for _, x := range flows {
+		if d := x.Hops[i].RTT; d != nil {
+			least, middle = min(least, d.Min), append(middle, d.P50)
+		}
+	}
+	if len(middle) == 0 {
+		return ""
+	}
+	slices.Sort(middle)
+	return fmt.Sprintf("%.0f/%.0f", least, middle[len(middle)/2])
 }
 
 func plural(n int, what string) string {

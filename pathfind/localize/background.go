@@ -84,7 +84,7 @@ func (m *model) climb(b float64) (value, background float64) {
 				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
 				losses += weight * t.lost * b * arcs / s
 			}
-			value += all
+			value += t.copies * all
 		}
 		was := b
 		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)

@@ -48,8 +48,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	ev.merge(ix, obs)
 	c := collector{ix: ix, times: make([]float64, ix.n)}
-	var flat []int32    // the components of all branches, one branch after the other
-	var times []float64 // and how often the branch crosses each
+	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
 		o := &ev.obs[i]
 		known := o.sent
@@ -59,7 +58,12 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		for _, a := range o.Path {
 			ev.sent[a] = addSaturating(ev.sent[a], known)
 		}
-		if o.lost == 0 && len(o.Alternatives) < 2 {
+		switch {
+		case o.lost > 0:
+			ev.add(&c, int32(i), newTerm(o, cfg))
+		case len(o.Alternatives) > 1:
+			loose = append(loose, int32(i))
+		default:
 			c.collect(o, 0)
 			n := float64(o.sent)
 			for _, x := range c.comps {
@@ -67,34 +71,52 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 			}
 			ev.linear += n * c.arcs
 			ev.crossings += n * c.arcs
-			continue
 		}
-		t := newTerm(o, cfg)
-		t.obs = int32(i)
-		t.first = int32(len(ev.share))
-		t.n = int32(max(1, len(o.Alternatives)))
-		if ix.mirrors(o) {
-			t.n = 2
-		}
-		for j := range int(t.n) {
-			share := 1 / float64(t.n)
-			if len(o.Alternatives) > 0 {
-				share = o.Alternatives[j].Share
-			}
-			c.collect(o, j)
-			for _, x := range c.comps {
-				flat = append(flat, x)
-				times = append(times, c.times[x])
-			}
-			ev.first = append(ev.first, int32(len(flat)))
-			ev.share = append(ev.share, math.Log(share))
-			ev.arcs = append(ev.arcs, c.arcs)
-			ev.crossings += share * (t.passed + t.lost) * c.arcs
-		}
-		ev.terms = append(ev.terms, t)
 	}
-	ev.sortEntries(ix, flat, times)
+	// Many flows of one pair are alike but for their number: those with about as many packets become one term.
+	about := func(i int32) int { return int(8 * math.Log2(float64(ev.obs[i].sent))) }
+	slices.SortFunc(loose, func(a, b int32) int {
+		return cmp.Or(compareWay(ev.obs[a].Observation, ev.obs[b].Observation), cmp.Compare(about(a), about(b)), cmp.Compare(a, b))
+	})
+	for i := 0; i < len(loose); {
+		first, packets, n := loose[i], 0.0, 0.0
+		for ; i < len(loose) && about(loose[i]) == about(first) && compareWay(ev.obs[loose[i]].Observation, ev.obs[first].Observation) == 0; i++ {
+			packets += float64(ev.obs[loose[i]].sent)
+			n++
+		}
+		t := newTerm(&ev.obs[first], cfg)
+		t.passed, t.copies = packets/n, n
+		ev.add(&c, first, t)
+	}
+	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// add indexes a term made of an observation.
+func (ev *evidence) add(c *collector, i int32, t term) {
+	o := &ev.obs[i]
+	t.obs = i
+	t.first = int32(len(ev.share))
+	t.n = int32(max(1, len(o.Alternatives)))
+	if c.ix.mirrors(o) {
+		t.n = 2
+	}
+	for j := range int(t.n) {
+		share := 1 / float64(t.n)
+		if len(o.Alternatives) > 0 {
+			share = o.Alternatives[j].Share
+		}
+		c.collect(o, j)
+		for _, x := range c.comps {
+			c.flat = append(c.flat, x)
+			c.flatTimes = append(c.flatTimes, c.times[x])
+		}
+		ev.first = append(ev.first, int32(len(c.flat)))
+		ev.share = append(ev.share, math.Log(share))
+		ev.arcs = append(ev.arcs, c.arcs)
+		ev.crossings += share * t.copies * (t.passed + t.lost) * c.arcs
+	}
+	ev.terms = append(ev.terms, t)
 }
 
 // sortEntries turns the components by branch into branches by component.
@@ -159,7 +181,12 @@ func (ev *evidence) merge(ix *index, obs []Observation) {
 
 // compare orders observations by everything but their counts.
 func compare(a, b *Observation) int {
-	if c := cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+	return cmp.Or(cmp.Compare(a.Flow, b.Flow), compareWay(a, b))
+}
+
+// compareWay orders observations by what their packets crossed.
+func compareWay(a, b *Observation) int {
+	if c := cmp.Or(cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
 		slices.Compare(a.Path, b.Path)); c != 0 {
 		return c
 	}
@@ -249,6 +276,9 @@ type collector struct {
 	comps []int32
 	times []float64 // by component; zero where not in comps
 	arcs  float64
+	// The components of all branches so far, one branch after the other, and how often the branch crosses each.
+	flat      []int32
+	flatTimes []float64
 }
 
 func (c *collector) add(x int32, times float64) {

@@ -16,6 +16,7 @@ type model struct {
 
 	hazard []float64 // per branch: the sum over what it crosses
 	value  []float64 // per branch: its share of the term's log-likelihood
+	weight []float64 // per branch: its share of the term's likelihood, where there are others
 	terms  []float64 // per term: its log-likelihood
 	bound  []float64 // per term: how much more hazard could raise it at most
 	sum    float64   // log-likelihood of everything
@@ -35,6 +36,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		excess: make([]float64, ix.n),
 		hazard: make([]float64, len(ev.share)),
 		value:  make([]float64, len(ev.share)),
+		weight: make([]float64, len(ev.share)),
 		terms:  make([]float64, len(ev.terms)),
 		bound:  make([]float64, len(ev.terms)),
 	}
@@ -58,7 +60,7 @@ func (m *model) load(comps []int32, hazards []float64) {
 	}
 	for t := range m.terms {
 		m.compute(int32(t))
-		m.sum += m.terms[t]
+		m.sum += m.ev.terms[t].copies * m.terms[t]
 	}
 }
 
@@ -74,6 +76,11 @@ func (m *model) compute(ti int32) {
 		}
 	}
 	m.terms[ti] = v
+	if t.n > 1 {
+		for b := t.first; b < t.first+t.n; b++ {
+			m.weight[b] = math.Exp(m.value[b] - v)
+		}
+	}
 	m.bound[ti] = 0
 	if t.lost > 0 {
 		m.bound[ti] = max(0, best-v)
@@ -93,39 +100,53 @@ func (m *model) shift(c int32, to float64) {
 			b := es[i].branch
 			m.hazard[b] = max(m.hazard[b]+d*es[i].times, m.background*max(m.ev.arcs[b], 0.1))
 		}
-		m.sum -= m.terms[t]
+		was := m.terms[t]
 		m.compute(t)
-		m.sum += m.terms[t]
+		m.sum += m.ev.terms[t].copies * (m.terms[t] - was)
 	}
 }
 
 // gain returns by how much the log-likelihood rises if component c, which has no excess, is given hazard h.
 func (m *model) gain(c int32, h float64) float64 {
 	g := -h * m.ev.exposure[c]
+	ratio := 1.0 // of the likelihoods of terms with branches, so that one logarithm serves for many
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
 	for i := 0; i < len(es); {
-		t := &m.ev.terms[es[i].term]
-		was := m.terms[es[i].term]
+		ti := es[i].term
+		t := &m.ev.terms[ti]
+		was := m.terms[ti]
 		if t.n == 1 {
 			g += t.at(m.hazard[es[i].branch]+h*es[i].times) - was
 			i++
 			continue
 		}
-		ti := es[i].term
 		rest, now, seen := 1.0, 0.0, int32(0)
 		for ; i < len(es) && es[i].term == ti; i++ {
 			b := es[i].branch
-			rest -= math.Exp(m.value[b] - was)
-			now += math.Exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
+			rest -= m.weight[b]
 			seen++
+			switch {
+			case t.lost > 0:
+				now += math.Exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
+			case m.weight[b] > 1e-12:
+				now += m.weight[b] * math.Exp(-t.passed*h*es[i].times)
+			}
 		}
 		if seen < t.n {
 			now += max(rest, 1e-15)
 		}
-		g += math.Log(max(now, 1e-300))
+		switch {
+		case t.copies > 1:
+			g += t.copies * math.Log(max(now, 1e-300))
+		case now > 1e-100 && now < 1e100 && ratio > 1e-200 && ratio < 1e200:
+			ratio *= now
+		default:
+			g += math.Log(ratio) + math.Log(min(max(now, 1e-300), 1e300))
+			ratio = 1
+		}
 	}
-	return g
+	return g + math.Log(ratio)
 }
 
 // ceiling bounds gain from above, for all hazards from least on.

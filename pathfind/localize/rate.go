@@ -145,6 +145,7 @@ func (m *model) interval(c int32) interval {
 			weight /= 1 + math.Exp(out-in)
 		}
 		k, n := float64(o.lost), float64(o.sent)
+		weight *= t.copies
 		p := part{weight * k, weight * (n - k), max(m.hazard[e.branch]-own*e.times, 0), e.times}
 		parts = append(parts, p)
 		pass := math.Exp(-m.hazard[e.branch])

@@ -10,7 +10,8 @@ type term struct {
 	obs      int32 // in evidence.obs
 	first, n int32 // its branches
 
-	lost, passed float64 // counts after the cap on bursts
+	copies       float64 // observations that are alike, where nothing was lost; else 1
+	lost, passed float64 // of each: counts after the cap on bursts
 	lone         bool    // everything was lost
 	own          float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
@@ -27,7 +28,7 @@ const total = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1}
+	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1}
 	most := cfg.Cap
 	if o.bursts > 0 {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.

@@ -35,9 +35,12 @@ func (s *search) result() *Result {
 			count(x.comp, weights[i]*x.probability)
 		}
 	}
-	slices.SortFunc(causes, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(marginal[b], marginal[a]), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
-	})
+	rank := func(a, b int32) int {
+		// Rounded, so that what is equal but for rounding errors is ranked by how usual it is.
+		round := func(p float64) float64 { return math.Round(p * 1e6) }
+		return cmp.Or(cmp.Compare(round(marginal[b]), round(marginal[a])), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
+	}
+	slices.SortFunc(causes, rank)
 
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
 	for i := range s.hyps {
@@ -58,9 +61,7 @@ func (s *search) result() *Result {
 			continue
 		}
 		class, against := s.class(c, weights, assigned)
-		slices.SortFunc(class[1:], func(a, b int32) int {
-			return cmp.Or(cmp.Compare(marginal[b], marginal[a]), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
-		})
+		slices.SortFunc(class[1:], rank)
 		x := Suspect{Cause: s.ix.cause(c), Alone: min(marginal[c], 1), Against: against}
 		for _, y := range class {
 			assigned[y] = true
@@ -69,7 +70,11 @@ func (s *search) result() *Result {
 		for i := range s.hyps {
 			x.Probability += weights[i] * s.holds(&s.hyps[i], class)
 		}
-		x.Probability = min(x.Probability, 1)
+		x.Probability = min(max(x.Probability, x.Alone), 1)
+		if x.Against.RunnerUp.Kind == "" {
+			// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
+			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
+		}
 		if x.Probability < listed {
 			continue
 		}
@@ -148,6 +153,7 @@ func (s *search) loadLikeliest(weights []float64, c int32) {
 		}
 	}
 	h := &s.hyps[top]
+	s.setBackground(h.background)
 	s.load(h.comps, h.rates)
 	if c >= 0 && s.excess[c] == 0 {
 		s.shift(c, s.fit(c).rate)

@@ -40,6 +40,8 @@ type hypothesis struct {
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
 	parent   int32 // the hypothesis whose neighbour it was found to be
+	// background is its own, or its parent's as long as it is not expanded.
+	background float64
 	// extra are components that may be faulty besides; known once expanded.
 	extra []extra
 }
@@ -107,7 +109,7 @@ func (s *search) expand(i int32) {
 	s.parent = i
 	s.refit(&h)
 	h.expanded = true
-	s.hyps[i].score, s.hyps[i].expanded = h.score, true
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].expanded = h.score, h.background, true
 	s.best = max(s.best, h.score)
 
 	if len(h.comps) < s.cfg.MaxFaults {
@@ -206,6 +208,7 @@ func (s *search) addAll(h *hypothesis, strong []extra) {
 // freedom.
 func (s *search) refit(h *hypothesis) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
+	s.setBackground(h.background)
 	s.load(h.comps, h.rates)
 	for i := range 2 {
 		s.fitBackground(i == 0 && h.score > s.best)
@@ -227,6 +230,7 @@ func (s *search) refit(h *hypothesis) {
 		}
 	}
 	s.load(h.comps, h.rates)
+	h.background = s.background
 	h.score = s.sum + s.logBackgroundPrior() + s.spare
 	for _, o := range s.occam {
 		h.score += o
@@ -427,12 +431,12 @@ func (s *search) remember(comps []int32, rates []float64, score float64) {
 	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && score > h.score {
-			h.score, h.parent = score, s.parent
+			h.score, h.parent, h.background = score, s.parent, s.background
 		}
 		return
 	}
 	s.by[key] = int32(len(s.hyps))
-	h := hypothesis{key: key, comps: slices.Clone(comps), rates: slices.Clone(rates), score: score, parent: s.parent}
+	h := hypothesis{key: key, comps: slices.Clone(comps), rates: slices.Clone(rates), score: score, parent: s.parent, background: s.background}
 	for i := 1; i < len(h.comps); i++ { // insertion sort of two slices
 		for j := i; j > 0 && h.comps[j] < h.comps[j-1]; j-- {
 			h.comps[j], h.comps[j-1] = h.comps[j-1], h.comps[j]

@@ -59,8 +59,10 @@ func (m *model) fitBackground(anew bool) {
 			}
 		}
 	}
-	// In steps of a tenth, so that hypotheses that differ little have the same and share fits.
-	m.setBackground(math.Exp(math.Round(math.Log(b)*10) / 10))
+	// Hypotheses that differ little keep the same background to the bit, and so share fits.
+	if anew || math.Abs(math.Log(b/m.background)) > 0.15 {
+		m.setBackground(b)
+	}
 }
 
 // climb improves a background until it changes little. It returns the log-likelihood as well, but for what does not depend on it.

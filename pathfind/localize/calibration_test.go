@@ -99,7 +99,7 @@ func withLanes(t testing.TB, f *graphs.Fabric, rng *rand.Rand) *graphs.Fabric {
 }
 
 var (
-	worlds = flag.Int("worlds", 80, "random worlds in the calibration test")
+	worlds = flag.Int("worlds", 60, "random worlds in the calibration test")
 	seeds  = flag.Int("seeds", 2, "times that each scenario is played on each of its fabrics")
 )
 

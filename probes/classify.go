@@ -143,8 +143,8 @@ func balanced(h *Hop) bool {
 	return len(h.Responders) > 1 && 10*(h.Answered-h.Responders[0].Answered) >= h.Answered
 }
 
-// significance is how improbable a difference must be to be believed.
-const significance = 0.01
+// significance is how improbable a difference must be to be believed. Many hops and flows are compared, so one in a hundred is not enough.
+const significance = 0.001
 
 // more tells whether a misses significantly more than b (Fisher's exact test, one-sided).
 func more(a, b tallied) bool {
@@ -169,7 +169,7 @@ func choose(n, k int) float64 {
 }
 
 // Worse tells whether lost of sent is significantly more than otherLost of otherSent: by chance alone it were so in less than one of
-// a hundred cases.
+// a thousand cases.
 func Worse(lost, sent, otherLost, otherSent int) bool {
 	return more(tallied{sent, lost}, tallied{otherSent, otherLost})
 }

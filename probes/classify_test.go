@@ -78,7 +78,7 @@ func TestMore(t *testing.T) {
 	}{
 		{tallied{10, 0}, tallied{10, 0}, false},
 		{tallied{10, 5}, tallied{10, 5}, false},
-		{tallied{10, 1}, tallied{1000, 0}, true},
+		{tallied{10, 1}, tallied{20000, 0}, true},
 		{tallied{1, 1}, tallied{10, 0}, false},
 		{tallied{100, 80}, tallied{100, 10}, true},
 		{tallied{100, 10}, tallied{100, 80}, false},

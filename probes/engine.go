@@ -22,7 +22,8 @@ type Config struct {
 	// Reordering is by how much a probe may be overtaken (default 20 ms, and not less than four times the longest round trip):
 	// one that is older is lost when two that were sent after it have been answered.
 	Reordering time.Duration
-	// NoChecksum sends without UDP checksum, so that a payload which a switch changes arrives and is seen, not dropped by the receiver.
+	// NoChecksum sends without UDP checksum over IPv4, so that a payload which a switch changes arrives and is seen. Else, and over
+	// IPv6, where a checksum must be, the receiver drops it, and it counts as lost on that way.
 	NoChecksum bool
 	// Logger tells of what goes wrong; nil means nobody.
 	Logger *slog.Logger

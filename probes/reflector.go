@@ -28,7 +28,7 @@ type ReflectorConfig struct {
 	// Expiring bounds the replies a second that are sent with a TTL on demand, and so expire at some switch: 0 means 1000,
 	// less than 0 none.
 	Expiring int
-	// NoChecksum sends answers without UDP checksum, so that a payload which a switch changes arrives and is seen.
+	// NoChecksum sends answers without UDP checksum over IPv4, as Config.NoChecksum does.
 	NoChecksum bool
 	// Logger tells of what goes wrong; nil means nobody.
 	Logger *slog.Logger

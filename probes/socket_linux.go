@@ -81,12 +81,9 @@ func prepareUDP(fd int, local netip.AddrPort, reflector, noChecksum bool) error 
 			// The flow label is part of the flow: the one that is asked for, not one that the kernel draws.
 			{"IPV6_AUTOFLOWLABEL", unix.SOL_IPV6, unix.IPV6_AUTOFLOWLABEL, 0, false},
 			{"IPV6_FLOWINFO_SEND", unix.SOL_IPV6, ipv6FlowinfoSend, 1, false},
-			{"UDP_NO_CHECK6_RX", unix.SOL_UDP, unix.UDP_NO_CHECK6_RX, 1, false},
-		}
-		if noChecksum {
-			options = append(options, option{"UDP_NO_CHECK6_TX", unix.SOL_UDP, unix.UDP_NO_CHECK6_TX, 1, true})
 		}
 	} else if noChecksum {
+		// IPv4 only: hosts drop UDP over IPv6 without a checksum, and answer nothing (RFC 8200 section 8.1).
 		options = append(options, option{"SO_NO_CHECK", unix.SOL_SOCKET, unix.SO_NO_CHECK, 1, true})
 	}
 	if reflector && local.Addr().Is6() {

@@ -33,7 +33,7 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 			if err != nil {
 				return err
 			}
-			cfg.Logger = e.logger()
+			cfg.Logger, cfg.NoChecksum = e.logger(), true
 			r, err := probes.NewReflector(cfg)
 			if errors.Is(err, fs.ErrPermission) {
 				return withHint(err, "allow it with: sudo setcap cap_net_bind_service=+ep %s, or: sudo sysctl net.ipv4.ip_unprivileged_port_start=%d; or use --port above 1023 here and where it is probed from",

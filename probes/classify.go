@@ -71,9 +71,10 @@ func classify(flow *Sight, i int, control []Sight) Class {
 	others := others(control, h.Address())
 	persists := !more(own, end)
 	for j := i + 1; j < len(flow.Hops) && persists; j++ {
-		// A later hop that answers better shows that the packets passed here.
+		// A later hop that answers better shows that the packets passed here. What became of those that went all the way says more,
+		// so this must be all but certain.
 		if l := &flow.Hops[j]; l.Answered > 0 {
-			persists = !more(own, tallied{l.Sent, l.Sent - l.Answered})
+			persists = improbable(own, tallied{l.Sent, l.Sent - l.Answered}) > certainty
 		}
 	}
 	if !persists {
@@ -146,17 +147,24 @@ func balanced(h *Hop) bool {
 // significance is how improbable a difference must be to be believed. Many hops and flows are compared, so one in a hundred is not enough.
 const significance = 0.001
 
-// more tells whether a misses significantly more than b (Fisher's exact test, one-sided).
-func more(a, b tallied) bool {
+// certainty is how improbable a difference must be to outweigh other evidence.
+const certainty = 1e-6
+
+// more tells whether a misses significantly more than b.
+func more(a, b tallied) bool { return improbable(a, b) < significance }
+
+// improbable is the probability that a misses that much more than b by chance (Fisher's exact test, one-sided); 1 if it does not
+// miss more.
+func improbable(a, b tallied) float64 {
 	if a.missing <= 0 || a.sent == 0 || b.sent == 0 || a.missing*b.sent <= b.missing*a.sent {
-		return false
+		return 1
 	}
 	all, missing := a.sent+b.sent, a.missing+max(b.missing, 0)
 	p := 0.0
 	for k := a.missing; k <= min(missing, a.sent); k++ {
 		p += math.Exp(choose(missing, k) + choose(all-missing, a.sent-k) - choose(all, a.sent))
 	}
-	return p < significance
+	return p
 }
 
 // choose is the logarithm of the binomial coefficient; minus infinity where it is 0.

@@ -86,6 +86,7 @@ type sessionFlow struct {
 	losses     float64 // of late, fading
 	lastAnswer time.Time
 	nextTTL    int // of the closer look
+	traces     int
 	forwardLen int
 	backLen    int
 }
@@ -126,6 +127,11 @@ func sourceOf(f *graphs.Fabric, n graphs.NodeID) netip.Addr {
 		return a
 	}
 	return f.Address(n, true)
+}
+
+// tick is how often the session looks whether there is something to do: a host that may send little wakes up seldom.
+func (s *Session) tick() time.Duration {
+	return min(max(time.Duration(10/s.cfg.Rate*float64(time.Second)), 4*time.Millisecond), 50*time.Millisecond)
 }
 
 // Statement says what the session will send.

@@ -7,16 +7,17 @@ import (
 	"whichlink/pathfind"
 )
 
-// question chooses the TTL whose answer splits a set of possible paths best, or 0 if none can split it any more. A switch's CPU
+// question chooses a TTL whose answer splits a set of possible paths well, or 0 if none can split it any more. A switch's CPU
 // is asked sparingly: on a leaf-spine or a fat-tree one answer from the middle tells the whole path. The answer is worth most if
 // the node alone tells paths apart, since not every switch answers from the port at which the probe came in, and if the switches
-// that may have to give it are known to answer.
-func question(f *graphs.Fabric, paths []pathfind.Path, asked func(ttl int) bool, answers func(graphs.NodeID) float64) int {
-	best, most := 0, 1e-9
+// that may have to give it are known to answer. Of TTLs that are nearly as good turn chooses one, to spread the load.
+func question(f *graphs.Fabric, paths []pathfind.Path, asked func(ttl int) bool, answers func(graphs.NodeID) float64, turn int) int {
 	if len(paths) < 2 {
 		return 0
 	}
-	for ttl := 1; ttl < len(paths[0].Arcs); ttl++ {
+	worth := make([]float64, len(paths[0].Arcs))
+	most := 0.0
+	for ttl := 1; ttl < len(worth); ttl++ {
 		if asked(ttl) {
 			continue
 		}
@@ -30,12 +31,24 @@ func question(f *graphs.Fabric, paths []pathfind.Path, asked func(ttl int) bool,
 			total += p.Share
 			hope += p.Share * answers(n)
 		}
-		if worth := (0.6*entropy(byNode) + 0.4*entropy(byArc)) * hope / total; worth > most {
-			best, most = ttl, worth
+		worth[ttl] = (0.6*entropy(byNode) + 0.4*entropy(byArc)) * hope / total
+		most = max(most, worth[ttl])
+	}
+	var good []int
+	for ttl, w := range worth {
+		if w > 1e-9 && w >= goodEnough*most {
+			good = append(good, ttl)
 		}
 	}
-	return best
+	if len(good) == 0 {
+		return 0
+	}
+	return good[turn%len(good)]
 }
+
+// goodEnough is the part of the best question's worth from which another is as good: the port of the next switch tells as much as
+// the node of this one.
+const goodEnough = 0.65
 
 // likelyAt returns which nodes may be at a TTL, and how probably.
 func likelyAt(f *graphs.Fabric, paths []pathfind.Path, ttl int) map[graphs.NodeID]float64 {

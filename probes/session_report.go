@@ -177,7 +177,7 @@ const suspicious = 1.5
 // lookCloser sends TTL-limited probes along flows that lose packets, and along as many that do not, for comparison: what a
 // switch leaves unanswered on all of them alike is its own manner and no loss. It takes what tracing leaves of the budget.
 func (s *Session) lookCloser(ctx context.Context) {
-	tick := time.NewTicker(4 * time.Millisecond)
+	tick := time.NewTicker(2 * s.tick())
 	defer tick.Stop()
 	turn := 0
 	for {
@@ -193,7 +193,7 @@ func (s *Session) lookCloser(ctx context.Context) {
 			case !fl.path.certain() || len(fl.path.alternatives[0]) < 3:
 			case fl.losses >= suspicious:
 				lossy = append(lossy, fl)
-			case fl.losses == 0 || fl.losses < 0.1:
+			case fl.losses < 0.1:
 				clean = append(clean, fl)
 			}
 		}
@@ -201,27 +201,34 @@ func (s *Session) lookCloser(ctx context.Context) {
 		if len(lossy) == 0 {
 			continue
 		}
-		turn++
-		s.closer(lossy[turn%len(lossy)])
-		if len(clean) > 0 {
-			s.closer(clean[turn%len(clean)])
+		for range closerAtOnce {
+			turn++
+			sent := s.closer(lossy[turn%len(lossy)])
+			if len(clean) > 0 && s.closer(clean[turn%len(clean)]) {
+				sent = true
+			}
+			if !sent {
+				break
+			}
 		}
 	}
 }
 
+// closerAtOnce bounds how many pairs of probes a closer look sends at once.
+const closerAtOnce = 16
+
 // closer sends one TTL-limited probe along a flow, if the budget has it to spare.
-func (s *Session) closer(fl *sessionFlow) {
+func (s *Session) closer(fl *sessionFlow) bool {
 	s.mu.Lock()
-	arcs := fl.path.alternatives
+	route := fl.path
 	fl.nextTTL++
 	ttl := fl.nextTTL
 	s.mu.Unlock()
-	if len(arcs) != 1 {
-		return
+	if !route.certain() {
+		return false
 	}
-	ttl = 1 + ttl%(len(arcs[0])-1)
-	at := map[graphs.NodeID]float64{s.fabric.Head(arcs[0][ttl-1]): 1}
-	if s.budget.take(at, 0.4, time.Now()) {
-		fl.stream.Expire(ttl)
-	}
+	arcs := route.alternatives[0]
+	ttl = 1 + ttl%(len(arcs)-1)
+	at := map[graphs.NodeID]float64{s.fabric.Head(arcs[ttl-1]): 1}
+	return s.budget.take(at, 0.4, time.Now()) && fl.stream.Expire(ttl) > 0
 }

@@ -14,7 +14,7 @@ import (
 
 const (
 	// verifyAfter is how long a path counts as known before it is looked at again, if the budget allows.
-	verifyAfter = 1500 * time.Millisecond
+	verifyAfter = 2 * time.Second
 	// retraceAfter is how soon a flow that loses packets may be traced again.
 	retraceAfter = 300 * time.Millisecond
 	// answerWithin is how long a switch may take to answer: its CPU has other work.
@@ -59,7 +59,7 @@ func (s *Session) learn(ctx context.Context) {
 	var tracing sync.WaitGroup
 	defer tracing.Wait()
 	busy := make(chan struct{}, tracesAtOnce)
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(s.tick())
 	defer tick.Stop()
 	for {
 		select {
@@ -117,6 +117,8 @@ func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	defer fl.stream.endTrace()
 	s.mu.Lock()
 	heard := time.Since(fl.lastAnswer) < 2*s.cfg.Window
+	fl.traces++
+	turn := fl.traces + int(fl.flow.SrcPort)
 	s.mu.Unlock()
 	if !heard {
 		// One answer tells how long both ways are. If there is none, the model must do.
@@ -129,12 +131,12 @@ func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	var answered bool
 	var legs sync.WaitGroup
 	legs.Go(func() {
-		l := leg{s: s, fl: fl, src: fl.src, dst: fl.dst, ask: s.askForward}
+		l := leg{s: s, fl: fl, src: fl.src, dst: fl.dst, ask: s.askForward, turn: turn}
 		path, answered = l.find(ctx, forwardLen)
 	})
 	if backLen > 0 {
 		legs.Go(func() {
-			l := leg{s: s, fl: fl, src: fl.dst, dst: fl.src, ask: s.askBack}
+			l := leg{s: s, fl: fl, src: fl.dst, dst: fl.src, ask: s.askBack, turn: turn}
 			back, _ = l.find(ctx, backLen)
 		})
 	}
@@ -151,6 +153,7 @@ type leg struct {
 	fl       *sessionFlow
 	src, dst graphs.NodeID
 	ask      func(ctx context.Context, fl *sessionFlow, ttl int) (netip.Addr, bool)
+	turn     int // chooses among equally good questions
 }
 
 // find asks, of the hops of a way of a given length (0: the model's), those whose answer tells most, until the way is known or
@@ -172,7 +175,7 @@ func (l *leg) find(ctx context.Context, length int) (route, bool) {
 	paths := pathfind.Resolve(s.cfg.ECMP, l.src, l.dst, hops, maxPaths)
 	heard := false
 	for len(paths) > 1 && ctx.Err() == nil {
-		ttl := question(s.fabric, paths, func(t int) bool { return asked[t] >= asksPerHop || hops[t-1].Answered }, s.answering)
+		ttl := question(s.fabric, paths, func(t int) bool { return asked[t] >= asksPerHop || hops[t-1].Answered }, s.answering, l.turn)
 		if ttl == 0 {
 			break
 		}
@@ -206,7 +209,7 @@ func (s *Session) await(ctx context.Context, likely map[graphs.NodeID]float64) b
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(4 * time.Millisecond):
+		case <-time.After(s.tick()):
 		}
 	}
 	return true
@@ -304,13 +307,15 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 		fl.due = now.Add(retraceAfter)
 		return
 	}
+	// What was counted until now belongs to the old path, or to one that nobody knows.
+	s.reportFlow(fl, now)
 	if known {
-		// What was counted until now belongs to the old path.
-		s.reportFlow(fl, now)
 		s.epoch++
+	} else {
+		fl.confirmed = fl.first
 	}
 	fl.path, fl.back = path, back
-	s.emitPath(fl, known, now)
+	s.emitPath(fl, true, now)
 	fl.confirmed = now
 }
 
@@ -341,13 +346,14 @@ func (s *Session) emitPath(fl *sessionFlow, changed bool, now time.Time) {
 
 // reachFurther asks the plan for more flows where the traced paths leave arcs uncovered that this host answers for.
 func (s *Session) reachFurther() {
+	now := time.Now()
 	s.mu.Lock()
 	var crossed [][]graphs.ArcID
 	waiting := 0
 	for _, fl := range s.flows {
 		switch {
 		case s.noAgents[fl.dst]:
-		case fl.confirmed.IsZero():
+		case fl.confirmed.IsZero() || len(fl.path.alternatives) == 0 && now.Sub(fl.first) < 2*patienceWithNew:
 			waiting++
 		default:
 			for _, r := range []route{fl.path, fl.back} {
@@ -389,7 +395,7 @@ func (s *Session) reachFurther() {
 }
 
 // maxExtra bounds the flows that a host tries beyond its plan.
-const maxExtra = 64
+const maxExtra = 32
 
 // settleExtras keeps the extra flows that cross an arc which the host answers for and which too few others cross.
 func (s *Session) settleExtras(crossed [][]graphs.ArcID) {

@@ -291,19 +291,34 @@ func (s *Store) sourceList() []Source {
 	return list
 }
 
-// at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change within it.
-// Then either may have been the way of any packet, so both are given: evidence of two paths is never mixed.
+// at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
+// packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
 func (l *flowLog) at(e *echo) (path, back way) {
 	path, back = e.path, e.back
-	for i := range l.paths {
-		p := &l.paths[i]
-		if !p.changed || !p.at.After(e.start) || !p.previous.Before(e.end) || i == 0 {
-			continue
+	if e.lost == 0 {
+		return path, back
+	}
+	for i := 1; i < len(l.paths); i++ {
+		if p := &l.paths[i]; p.changed && e.lostBetween(p.previous, p.at) {
+			before := &l.paths[i-1]
+			path, back = union(before.path, p.path), union(before.back, p.back)
 		}
-		before := &l.paths[i-1]
-		path, back = union(before.path, p.path), union(before.back, p.back)
 	}
 	return path, back
+}
+
+// lostBetween reports whether probes that were sent between two times may be among the lost.
+func (e *echo) lostBetween(from, to time.Time) bool {
+	if !to.After(e.start) || !from.Before(e.end) {
+		return false
+	}
+	if len(e.lostAt) < e.lost {
+		return true // not all of the times are known
+	}
+	return slices.ContainsFunc(e.lostAt, func(ms int) bool {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		return !at.Before(from) && !at.After(to)
+	})
 }
 
 func union(a, b way) way {

@@ -73,7 +73,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan the probes: %w", err)
 	}
-	w := &Watch{cfg: cfg, plan: p, records: make(chan *evidence.Record, 1<<14), changed: make(chan struct{}, 1)}
+	w := &Watch{cfg: cfg, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
 			ECMP: e, Plan: p, Host: h.Node, Open: h.Open, Port: cfg.Port,
@@ -152,6 +152,9 @@ func (w *Watch) Run(ctx context.Context) error {
 	return err
 }
 
+// thinkingShare is the part of its time that a watch may spend on diagnosing: the rest belongs to the probes.
+const thinkingShare = 0.2
+
 // fold owns the store: it takes records in and publishes diagnoses.
 func (w *Watch) fold(over <-chan struct{}) {
 	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon})
@@ -159,6 +162,17 @@ func (w *Watch) fold(over <-chan struct{}) {
 		store.Add(r)
 		if w.cfg.Record != nil {
 			w.cfg.Record(r)
+		}
+	}
+	drain := func() (taken int) {
+		for {
+			select {
+			case r := <-w.records:
+				take(r)
+				taken++
+			default:
+				return taken
+			}
 		}
 	}
 	publish := func() {
@@ -171,30 +185,25 @@ func (w *Watch) fold(over <-chan struct{}) {
 		default:
 		}
 	}
-	tick := time.NewTicker(w.cfg.Every)
-	defer tick.Stop()
+	timer := time.NewTimer(w.cfg.Every)
+	defer timer.Stop()
 	fresh := false
 	for {
 		select {
 		case r := <-w.records:
 			take(r)
 			fresh = true
-		case <-tick.C:
-			if fresh {
+		case <-timer.C:
+			start := time.Now()
+			if drain() > 0 || fresh {
 				publish()
 				fresh = false
 			}
+			timer.Reset(max(w.cfg.Every, time.Duration(float64(time.Since(start))*(1/thinkingShare-1))))
 		case <-over:
-			for {
-				select {
-				case r := <-w.records:
-					take(r)
-					continue
-				default:
-				}
-				publish()
-				return
-			}
+			drain()
+			publish()
+			return
 		}
 	}
 }

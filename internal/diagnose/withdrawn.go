@@ -31,6 +31,10 @@ const withdrawnChance = 1e-6
 // freshSighting is how old the last sighting of a flow may be to say where it goes now.
 const freshSighting = 10 * time.Second
 
+// firstTrace is how long the first trace of a flow takes at most if its switches answer slowly or not at all. After that it waits
+// for its budget, which says nothing of where it goes.
+const firstTrace = 3 * time.Second
+
 // maxWithdrawn bounds the search: beyond it the fabric file and the fabric have little in common.
 const maxWithdrawn = 8
 
@@ -101,8 +105,8 @@ type tracedWay struct {
 	arcs []graphs.ArcID
 }
 
-// currentWays returns where the flows go now. Those that could not be traced are among them: they may go over the very link that
-// no other flow crosses, if for instance a switch next to it does not answer.
+// currentWays returns where the flows go now. Those whose trace left it open are among them: they may go over the very link that
+// no other flow crosses, if for instance a switch next to it does not answer. So are, for a while, those not traced yet.
 func (s *Store) currentWays() []tracedWay {
 	var ways []tracedWay
 	for _, l := range s.order {
@@ -110,7 +114,7 @@ func (s *Store) currentWays() []tracedWay {
 			continue
 		}
 		p := &l.paths[len(l.paths)-1]
-		if s.to.Sub(p.at) > freshSighting {
+		if s.to.Sub(p.at) > freshSighting || len(l.paths) == 1 && !p.path.known() && s.to.Sub(p.at) > firstTrace {
 			continue
 		}
 		for _, w := range []struct {

@@ -83,7 +83,8 @@ type sessionFlow struct {
 	tracing    bool
 	extra      bool // not of the plan, but for arcs that the plan did not reach
 	lastLoss   time.Time
-	losses     float64 // of late, fading
+	losses     float64     // of late, fading
+	lossy      atomic.Bool // losses are worth more echoes; read without the mutex
 	lastAnswer time.Time
 	nextTTL    int // of the closer look
 	traces     int
@@ -219,7 +220,26 @@ func (s *Session) activate() {
 	s.active.Store(&list)
 }
 
-// send paces echoes over all active flows, in a new order each round, so that nothing on the way falls into step with them.
+// round returns the order in which flows get their next echoes: each once, in a new order each time, so that nothing on the way
+// falls into step with them. Flows that lost packets of late get more, so that suspicion is soon settled, but never more than
+// the others together.
+func (s *Session) round() []*sessionFlow {
+	active := *s.active.Load()
+	round := slices.Clone(active)
+	var lossy []*sessionFlow
+	for _, fl := range active {
+		if fl.lossy.Load() {
+			lossy = append(lossy, fl)
+		}
+	}
+	for i := range min(3*len(lossy), len(active)) {
+		round = append(round, lossy[i%len(lossy)])
+	}
+	s.rng.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+	return round
+}
+
+// send paces echoes over all active flows.
 func (s *Session) send(ctx context.Context) {
 	// Few packets at a time keep queues short; many wake-ups cost more than the packets.
 	tick := min(max(time.Duration(4/s.cfg.Rate*float64(time.Second)), time.Millisecond), 20*time.Millisecond)
@@ -239,9 +259,7 @@ func (s *Session) send(ctx context.Context) {
 		last = now
 		for ; owed >= 1; owed-- {
 			if len(round) == 0 {
-				round = slices.Clone(*s.active.Load())
-				s.rng.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
-				if len(round) == 0 {
+				if round = s.round(); len(round) == 0 {
 					break
 				}
 			}

@@ -168,8 +168,12 @@ func (s *Session) fade() {
 	keep := math.Exp(-s.cfg.Window.Seconds() / 4)
 	for _, fl := range s.flows {
 		fl.losses *= keep
+		fl.lossy.Store(fl.losses > worthMore)
 	}
 }
+
+// worthMore is how many losses of late earn a flow more echoes: a single one, for a second or two.
+const worthMore = 0.6
 
 // suspicious is how many losses of late call for a closer look at a flow.
 const suspicious = 1.5

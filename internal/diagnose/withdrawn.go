@@ -29,7 +29,7 @@ type absent struct {
 const withdrawnChance = 1e-6
 
 // freshSighting is how old the last sighting of a flow may be to say where it goes now.
-const freshSighting = 10 * time.Second
+const freshSighting = 20 * time.Second
 
 // firstTrace is how long the first trace of a flow takes at most if its switches answer slowly or not at all. After that it waits
 // for its budget, which says nothing of where it goes.
@@ -138,54 +138,63 @@ type silence struct {
 	chance float64
 }
 
+// A doubt sums up what speaks for a link's silence being no chance.
+type doubt struct {
+	tried             int     // ways that might have crossed the link
+	expected          float64 // of them, by the model
+	untraced          int     // of which it is not known whether they do
+	logChance, direct float64 // of no way crossing it by chance; direct of those alone that had no other way to go
+}
+
 // unexpected returns the links that no way crosses, against all expectation of a forwarding model.
 func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
 	crossed := make([]bool, s.fabric.NumLinks())
-	count := map[[2]graphs.NodeID][2]int{} // ways as long as the model says, and longer ones
-	var pairs [][2]graphs.NodeID
+	doubts := make([]doubt, s.fabric.NumLinks())
+	shares := map[[2]graphs.NodeID][]pathfind.ArcShare{}
 	for _, w := range ways {
-		if w.arcs == nil {
-			for _, sh := range e.Shares(w.pair[0], w.pair[1]) {
-				crossed[sh.Arc.Link()] = true
-			}
-			continue
-		}
-		n, seen := count[w.pair]
-		if !seen {
-			pairs = append(pairs, w.pair)
-		}
-		if len(w.arcs) > e.Distance(w.pair[0], w.pair[1]) {
-			n[1]++
-		} else {
-			n[0]++
-		}
-		count[w.pair] = n
 		for _, a := range w.arcs {
 			crossed[a.Link()] = true
 		}
-	}
-	tried := make([]int, s.fabric.NumLinks())
-	logChance := make([]float64, s.fabric.NumLinks())
-	for _, pair := range pairs {
-		n := count[pair]
-		for _, sh := range e.Shares(pair[0], pair[1]) {
-			l := sh.Arc.Link()
-			if crossed[l] {
+		sh, ok := shares[w.pair]
+		if !ok {
+			sh = e.Shares(w.pair[0], w.pair[1])
+			shares[w.pair] = sh
+		}
+		// A way that is longer than it need be is telling: something on all the short ones is gone. But a share of one does not make a
+		// single way proof enough, for routes may be on the move while it is traced.
+		most := 0.9
+		if len(w.arcs) > e.Distance(w.pair[0], w.pair[1]) {
+			most = 0.999
+		}
+		for _, x := range sh {
+			d := &doubts[x.Arc.Link()]
+			d.tried++
+			d.expected += x.Share
+			if w.arcs == nil {
+				d.untraced++
 				continue
 			}
-			tried[l] += n[0] + n[1]
-			// A share of one would make a single way proof enough; but routes may be on the move while it is traced. A way that is longer
-			// than it need be is more telling: something on all the short ones is gone.
-			logChance[l] += float64(n[0])*math.Log1p(-min(sh.Share, 0.9)) + float64(n[1])*math.Log1p(-min(sh.Share, 0.999))
+			c := math.Log1p(-min(x.Share, most))
+			d.logChance += c
+			if x.Share > 0.999 {
+				d.direct += c
+			}
 		}
 	}
 	var out []silence
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		if !crossed[l] && logChance[l] < math.Log(withdrawnChance) && !s.fabric.IsHostArc(l.Forward()) {
-			out = append(out, silence{l, tried[l], math.Exp(logChance[l])})
+		if d := &doubts[l]; !crossed[l] && !s.fabric.IsHostArc(l.Forward()) && d.settled() {
+			out = append(out, silence{l, d.tried - d.untraced, math.Exp(d.logChance)})
 		}
 	}
 	return out
+}
+
+// settled reports whether chance is out of the question. All ways that cross a link may be among those that could not be traced,
+// if a switch next to it does not answer; so these must be far fewer than the ways that are expected to cross it.
+func (d *doubt) settled() bool {
+	limit := math.Log(withdrawnChance)
+	return d.direct < limit || d.logChance < limit && float64(d.untraced) < d.expected-4*math.Sqrt(d.expected)
 }
 
 // crossedSince reports whether a flow was seen to go over a link after a time.

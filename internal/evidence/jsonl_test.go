@@ -1,0 +1,93 @@
+package evidence
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func read(t *testing.T, text string) ([]*Record, Skipped, error) {
+	t.Helper()
+	var got []*Record
+	skipped, err := Read(strings.NewReader(text), "e.jsonl", func(r *Record) bool {
+		got = append(got, r)
+		return true
+	})
+	return got, skipped, err
+}
+
+func TestRoundTrip(t *testing.T) {
+	want := &Record{
+		V: 1, Time: time.Date(2026, 11, 20, 3, 0, 0, 5, time.UTC), Source: SourceProbe, By: "h01-1", Epoch: "2", Kind: KindEcho,
+		Flow: &Flow{Src: netip.MustParseAddr("10.32.0.1"), Dst: netip.MustParseAddr("10.32.9.1"), Proto: "udp", SrcPort: 61017, DstPort: 862},
+		Path: []string{"h01-1:eth1>sw01:swp5"}, CandidatesBack: [][]string{{"a:1>b:2"}, {"c:1>b:3"}},
+		Sent: Int(200), Lost: Int(9), LostForward: Int(9), LostBack: Int(0), LostAtMS: []int{3, 700},
+		RTT: &Delay{61, 75, 101, 140, 312}, WindowMS: 5000,
+	}
+	var text bytes.Buffer
+	if err := Write(&text, want); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := read(t, text.String())
+	if err != nil || len(got) != 1 {
+		t.Fatalf("read %d records, %v", len(got), err)
+	}
+	if d := cmp.Diff(want, got[0], cmpopts.EquateComparable(netip.Addr{})); d != "" {
+		t.Error(d)
+	}
+	if s := text.String(); !strings.Contains(s, `"lost_back":0`) || strings.Contains(s, "answered") {
+		t.Errorf("what was measured as zero must stand, what was not measured must not: %s", s)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	const good = `{"v":1,"time":"2026-11-20T03:00:00Z","source":"note","by":"x","kind":"note","text":"hello"}` + "\n"
+	flow := `"flow":{"src":"10.0.0.1","dst":"10.0.0.2","proto":"udp","sport":1,"dport":2,"dscp":0}`
+	for _, c := range []struct {
+		name, text, err string
+		records         int
+		skipped         Skipped
+	}{
+		{"unknown kind", good + `{"v":1,"source":"snmp","kind":"counters","port":"a:1"}` + "\n" + good, "", 2, Skipped{"kind counters": 1}},
+		{"newer version", good + `{"v":9,"source":"probe","kind":"echo"}` + "\n", "", 1, Skipped{"version 9": 1}},
+		{"cut short", good + good[:40], "", 1, Skipped{"last line cut short": 1}},
+		{"no JSON in the middle", good + "nonsense\n" + good, "e.jsonl:2: not an evidence record", 1, Skipped{}},
+		{"negative count", good + `{"v":1,"source":"probe","kind":"echo","sent":5,"lost":-1,` + flow + "}\n", "e.jsonl:2: lost is -1", 1, Skipped{}},
+		{"more lost than sent", `{"v":1,"source":"probe","kind":"echo","sent":5,"lost":6,` + flow + "}\n", "e.jsonl:1: lost is 6, more than the 5 sent", 0, Skipped{}},
+		{"echo without flow", `{"v":1,"source":"probe","kind":"echo","sent":5,"lost":0}` + "\n", "needs a flow", 0, Skipped{}},
+		{"hop without counts", `{"v":1,"source":"probe","kind":"hop",` + flow + "}\n", "needs sent and answered", 0, Skipped{}},
+		{"endless line", strings.Repeat("x", MaxLine+10), "e.jsonl:1: line longer than", 0, Skipped{}},
+		{"hostile kind", `{"v":1,"source":"probe","kind":"\u001b[2J"}` + "\n", "", 0, Skipped{"kind \ufffd[2J": 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, skipped, err := read(t, c.text)
+			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("error %v, want %q", err, c.err)
+			}
+			if len(got) != c.records {
+				t.Errorf("%d records, want %d", len(got), c.records)
+			}
+			if d := cmp.Diff(c.skipped, skipped); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","by":"h","kind":"hop","flow":{"src":"::1","dst":"10.0.0.2","proto":"udp","sport":1,"dport":2,"dscp":0},"ttl":2,"sent":3,"answered":2}` + "\n"))
+	f.Add([]byte("\n\n{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_, _ = Read(bytes.NewReader(text), "f", func(r *Record) bool {
+			if r.Sent != nil && r.Lost != nil && *r.Lost > *r.Sent {
+				t.Errorf("lost %d of %d", *r.Lost, *r.Sent)
+			}
+			return Write(new(bytes.Buffer), r) == nil
+		})
+	})
+}

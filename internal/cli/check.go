@@ -57,10 +57,12 @@ func newCheckCmd(e *env) *cobra.Command {
 		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is more likely than not),
 2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host;
 with --drill it makes a practice fabric in network namespaces, with a fault, and checks that.`,
-		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, rest []string) error {
+			if len(rest) > 0 {
+				return exitError{int(stateUnknown), usagef("check takes no arguments")}
+			}
 			if err := oneOf(output, "text", "json", "nagios"); err != nil {
-				return err
+				return exitError{int(stateUnknown), err}
 			}
 			d, err := e.check(cmd.Context(), out, func(ctx context.Context, record func(*evidence.Record)) (*diagnose.Diagnosis, error) {
 				ctx, cancel := context.WithTimeout(ctx, duration)
@@ -77,6 +79,8 @@ with --drill it makes a practice fabric in network namespaces, with a fault, and
 			return e.printCheck(d, output)
 		},
 	}
+	// To a monitoring system exit code 2 means CRITICAL: who calls it wrongly gets UNKNOWN.
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{int(stateUnknown), err} })
 	m.flags(cmd)
 	outputFlag(cmd, &output, "text", "json", "nagios")
 	cmd.Flags().StringVar(&out, "out", "", "also write the evidence to `FILE`")

@@ -3,6 +3,7 @@
 package diagnose
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -121,7 +122,10 @@ func (d *Diagnosis) MarshalJSON() ([]byte, error) {
 		return &t
 	}
 	unmeasured := Coverage{d.Coverage.Arcs, d.Coverage.Measured, orEmpty(d.Coverage.Unmeasured)}
-	return json.Marshal(struct {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // arcs are written with >, and people read this
+	err := enc.Encode(struct {
 		Schema   string     `json:"schema"`
 		Fabric   string     `json:"fabric"`
 		From     *time.Time `json:"from"`
@@ -135,6 +139,7 @@ func (d *Diagnosis) MarshalJSON() ([]byte, error) {
 		Notes    []string   `json:"notes"`
 	}{Schema, d.Fabric, when(d.From), when(d.To), d.Verdict, d.Summary, unmeasured,
 		orEmpty(d.Sources), orEmpty(d.Suspects), orEmpty(d.Cleared), orEmpty(d.Notes)})
+	return text.Bytes(), err
 }
 
 func orEmpty[T any](s []T) []T {

@@ -68,10 +68,6 @@ func (w way) crosses(l graphs.LinkID) bool {
 	return false
 }
 
-func (w way) equal(o way) bool {
-	return slices.EqualFunc(w.alternatives, o.alternatives, func(a, b []graphs.ArcID) bool { return slices.Equal(a, b) })
-}
-
 // A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.
 type sighting struct {
 	at, previous time.Time

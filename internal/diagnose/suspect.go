@@ -41,11 +41,14 @@ func linksOf(f *graphs.Fabric, c localize.Cause) []graphs.LinkID {
 	return links
 }
 
+// surest is the most that is ever claimed: beyond it the model's own faults weigh more than the evidence.
+const surest = 0.99
+
 // lossSuspect puts a suspect of the inference into words. What was lost may also be read as what was changed (corruption).
 func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 	loss, low, high := sus.Loss, sus.Low, sus.High
 	out := Suspect{
-		Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: sus.Probability,
+		Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest),
 		Loss: &loss, LossLow: &low, LossHigh: &high,
 	}
 	for _, c := range sus.Class {
@@ -192,7 +195,7 @@ func (s *Store) probeCommand(class []localize.Cause) string {
 // downSuspect puts a withdrawn link or switch into words.
 func (s *Store) downSuspect(w withdrawal) Suspect {
 	first := w.class[0]
-	out := Suspect{Symptom: Down, Probability: min(0.99, 1-1e3*w.chance)}
+	out := Suspect{Symptom: Down, Probability: min(surest, 1-1e3*w.chance)}
 	for _, a := range w.class {
 		name := s.absentName(a)
 		out.Class = append(out.Class, name)
@@ -275,7 +278,7 @@ func (x *Suspect) sentence() string {
 	default:
 		does = "shows " + string(x.Symptom)
 	}
-	return fmt.Sprintf("%s %s (p %.2f)", one, does, math.Floor(x.Probability*100)/100)
+	return fmt.Sprintf("%s %s (p %.2f)", one, does, x.Probability)
 }
 
 // Percent writes a fraction as an engineer reads it: two significant digits and never a false zero.

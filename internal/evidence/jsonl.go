@@ -18,11 +18,13 @@ const MaxLine = 1 << 20
 func Write(w io.Writer, r *Record) error {
 	r.V = Version
 	r.Time = r.Time.UTC()
-	line, err := json.Marshal(r)
-	if err != nil {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false) // arcs are written with >, and people read this
+	if err := enc.Encode(r); err != nil {
 		return fmt.Errorf("encode a record: %w", err)
 	}
-	_, err = w.Write(append(line, '\n'))
+	_, err := w.Write(line.Bytes())
 	return err
 }
 

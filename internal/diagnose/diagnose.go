@@ -22,17 +22,21 @@ const leastProbes = 200
 func (s *Store) Diagnose() *Diagnosis {
 	s.prune()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
-	seen := s.observe()
-	solved := localize.Solve(s.fabric, seen.list, localize.Config{})
-	d.Coverage = s.coverage(solved.Exposure)
-
 	gone := s.withdrawn()
 	for _, w := range gone {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
-	for i := range solved.Suspects {
-		if sus := &solved.Suspects[i]; sus.Probability >= leastListed && !explained(s.fabric, sus, gone) {
-			d.Suspects = append(d.Suspects, s.lossSuspect(sus, Loss))
+	storms := s.storms()
+	outages := s.outages(storms)
+	if outages == nil {
+		storms = nil // not of the kind that a link makes which goes down
+	}
+	seen := s.observe(storms)
+	solved := localize.Solve(s.fabric, seen.list, localize.Config{})
+	d.Coverage = s.coverage(solved.Exposure)
+	for _, sus := range append(outages, solved.Suspects...) {
+		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d.Suspects, &sus) {
+			d.Suspects = append(d.Suspects, s.lossSuspect(&sus, Loss))
 		}
 	}
 	d.Suspects = append(d.Suspects, s.corruption()...)
@@ -43,6 +47,14 @@ func (s *Store) Diagnose() *Diagnosis {
 	d.Cleared = s.cleared(solved)
 	s.conclude(d, seen, solved)
 	return d
+}
+
+// told reports whether a suspect is among those that are told already.
+func (s *Store) told(told []Suspect, sus *localize.Suspect) bool {
+	return slices.ContainsFunc(told, func(x Suspect) bool {
+		return x.Link != "" && (sus.Kind == localize.Arc || sus.Kind == localize.Link) &&
+			x.Link == s.fabric.LinkName(linksOf(s.fabric, sus.Cause)[0])
+	})
 }
 
 // explained reports whether a suspect is the burst of loss that a link made when it went down, which is told already.
@@ -138,10 +150,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
-	case len(d.Suspects) > 0 && unexplained(probes, lost, solved.Background):
+	case unexplained(probes, lost, solved.Background):
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("%d of %d probes lost, and no single suspect explains them yet", lost, probes)
-		d.Notes = append(d.Notes, "measure for longer: the suspects below are not yet told apart")
+		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
 	default:
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s probes, %s, %d of %d arcs measured", thousands(probes), lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)

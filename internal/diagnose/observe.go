@@ -21,11 +21,21 @@ type observer struct {
 	dropped int // packets that no path is known for
 }
 
-func (s *Store) observe() *observer {
-	o := &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+func (s *Store) observer() *observer {
+	return &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+}
+
+// observe sums up what was measured outside of storms.
+func (s *Store) observe(storms []stretch) *observer {
+	o := s.observer()
 	for i, l := range s.order {
 		for j := range l.echoes {
-			o.echo(i, l, &l.echoes[j])
+			e := &l.echoes[j]
+			if storms != nil {
+				calm := e.within(storms, false)
+				e = &calm
+			}
+			o.echo(i, l, e)
 		}
 		for j := range l.hops {
 			o.hop(i, l, &l.hops[j])
@@ -34,9 +44,21 @@ func (s *Store) observe() *observer {
 	return o
 }
 
+// observeStorms sums up what was measured in storms.
+func (s *Store) observeStorms(storms []stretch) *observer {
+	o := s.observer()
+	for i, l := range s.order {
+		for j := range l.echoes {
+			storm := l.echoes[j].within(storms, true)
+			o.echo(i, l, &storm)
+		}
+	}
+	return o
+}
+
 // observeCorruption counts changed payloads in place of losses.
 func (s *Store) observeCorruption() *observer {
-	o := &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+	o := s.observer()
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]

@@ -19,7 +19,7 @@ type rhythm struct {
 	outages []outage
 	// stray is how many losses lie in no outage.
 	stray, lost int
-	// span is the time for which the link was watched.
+	// span is the time since the first flow was seen on the link.
 	span time.Duration
 }
 
@@ -43,7 +43,7 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 	}
 	var sent []stretch
 	var r rhythm
-	var first, last time.Time
+	var first time.Time
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
@@ -54,9 +54,6 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 			if first.IsZero() || e.start.Before(first) {
 				first = e.start
 			}
-			if e.end.After(last) {
-				last = e.end
-			}
 			if d := e.end.Sub(e.start).Seconds(); d > 0 {
 				sent = append(sent, stretch{e.start, e.end, float64(e.sent) / d})
 			}
@@ -66,7 +63,7 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 			}
 		}
 	}
-	r.span = last.Sub(first)
+	r.span = s.to.Sub(first)
 	slices.SortFunc(losses, func(a, b loss) int { return a.at.Compare(b.at) })
 	for i := 0; i < len(losses); {
 		j := i + 1

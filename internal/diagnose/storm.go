@@ -1,0 +1,201 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// A stretch is a span of time.
+type stretch struct{ from, to time.Time }
+
+const (
+	// stormBin is the resolution at which storms are told from calm: about half of what routing takes to go around a dead link.
+	stormBin = 100 * time.Millisecond
+	// stormLosses is the least number of losses in a bin that make a storm.
+	stormLosses = 5
+	// stormShare is the part of the time above which storms are the weather, and no storms.
+	stormShare = 0.4
+	// stormLoss is the share of packets that an outage loses at least where it is. Less is congestion, or something else that a link
+	// which goes down does not do.
+	stormLoss = 0.5
+)
+
+// storms finds the stretches of time in which far more was lost than usually. A link that flaps loses all it carries for a moment
+// and nothing in between; over the whole time that is a small and doubtful share, and within the storm as clear as day.
+func (s *Store) storms() []stretch {
+	bins := int(s.to.Sub(s.from)/stormBin) + 1
+	if bins < 10 || bins > 1e6 {
+		return nil
+	}
+	lost := make([]spell, bins)
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			for _, ms := range e.lostAt {
+				at := e.start.Add(time.Duration(ms) * time.Millisecond)
+				if b := int(at.Sub(s.from) / stormBin); b >= 0 && b < bins {
+					lost[b].add(at)
+				}
+			}
+		}
+	}
+	counts := make([]int, bins)
+	for b := range lost {
+		counts[b] = lost[b].n
+	}
+	slices.Sort(counts)
+	usual := float64(counts[bins/2])
+	limit := stormLosses + 4*usual + 6*math.Sqrt(usual)
+	var found []stretch
+	var stormy time.Duration
+	for b := 0; b < bins; b++ {
+		if float64(lost[b].n) < limit {
+			continue
+		}
+		// What was lost just before and after is of the same storm. Its edges are those of the losses: beside them is calm.
+		whole := lost[b]
+		if b > 0 && float64(lost[b-1].n) > usual {
+			whole.from = lost[b-1].from
+		}
+		for b+1 < bins && float64(lost[b+1].n) > usual {
+			b++
+			whole.to = lost[b].to
+		}
+		found = append(found, stretch{whole.from, whole.to.Add(time.Millisecond)})
+		stormy += whole.to.Sub(whole.from)
+	}
+	if stormy.Seconds() > stormShare*s.to.Sub(s.from).Seconds() {
+		return nil
+	}
+	return found
+}
+
+// A spell is the losses of a bin: how many, the first and the last.
+type spell struct {
+	n        int
+	from, to time.Time
+}
+
+func (x *spell) add(at time.Time) {
+	if x.n == 0 || at.Before(x.from) {
+		x.from = at
+	}
+	if x.n == 0 || at.After(x.to) {
+		x.to = at
+	}
+	x.n++
+}
+
+// outages finds the links that lost nearly all that they carried in storms. What goes down goes down both ways, so arcs stand for
+// their links.
+func (s *Store) outages(storms []stretch) []localize.Suspect {
+	if storms == nil {
+		return nil
+	}
+	seen := s.observeStorms(storms)
+	var found []localize.Suspect
+	for _, sus := range localize.Solve(s.fabric, seen.list, localize.Config{}).Suspects {
+		if sus.Probability < Named || sus.Kind != localize.Arc && sus.Kind != localize.Link {
+			continue
+		}
+		link := localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, sus.Cause)[0])}
+		if slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == link }) {
+			continue
+		}
+		out := seen.outage(graphs.LinkID(link.ID))
+		if out.Loss < stormLoss {
+			continue
+		}
+		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = link, []localize.Cause{link}, sus.Probability, sus.Against.RunnerUp
+		out.Against.Nats = sus.Against.Nats
+		for _, c := range sus.Class {
+			if other := (localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, c)[0])}); c.Kind != localize.Arc && c.Kind != localize.Link {
+				out.Class = append(out.Class, c)
+			} else if !slices.Contains(out.Class, other) {
+				out.Class = append(out.Class, other)
+			}
+		}
+		if out.Against.RunnerUp.Kind == localize.Arc && graphs.ArcID(out.Against.RunnerUp.ID).Link() == graphs.LinkID(link.ID) {
+			out.Against.RunnerUp = localize.Cause{}
+		}
+		found = append(found, out)
+	}
+	return found
+}
+
+// outage counts what was observed on a link: all that surely crossed it, and all losses that may have been on it. The interval is
+// that of a share of independent packets, which those of one outage are not quite.
+func (o *observer) outage(l graphs.LinkID) localize.Suspect {
+	var x localize.Suspect
+	crosses := func(arcs []graphs.ArcID) bool {
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a.Link() == l })
+	}
+	for i := range o.list {
+		obs := &o.list[i]
+		over := 0
+		for _, alt := range obs.Alternatives {
+			if crosses(alt.Arcs) {
+				over++
+			}
+		}
+		surely := crosses(obs.Path) || over > 0 && over == len(obs.Alternatives)
+		switch {
+		case obs.Lost > 0 && (surely || over > 0):
+			x.LossyFlows++
+		case surely:
+			x.CleanFlows++
+			x.Against.CleanSent += obs.Sent
+		default:
+			continue
+		}
+		x.Sent += obs.Sent
+		x.Lost += obs.Lost
+	}
+	if x.Sent == 0 {
+		return x
+	}
+	n := float64(x.Sent)
+	x.Loss = float64(x.Lost) / n
+	margin := 2 * math.Sqrt((x.Loss*(1-x.Loss)+1/n)/n)
+	x.Low, x.High = max(0, x.Loss-margin), min(1, x.Loss+margin)
+	x.Against.Expected = x.Loss * float64(x.Against.CleanSent)
+	return x
+}
+
+// within returns the part of an echo that lies in stretches, or with inside false the part that does not.
+func (e *echo) within(stretches []stretch, inside bool) echo {
+	overlap := 0.0
+	var lostAt []int
+	for _, st := range stretches {
+		overlap += max(0, earlier(e.end, st.to).Sub(later(e.start, st.from)).Seconds())
+	}
+	in := func(ms int) bool {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		return slices.ContainsFunc(stretches, func(st stretch) bool { return !at.Before(st.from) && at.Before(st.to) })
+	}
+	for _, ms := range e.lostAt {
+		if in(ms) == inside {
+			lostAt = append(lostAt, ms)
+		}
+	}
+	share := min(1, overlap/max(1e-3, e.end.Sub(e.start).Seconds()))
+	if !inside {
+		share = 1 - share
+	}
+	part := *e
+	part.lostAt = lostAt
+	part.lost = len(lostAt)
+	if n := len(e.lostAt); n > 0 && n < e.lost {
+		part.lost = e.lost * len(lostAt) / n // not all of the times are known
+	}
+	part.sent = min(e.sent, max(part.lost, int(math.Round(share*float64(e.sent)))))
+	if e.split && e.lost > 0 {
+		part.lostForward = int(math.Round(float64(part.lost) * float64(e.lostForward) / float64(e.lost)))
+		part.lostBack = min(part.lost-part.lostForward, int(math.Round(float64(part.lost)*float64(e.lostBack)/float64(e.lost))))
+	}
+	return part
+}

@@ -129,13 +129,19 @@ func (r *reflectorSocket) flush() {
 func (r *reflectorSocket) transmit(fd uintptr) {
 	tries := 0
 	for r.from < r.to {
+		// An error that an earlier ICMP message left behind would stop the batch. What then stops it is an answer's own.
+		_, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
 		n, errno := r.out.send(fd, r.from, r.to)
 		r.from += n
-		if n > 0 || errno == 0 {
-			tries = 0
+		switch {
+		case r.from == r.to:
+			return
+		case n > 0:
+			// sendmmsg(2) keeps to itself why it stopped. To try that answer again would hide that this host drops some.
+			errno = unix.ENOBUFS
+		case errno == 0:
 			continue
 		}
-		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this answer's own.
 		if tries++; tries < maxSendTries && errno != unix.EAGAIN && !ownDrop(errno) {
 			continue
 		}

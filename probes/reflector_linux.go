@@ -27,6 +27,8 @@ type reflectorSocket struct {
 	fd     func(fd uintptr) // transmit
 	from   int              // the messages of out from..to-1 wait to be sent
 	to     int
+	// expiring tells that some of them have a TTL with which they will not arrive.
+	expiring bool
 }
 
 func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflectorSocket, error) {
@@ -63,7 +65,7 @@ func (r *reflectorSocket) serve() error {
 func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 	now := time.Now().UnixNano()
 	var m meta
-	r.from, r.to = 0, 0
+	r.from, r.to, r.expiring = 0, 0, false
 	for i := range n {
 		m.parse(b.control(i))
 		if isError {
@@ -108,6 +110,7 @@ func (r *reflectorSocket) queue(b *batch, i int, m *meta, ttl uint8) {
 	}
 	if ttl != initialTTL {
 		w.ttl(r.v6, ttl)
+		r.expiring = true
 	}
 	// The way back is of the class of the way there. The ECN bits are the network's.
 	if dscp := m.tos &^ 3; dscp != 0 {
@@ -136,8 +139,9 @@ func (r *reflectorSocket) transmit(fd uintptr) {
 		switch {
 		case r.from == r.to:
 			return
-		case n > 0:
-			// sendmmsg(2) keeps to itself why it stopped. To try that answer again would hide that this host drops some.
+		case n > 0 && !r.expiring:
+			// sendmmsg(2) keeps to itself why it stopped. To try that answer again would hide that this host drops some. Only where
+			// answers of the batch expire on the way may the ICMP error for one, which is quick, have stopped the next.
 			errno = unix.ENOBUFS
 		case errno == 0:
 			continue

@@ -169,8 +169,8 @@ var casebook = []casebookCase{
 	}},
 	{name: "10 two faults", most: 20 * time.Second, set: func(s *stage) []want { return s.several(2) }},
 	{name: "10 three faults", most: 20 * time.Second, set: func(s *stage) []want { return s.several(3) }},
-	{name: "T1 healthy", most: 6 * time.Second},
-	{name: "T1 loaded", most: 6 * time.Second, set: func(s *stage) []want {
+	{name: "T1 healthy", most: 4 * time.Second},
+	{name: "T1 loaded", most: 4 * time.Second, set: func(s *stage) []want {
 		hosts := s.f.Hosts()
 		for range 2 {
 			from := s.rng.IntN(len(hosts))
@@ -179,7 +179,7 @@ var casebook = []casebookCase{
 		}
 		return nil
 	}},
-	{name: "T2 policed and silent", most: 8 * time.Second, set: func(s *stage) []want {
+	{name: "T2 policed and silent", most: 6 * time.Second, set: func(s *stage) []want {
 		s.policed = s.someSwitches(2)
 		s.breakIt("police", s.policed[0], lab.FaultOptions{Rate: "5"})
 		s.breakIt("police", s.policed[1], lab.FaultOptions{Rate: "0"})
@@ -216,12 +216,12 @@ var casebook = []casebookCase{
 		s.breakIt("node", name, lab.FaultOptions{Rate: "2%"})
 		return []want{{id: name, symptoms: []diagnose.Symptom{diagnose.Loss}, touching: []string{name}}}
 	}},
-	{name: "T5 paths change", most: 9 * time.Second, later: func(s *stage) {
+	{name: "T5 paths change", most: 7 * time.Second, later: func(s *stage) {
 		if err := s.lab.Reseed(s.rng.Uint64()); err != nil {
 			s.t.Errorf("reseed: %v", err)
 		}
 	}},
-	{name: "T11 many paths", most: 8 * time.Second, also: func(_ *stage, d *diagnose.Diagnosis) string {
+	{name: "T11 many paths", most: 6 * time.Second, also: func(_ *stage, d *diagnose.Diagnosis) string {
 		for _, x := range d.Suspects {
 			if x.Symptom == diagnose.Flap || x.Symptom == diagnose.Loop {
 				return fmt.Sprintf("%s is taken for a %s", x.ID, x.Symptom)
@@ -402,7 +402,7 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 				stood = time.Time{}
 			case stood.IsZero():
 				stood = time.Now()
-			case time.Since(stood) > 2*time.Second:
+			case time.Since(stood) > time.Second:
 				cancel() // an answer that stood for so long is the answer
 				return
 			}

@@ -1,0 +1,99 @@
+package probes
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+)
+
+// TestExpiryBudget lets several hosts ask for as much as they may, all from the same moment on: no switch may be asked for more
+// than its limit in any second, and what is allowed must be had.
+func TestExpiryBudget(t *testing.T) {
+	const limit, hosts = 50.0, 16
+	start := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	planned, detour := graphs.NodeID(1), graphs.NodeID(2)
+	var budgets []*expiryBudget
+	for h := range hosts {
+		shares := map[graphs.NodeID]float64{planned: 1.0 / hosts}
+		budgets = append(budgets, newExpiryBudget(limit, shares, hosts, start, rand.New(rand.NewPCG(uint64(h), 2))))
+	}
+	asked := map[graphs.NodeID][]time.Time{}
+	for now := start; now.Sub(start) < 10*time.Second; now = now.Add(5 * time.Millisecond) {
+		for _, b := range budgets {
+			for _, n := range []graphs.NodeID{planned, detour} {
+				if b.take(map[graphs.NodeID]float64{n: 1}, 0, now) {
+					asked[n] = append(asked[n], now)
+				}
+			}
+		}
+	}
+	for n, times := range asked {
+		for i, at := range times {
+			j := i
+			for j < len(times) && times[j].Sub(at) < time.Second {
+				j++
+			}
+			if j-i > limit {
+				t.Fatalf("switch %d was asked %d times in the second from %s", n, j-i, at.Sub(start))
+			}
+		}
+	}
+	if n := len(asked[planned]); n < 10*limit*(1-detourShare)*0.7 {
+		t.Errorf("a planned switch was asked only %d times in 10 s", n)
+	}
+	if len(asked[detour]) == 0 {
+		t.Error("a switch that the plan did not expect was never asked")
+	}
+}
+
+// TestQuestion plays traces over all paths of a pair: each must be told by few questions, and with a silent switch or one that
+// answers from its loopback as far as can be.
+func TestQuestion(t *testing.T) {
+	leafSpine, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fatTree, err := generate.FatTree(generate.FatTreeConfig{K: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	random, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 40, Degree: 6, Hosts: 1, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		f    *graphs.Fabric
+		most int
+	}{{"leaf-spine", leafSpine, 1}, {"fat-tree", fatTree, 2}, {"random", random, 3}} {
+		e := pathfind.NewECMP(c.f)
+		hosts := c.f.Hosts()
+		src, dst := hosts[0], hosts[len(hosts)-1]
+		all, _ := e.Paths(src, dst, maxPaths)
+		for turn, truth := range all {
+			paths := all
+			asked := map[int]bool{}
+			for len(paths) > 1 {
+				ttl := question(c.f, paths, func(t int) bool { return asked[t] }, func(graphs.NodeID) float64 { return 1 }, turn)
+				if ttl == 0 {
+					t.Fatalf("%s: %d paths left and nothing to ask", c.name, len(paths))
+				}
+				asked[ttl] = true
+				var left []pathfind.Path
+				for _, p := range paths {
+					if p.Arcs[ttl-1] == truth.Arcs[ttl-1] {
+						left = append(left, p)
+					}
+				}
+				paths = left
+			}
+			if len(asked) > c.most {
+				t.Errorf("%s: %d questions for one of %d paths, want at most %d", c.name, len(asked), len(all), c.most)
+			}
+		}
+	}
+}

@@ -110,7 +110,7 @@ func (e *env) runAgentAndProbe(ctx context.Context, r *probes.Reflector, m *meas
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
-	watch, err := m.watch(e, f, w.record)
+	watch, err := m.watch(e, f, liveHorizon, w.record)
 	if err != nil {
 		return errors.Join(err, r.Close(), closeOut())
 	}

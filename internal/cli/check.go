@@ -111,7 +111,7 @@ func (e *env) checkHere(ctx context.Context, m *measuring, record func(*evidence
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, record)
+	w, err := m.watch(e, f, 0, record)
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,11 @@ func (m *measuring) flags(cmd *cobra.Command) {
 	f.Uint64Var(&m.seed, "seed", 1, "seed of the probe plan; the same on all hosts")
 }
 
-// watch makes a watch of this host.
-func (m *measuring) watch(e *env, f *graphs.Fabric, record func(*evidence.Record)) (*diagnose.Watch, error) {
+// liveHorizon is how long evidence counts where a watch goes on for ever.
+const liveHorizon = time.Minute
+
+// watch makes a watch of this host. Horizon is how long evidence counts, 0 for ever.
+func (m *measuring) watch(e *env, f *graphs.Fabric, horizon time.Duration, record func(*evidence.Record)) (*diagnose.Watch, error) {
 	if m.rate <= 0 || m.switchRate < 0 {
 		return nil, usagef("--rate must be above 0 and --switch-rate not below it")
 	}
@@ -51,7 +54,7 @@ func (m *measuring) watch(e *env, f *graphs.Fabric, record func(*evidence.Record
 	}
 	return diagnose.NewWatch(diagnose.WatchConfig{
 		Fabric: f, Hosts: []diagnose.WatchHost{{Node: host}}, Rate: m.rate, SwitchRate: m.switchRate,
-		Port: m.port, Seed: m.seed, Record: record, Logger: e.logger(),
+		Port: m.port, Seed: m.seed, Horizon: horizon, Record: record, Logger: e.logger(),
 	})
 }
 
@@ -112,7 +115,7 @@ reads all of their files together. No privilege is needed.`,
 				return err
 			}
 			defer closeOut()
-			watch, err := m.watch(e, f, w.record)
+			watch, err := m.watch(e, f, 0, w.record)
 			if err != nil {
 				return err
 			}

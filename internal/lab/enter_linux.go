@@ -17,16 +17,28 @@ import (
 const insideVariable = "WHICHLINK_INSIDE_USER_NAMESPACE"
 
 // Available reports whether this process can make a lab, by trying: a network namespace, its settings, a link and a packet
-// filter in it. Nothing of that is left. The error is an [UnavailableError].
+// filter in it. Nothing of that is left. Where it has no privileges it is enough that the system lets it make a user namespace,
+// as [Enter] does. The error is an [UnavailableError].
 func Available() error {
 	err := tryHere()
-	if err == nil {
+	if err == nil || os.Getenv(insideVariable) == "" && tryInside() == nil {
 		return nil
 	}
 	if why := explain(err); why != nil {
 		return why
 	}
 	return &UnavailableError{Why: err.Error()}
+}
+
+// tryInside runs a program that does nothing inside the namespaces of [Enter].
+func tryInside() error {
+	nothing, err := exec.LookPath("true")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(nothing)
+	cmd.SysProcAttr = insideAttr()
+	return cmd.Run()
 }
 
 func tryHere() error {

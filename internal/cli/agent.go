@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"whichlink/graphs"
+	"whichlink/internal/diagnose"
 	"whichlink/probes"
 )
 
@@ -110,7 +111,7 @@ func (e *env) runAgentAndProbe(ctx context.Context, r *probes.Reflector, m *meas
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
-	watch, err := m.watch(e, f, liveHorizon, w.record)
+	watch, err := m.watch(e, f, diagnose.WatchConfig{Record: w.record, Every: seldom, Horizon: liveHorizon})
 	if err != nil {
 		return errors.Join(err, r.Close(), closeOut())
 	}

@@ -111,7 +111,7 @@ func (e *env) checkHere(ctx context.Context, m *measuring, record func(*evidence
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, 0, record)
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: record, Every: seldom})
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		return err
 	}
 	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate}
-	w, err := m.watch(e, f, liveHorizon, v.record)
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon})
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,11 @@ func (m *measuring) flags(cmd *cobra.Command) {
 // liveHorizon is how long evidence counts where a watch goes on for ever.
 const liveHorizon = time.Minute
 
-// watch makes a watch of this host. Horizon is how long evidence counts, 0 for ever.
-func (m *measuring) watch(e *env, f *graphs.Fabric, horizon time.Duration, record func(*evidence.Record)) (*diagnose.Watch, error) {
+// seldom is how often a watch diagnoses where nobody looks: often enough to forget what is old, and no burden to the host.
+const seldom = 30 * time.Second
+
+// watch makes a watch of this host. What cfg says of the fabric's hosts and budgets is overwritten.
+func (m *measuring) watch(e *env, f *graphs.Fabric, cfg diagnose.WatchConfig) (*diagnose.Watch, error) {
 	if m.rate <= 0 || m.switchRate < 0 {
 		return nil, usagef("--rate must be above 0 and --switch-rate not below it")
 	}
@@ -52,10 +55,10 @@ func (m *measuring) watch(e *env, f *graphs.Fabric, horizon time.Duration, recor
 	if err != nil {
 		return nil, err
 	}
-	return diagnose.NewWatch(diagnose.WatchConfig{
-		Fabric: f, Hosts: []diagnose.WatchHost{{Node: host}}, Rate: m.rate, SwitchRate: m.switchRate,
-		Port: m.port, Seed: m.seed, Horizon: horizon, Record: record, Logger: e.logger(),
-	})
+	cfg.Fabric, cfg.Hosts = f, []diagnose.WatchHost{{Node: host}}
+	cfg.Rate, cfg.SwitchRate, cfg.Port, cfg.Seed = m.rate, m.switchRate, m.port, m.seed
+	cfg.Logger = e.logger()
+	return diagnose.NewWatch(cfg)
 }
 
 // hostHere finds out which host of a fabric this machine is.
@@ -115,7 +118,7 @@ reads all of their files together. No privilege is needed.`,
 				return err
 			}
 			defer closeOut()
-			watch, err := m.watch(e, f, 0, w.record)
+			watch, err := m.watch(e, f, diagnose.WatchConfig{Record: w.record, Every: seldom})
 			if err != nil {
 				return err
 			}

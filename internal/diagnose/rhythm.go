@@ -11,7 +11,7 @@ import (
 type outage struct {
 	from, to time.Time
 	lost     int
-	flows    int
+	flows    map[int]bool // indices into the store's flows
 }
 
 // A rhythm is how the losses of a link lie in time.
@@ -21,6 +21,8 @@ type rhythm struct {
 	stray, lost int
 	// span is the time since the first flow was seen on the link.
 	span time.Duration
+	// recovered tells that most flows of the last outage were answered again after it, on this link or another.
+	recovered bool
 }
 
 const (
@@ -58,7 +60,7 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 				sent = append(sent, stretch{e.start, e.end, float64(e.sent) / d})
 			}
 			r.lost += e.lost
-			for _, at := range e.lostAt {
+			for _, at := range e.lossTimes() {
 				losses = append(losses, loss{e.start.Add(time.Duration(at) * time.Millisecond), i})
 			}
 		}
@@ -72,7 +74,7 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 			flows[losses[j].flow] = true
 			j++
 		}
-		o := outage{losses[i].at, losses[j-1].at, j - i, len(flows)}
+		o := outage{losses[i].at, losses[j-1].at, j - i, flows}
 		// In an outage most of what is sent is lost: compare with what crossed the link meanwhile.
 		crossed := 0.0
 		for _, w := range sent {
@@ -87,7 +89,24 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 		}
 		i = j
 	}
+	r.recovered = s.recovered(r.outages)
 	return r
+}
+
+// recovered reports whether most flows of the last outage were answered after it. A link that is dead for good loses until the
+// end of the evidence, and what is lost last is decided last.
+func (s *Store) recovered(outages []outage) bool {
+	if len(outages) == 0 {
+		return false
+	}
+	last := &outages[len(outages)-1]
+	again := 0
+	for i := range last.flows {
+		if slices.ContainsFunc(s.order[i].echoes, func(e echo) bool { return !e.start.Before(last.to) && e.sent > e.lost }) {
+			again++
+		}
+	}
+	return 2*again > len(last.flows)
 }
 
 // flapping reports whether the losses came in at least two outages with quiet between them.
@@ -97,7 +116,7 @@ func (r *rhythm) flapping() bool {
 
 // once reports whether all losses lie in one outage that is over.
 func (r *rhythm) once() bool {
-	return len(r.outages) == 1 && r.stray*5 <= r.lost && r.quiet()
+	return len(r.outages) == 1 && r.recovered && r.stray*5 <= r.lost && r.quiet()
 }
 
 func (r *rhythm) quiet() bool {

@@ -303,15 +303,30 @@ func (l *flowLog) at(e *echo) (path, back way) {
 	return path, back
 }
 
+// lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the
+// others, which were sent later, are spread over the rest of the window.
+func (e *echo) lossTimes() []int {
+	n := len(e.lostAt)
+	if n == 0 || n >= e.lost {
+		return e.lostAt
+	}
+	times := slices.Clone(e.lostAt)
+	last, rest := times[n-1], max(0, int(e.end.Sub(e.start).Milliseconds())-times[n-1])
+	for i := range e.lost - n {
+		times = append(times, last+rest*(i+1)/(e.lost-n+1))
+	}
+	return times
+}
+
 // lostBetween reports whether probes that were sent between two times may be among the lost.
 func (e *echo) lostBetween(from, to time.Time) bool {
 	if !to.After(e.start) || !from.Before(e.end) {
 		return false
 	}
-	if len(e.lostAt) < e.lost {
-		return true // not all of the times are known
+	if len(e.lostAt) == 0 {
+		return true // the times are not known
 	}
-	return slices.ContainsFunc(e.lostAt, func(ms int) bool {
+	return slices.ContainsFunc(e.lossTimes(), func(ms int) bool {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)
 		return !at.Before(from) && !at.After(to)
 	})

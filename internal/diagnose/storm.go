@@ -35,7 +35,7 @@ func (s *Store) storms() []stretch {
 	for _, l := range s.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			for _, ms := range e.lostAt {
+			for _, ms := range e.lossTimes() {
 				at := e.start.Add(time.Duration(ms) * time.Millisecond)
 				if b := int(at.Sub(s.from) / stormBin); b >= 0 && b < bins {
 					lost[b].add(at)
@@ -168,6 +168,12 @@ func (o *observer) outage(l graphs.LinkID) localize.Suspect {
 
 // within returns the part of an echo that lies in stretches, or with inside false the part that does not.
 func (e *echo) within(stretches []stretch, inside bool) echo {
+	if e.lost > 0 && len(e.lostAt) == 0 { // nobody knows when: it is taken for calm
+		if inside {
+			return echo{}
+		}
+		return *e
+	}
 	overlap := 0.0
 	var lostAt []int
 	for _, st := range stretches {
@@ -177,7 +183,7 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)
 		return slices.ContainsFunc(stretches, func(st stretch) bool { return !at.Before(st.from) && at.Before(st.to) })
 	}
-	for _, ms := range e.lostAt {
+	for _, ms := range e.lossTimes() {
 		if in(ms) == inside {
 			lostAt = append(lostAt, ms)
 		}
@@ -189,9 +195,6 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 	part := *e
 	part.lostAt = lostAt
 	part.lost = len(lostAt)
-	if n := len(e.lostAt); n > 0 && n < e.lost {
-		part.lost = e.lost * len(lostAt) / n // not all of the times are known
-	}
 	part.sent = min(e.sent, max(part.lost, int(math.Round(share*float64(e.sent)))))
 	if e.split && e.lost > 0 {
 		part.lostForward = int(math.Round(float64(part.lost) * float64(e.lostForward) / float64(e.lost)))

@@ -115,7 +115,7 @@ type Record struct {
 }
 
 // MaxLostAt bounds Record.LostAtMS.
-const MaxLostAt = 32
+const MaxLostAt = 128
 
 // Int returns a pointer to n, for the fields that may be absent.
 func Int(n int) *int { return &n }

@@ -193,8 +193,8 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 	s.flows = append(s.flows, fl)
 	// A flow that nobody has traced yet may go anywhere: who judges by paths must know that it is there.
 	s.emitPath(fl, false, now)
-	s.mu.Unlock()
 	s.activate()
+	s.mu.Unlock()
 	return fl, nil
 }
 
@@ -202,15 +202,13 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 func (s *Session) drop(fl *sessionFlow) {
 	s.mu.Lock()
 	s.flows = slices.DeleteFunc(s.flows, func(o *sessionFlow) bool { return o == fl })
-	s.mu.Unlock()
 	s.activate()
+	s.mu.Unlock()
 	_ = s.engine.Remove(fl.stream)
 }
 
-// activate publishes which flows carry echoes.
+// activate publishes which flows carry echoes. The mutex is held.
 func (s *Session) activate() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var list []*sessionFlow
 	for _, fl := range s.flows {
 		if !fl.extra && !s.noAgents[fl.dst] {

@@ -160,7 +160,7 @@ func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
 		V: evidence.Version, Time: now.UTC(), Source: evidence.SourceNote, By: s.fabric.NodeName(s.cfg.Host), Epoch: fmt.Sprint(s.epoch),
 		Kind: evidence.KindNote, Text: fmt.Sprintf("%s runs no agent on UDP port %d: probes to it are left out", s.fabric.NodeName(fl.dst), s.cfg.Port),
 	})
-	go s.activate()
+	s.activate()
 }
 
 // fade lets old losses count for less. The mutex is held.

@@ -10,6 +10,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	asksPerHop = 2
 	// tracesAtOnce bounds the flows of a host that are traced at the same time.
 	tracesAtOnce = 16
+	// reachEvery is how often it is looked whether arcs are left to reach.
+	reachEvery = 200 * time.Millisecond
 	// maxPaths is how many paths may be told apart by a trace; a pair with more is traced hop by hop.
 	maxPaths = 512
 	// maxCandidates is how many possible paths a record lists.
@@ -61,6 +64,7 @@ func (s *Session) learn(ctx context.Context) {
 	busy := make(chan struct{}, tracesAtOnce)
 	tick := time.NewTicker(s.tick())
 	defer tick.Stop()
+	var reached time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,7 +82,10 @@ func (s *Session) learn(ctx context.Context) {
 				s.trace(ctx, fl)
 			})
 		}
-		s.reachFurther()
+		if now := time.Now(); now.Sub(reached) > reachEvery {
+			reached = now
+			s.reachFurther(now)
+		}
 	}
 }
 
@@ -345,41 +352,26 @@ func (s *Session) emitPath(fl *sessionFlow, changed bool, now time.Time) {
 }
 
 // reachFurther asks the plan for more flows where the traced paths leave arcs uncovered that this host answers for.
-func (s *Session) reachFurther() {
-	now := time.Now()
-	s.mu.Lock()
-	var crossed [][]graphs.ArcID
-	waiting := 0
-	for _, fl := range s.flows {
-		switch {
-		case s.noAgents[fl.dst]:
-		case fl.confirmed.IsZero() || len(fl.path.alternatives) == 0 && now.Sub(fl.first) < 2*patienceWithNew:
-			waiting++
-		default:
-			for _, r := range []route{fl.path, fl.back} {
-				if r.certain() {
-					crossed = append(crossed, r.alternatives[0])
-				}
-			}
-		}
-	}
-	tried := s.tried
-	s.mu.Unlock()
-	if waiting > 0 || tried >= maxExtra {
+func (s *Session) reachFurther(now time.Time) {
+	crossed, ready := s.crossings(now)
+	if !ready {
 		return
 	}
 	s.settleExtras(crossed)
-	covered := pathCounts(s.fabric, crossed)
+	covered := plan.Covered(s.fabric, crossed)
 	var lacking []graphs.ArcID
 	for a, n := range s.cfg.Plan.Quota(s.cfg.Host) {
 		if covered[a] < n {
 			lacking = append(lacking, a)
 		}
 	}
+	s.mu.Lock()
+	tried := s.tried
 	if len(lacking) == 0 {
-		s.mu.Lock()
 		s.tried = maxExtra
-		s.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if len(lacking) == 0 || tried >= maxExtra {
 		return
 	}
 	slices.Sort(lacking)
@@ -394,12 +386,36 @@ func (s *Session) reachFurther() {
 	}
 }
 
+// crossings returns the ways of all flows that are known, if there is anything left to reach for and no flow waits for its first
+// trace.
+func (s *Session) crossings(now time.Time) (crossed [][]graphs.ArcID, ready bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tried >= maxExtra && !slices.ContainsFunc(s.flows, func(fl *sessionFlow) bool { return fl.extra }) {
+		return nil, false
+	}
+	for _, fl := range s.flows {
+		switch {
+		case s.noAgents[fl.dst]:
+		case fl.confirmed.IsZero() || len(fl.path.alternatives) == 0 && now.Sub(fl.first) < 2*patienceWithNew:
+			return nil, false
+		default:
+			for _, r := range []route{fl.path, fl.back} {
+				if r.certain() {
+					crossed = append(crossed, r.alternatives[0])
+				}
+			}
+		}
+	}
+	return crossed, true
+}
+
 // maxExtra bounds the flows that a host tries beyond its plan.
 const maxExtra = 32
 
 // settleExtras keeps the extra flows that cross an arc which the host answers for and which too few others cross.
 func (s *Session) settleExtras(crossed [][]graphs.ArcID) {
-	covered := pathCounts(s.fabric, crossed)
+	covered := plan.Covered(s.fabric, crossed)
 	quota := s.cfg.Plan.Quota(s.cfg.Host)
 	s.mu.Lock()
 	var useless []*sessionFlow
@@ -421,19 +437,9 @@ func (s *Session) settleExtras(crossed [][]graphs.ArcID) {
 			useless = append(useless, fl)
 		}
 	}
+	s.activate()
 	s.mu.Unlock()
 	for _, fl := range useless {
 		s.drop(fl)
 	}
-	s.activate()
-}
-
-func pathCounts(f *graphs.Fabric, paths [][]graphs.ArcID) []int {
-	n := make([]int, f.NumArcs())
-	for _, p := range paths {
-		for _, a := range p {
-			n[a]++
-		}
-	}
-	return n
 }

@@ -19,9 +19,10 @@ const (
 	stormLosses = 5
 	// stormShare is the part of the time above which storms are the weather, and no storms.
 	stormShare = 0.4
-	// stormLoss is the share of packets that an outage loses at least where it is. Less is congestion, or something else that a link
-	// which goes down does not do.
-	stormLoss = 0.5
+	// stormLoss is the share of packets that an outage loses at least where it is, and stormTold the share of a storm's losses that
+	// outages must explain. Less is what a busy host or a full queue makes, and nothing that a link does which goes down.
+	stormLoss = 0.8
+	stormTold = 0.8
 )
 
 // storms finds the stretches of time in which far more was lost than usually. A link that flaps loses all it carries for a moment
@@ -124,7 +125,28 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 		}
 		found = append(found, out)
 	}
+	if seen.lostOn(found) < stormTold {
+		return nil
+	}
 	return found
+}
+
+// lostOn returns the share of all losses that may have been on some links.
+func (o *observer) lostOn(links []localize.Suspect) float64 {
+	on := func(arcs []graphs.ArcID) bool {
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
+			return slices.ContainsFunc(links, func(x localize.Suspect) bool { return graphs.LinkID(x.ID) == a.Link() })
+		})
+	}
+	told, all := 0, 0
+	for i := range o.list {
+		obs := &o.list[i]
+		all += obs.Lost
+		if on(obs.Path) || slices.ContainsFunc(obs.Alternatives, func(a localize.Alternative) bool { return on(a.Arcs) }) {
+			told += obs.Lost
+		}
+	}
+	return float64(told) / float64(max(1, all))
 }
 
 // outage counts what was observed on a link: all that surely crossed it, and all losses that may have been on it. The interval is

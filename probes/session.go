@@ -255,7 +255,7 @@ func (s *Session) send(ctx context.Context) {
 		// A tenth of the budget is left to TTL-limited probes. What was missed in a long pause is not made up for.
 		owed = min(owed+0.9*s.cfg.Rate*now.Sub(last).Seconds(), max(1, s.cfg.Rate/20))
 		last = now
-		for ; owed >= 1; owed-- {
+		for ; owed >= 1 && ctx.Err() == nil; owed-- {
 			if len(round) == 0 {
 				if round = s.round(); len(round) == 0 {
 					break

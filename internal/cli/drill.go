@@ -46,6 +46,9 @@ func drillFabric() (*graphs.Fabric, error) {
 
 // newDrill brings a fabric up in network namespaces.
 func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, horizon time.Duration, also func(*evidence.Record)) (*drill, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
 	if err := lab.Enter(); err != nil {
 		return nil, labError(err)
 	}

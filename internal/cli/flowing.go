@@ -57,8 +57,8 @@ func (w *flowing) check() error {
 		return usagef("ports from %d to %d: not 1 to 65535", w.sport, int(w.sport)+w.flows-1)
 	case w.dscp > 63:
 		return usagef("--dscp %d is not one of 0 to 63", w.dscp)
-	case w.rate <= 0:
-		return usagef("--rate must be above 0")
+	case !(w.rate > 0 && w.rate <= maxRate):
+		return usagef("--rate must be above 0 and at most %.0f", maxRate)
 	case w.four && w.six:
 		return usagef("-4 and -6 exclude each other")
 	}

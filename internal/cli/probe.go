@@ -40,6 +40,17 @@ func (m *measuring) flags(cmd *cobra.Command) {
 	f.Uint64Var(&m.seed, "seed", 1, "seed of the probe plan; the same on all hosts")
 }
 
+// maxRate is the most packets a second that may be asked for; no host of ours sends more.
+const maxRate = 1e6
+
+// check refuses budgets that are none.
+func (m *measuring) check() error {
+	if !(m.rate > 0 && m.rate <= maxRate) || !(m.switchRate >= 0 && m.switchRate <= maxRate) {
+		return usagef("--rate must be above 0, --switch-rate not below it, and neither above %.0f", maxRate)
+	}
+	return nil
+}
+
 // liveHorizon is how long evidence counts where a watch goes on for ever.
 const liveHorizon = time.Minute
 
@@ -48,8 +59,8 @@ const seldom = 30 * time.Second
 
 // watch makes a watch of this host. What cfg says of the fabric's hosts and budgets is overwritten.
 func (m *measuring) watch(e *env, f *graphs.Fabric, cfg diagnose.WatchConfig) (*diagnose.Watch, error) {
-	if m.rate <= 0 || m.switchRate < 0 {
-		return nil, usagef("--rate must be above 0 and --switch-rate not below it")
+	if err := m.check(); err != nil {
+		return nil, err
 	}
 	host, err := hostHere(f, m.from)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"whichlink/graphs"
@@ -63,8 +64,8 @@ type Session struct {
 	flows    []*sessionFlow
 	manners  map[graphs.NodeID]*manner
 	epoch    int
-	tried    int // extra flows that were asked of the plan
-	noAgents map[graphs.NodeID]bool
+	tried    int                         // extra flows that were asked of the plan
+	noAgents map[graphs.NodeID]time.Time // hosts that have nobody to answer, and when to try again
 }
 
 // A manner is how a switch answers TTL-limited probes.
@@ -114,7 +115,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		planned: len(cfg.Plan.Flows(cfg.Host)),
 		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
-		manners: map[graphs.NodeID]*manner{}, noAgents: map[graphs.NodeID]bool{},
+		manners: map[graphs.NodeID]*manner{}, noAgents: map[graphs.NodeID]time.Time{},
 	}
 	if s.planned == 0 {
 		return nil, errors.New("the plan has no flows for it: no other host can be reached")
@@ -151,7 +152,7 @@ func (s *Session) Sent() int { return int(s.engine.Stats().Sent) }
 func (s *Session) Run(ctx context.Context) error {
 	defer s.engine.Close()
 	for _, p := range s.cfg.Plan.Flows(s.cfg.Host) {
-		if _, err := s.add(p, false); err != nil {
+		if err := s.addPlanned(p); err != nil {
 			return err
 		}
 	}
@@ -198,6 +199,20 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 	return fl, nil
 }
 
+// addPlanned begins a flow of the plan. Where its source port is taken, perhaps by another prober on this host, another does: it
+// need only be one that no other flow of this host has.
+func (s *Session) addPlanned(p plan.Flow) error {
+	_, err := s.add(p, false)
+	for try := range uint16(8) {
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+		p.SrcPort = 49152 + (p.SrcPort+577*(try+1))%(plan.FirstPort-49152)
+		_, err = s.add(p, false)
+	}
+	return err
+}
+
 // drop ends a flow.
 func (s *Session) drop(fl *sessionFlow) {
 	s.mu.Lock()
@@ -210,8 +225,9 @@ func (s *Session) drop(fl *sessionFlow) {
 // activate publishes which flows carry echoes. The mutex is held.
 func (s *Session) activate() {
 	var list []*sessionFlow
+	now := time.Now()
 	for _, fl := range s.flows {
-		if !fl.extra && !s.noAgents[fl.dst] {
+		if !fl.extra && !s.lacksAgent(fl.dst, now) {
 			list = append(list, fl)
 		}
 	}

@@ -53,6 +53,9 @@ func (s *Session) report(last bool) {
 		s.reportFlow(fl, now)
 	}
 	s.fade()
+	if len(s.noAgents) > 0 {
+		s.activate() // some may be tried again
+	}
 }
 
 // reportFlow writes down what a flow counted since last time. The mutex is held.
@@ -63,7 +66,7 @@ func (s *Session) reportFlow(fl *sessionFlow, now time.Time) {
 		s.lackAgent(fl, now)
 		return
 	}
-	if w.Sent > 0 && !s.noAgents[fl.dst] {
+	if w.Sent > 0 && !s.lacksAgent(fl.dst, now) {
 		s.cfg.Emit(s.echoRecord(fl, &w))
 	}
 	for _, h := range w.Hops {
@@ -152,15 +155,28 @@ func (s *Session) askCount(fl *sessionFlow, now time.Time) {
 
 // lackAgent notes that a host has nobody to answer: that is a gap in the coverage and no fault. The mutex is held.
 func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
-	if s.noAgents[fl.dst] {
+	if s.lacksAgent(fl.dst, now) {
 		return
 	}
-	s.noAgents[fl.dst] = true
+	_, told := s.noAgents[fl.dst]
+	s.noAgents[fl.dst] = now.Add(agentAgain)
+	s.activate()
+	if told {
+		return
+	}
 	s.cfg.Emit(&evidence.Record{
 		V: evidence.Version, Time: now.UTC(), Source: evidence.SourceNote, By: s.fabric.NodeName(s.cfg.Host), Epoch: fmt.Sprint(s.epoch),
-		Kind: evidence.KindNote, Text: fmt.Sprintf("%s runs no agent on UDP port %d: probes to it are left out", s.fabric.NodeName(fl.dst), s.cfg.Port),
+		Kind: evidence.KindNote, Text: fmt.Sprintf("%s runs no agent on UDP port %d: what it does not answer is no loss", s.fabric.NodeName(fl.dst), s.cfg.Port),
 	})
-	s.activate()
+}
+
+// agentAgain is how long a host without an agent is left alone before it is tried again: agents are restarted.
+const agentAgain = 3 * time.Second
+
+// lacksAgent reports whether a host had nobody to answer just now. The mutex is held.
+func (s *Session) lacksAgent(n graphs.NodeID, now time.Time) bool {
+	again, ok := s.noAgents[n]
+	return ok && now.Before(again)
 }
 
 // fade lets old losses count for less. The mutex is held.

@@ -34,6 +34,12 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 			if err != nil {
 				return err
 			}
+			var f *graphs.Fabric
+			if m.fabric != "" {
+				if f, err = e.readFabric(m.fabric); err != nil {
+					return err
+				}
+			}
 			cfg.Logger, cfg.NoChecksum = e.logger(), true
 			r, err := probes.NewReflector(cfg)
 			if errors.Is(err, fs.ErrPermission) {
@@ -48,11 +54,11 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 				where = append(where, a.String())
 			}
 			e.say("answering on UDP %s", strings.Join(where, ", "))
-			if m.fabric == "" {
+			if f == nil {
 				err = r.Run(cmd.Context())
 			} else {
 				m.port = cfg.Ports[0]
-				err = e.runAgentAndProbe(cmd.Context(), r, &m, out)
+				err = e.runAgentAndProbe(cmd.Context(), r, f, &m, out)
 			}
 			s := r.Stats()
 			e.say("%d packets came, %d answered", s.Received, s.Answered)
@@ -102,11 +108,7 @@ func agentConfig(ports []uint, allow []string, listen string) (probes.ReflectorC
 }
 
 // runAgentAndProbe answers and sends until ctx ends or one of the two fails.
-func (e *env) runAgentAndProbe(ctx context.Context, r *probes.Reflector, m *measuring, out string) error {
-	f, err := e.readFabric(m.fabric)
-	if err != nil {
-		return errors.Join(err, r.Close())
-	}
+func (e *env) runAgentAndProbe(ctx context.Context, r *probes.Reflector, f *graphs.Fabric, m *measuring, out string) error {
 	w, closeOut, err := e.evidenceOut(out)
 	if err != nil {
 		return errors.Join(err, r.Close())

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +74,10 @@ with --drill it makes a practice fabric in network namespaces, with a fault, and
 				return e.checkHere(ctx, &m, record)
 			})
 			if err != nil {
-				fmt.Fprintf(e.stdout, "WHICHLINK UNKNOWN - %v\n", err)
+				d := &diagnose.Diagnosis{Verdict: diagnose.Inconclusive, Summary: err.Error(), Notes: []string{"could not measure"}}
+				if perr := e.printCheck(d, output); perr != nil {
+					err = errors.Join(err, unlessExit(perr))
+				}
 				return exitError{int(stateUnknown), err}
 			}
 			return e.printCheck(d, output)
@@ -143,6 +147,15 @@ func (e *env) printCheck(d *diagnose.Diagnosis, output string) error {
 		return exitError{code: int(s)}
 	}
 	return nil
+}
+
+// unlessExit returns an error that is more than an exit code.
+func unlessExit(err error) error {
+	var exit exitError
+	if errors.As(err, &exit) && exit.err == nil {
+		return nil
+	}
+	return err
 }
 
 // performance writes performance data: 'label'=value[unit];warn;crit;min;max.

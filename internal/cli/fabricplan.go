@@ -59,7 +59,7 @@ fabric and seed, so that hosts need not talk to each other.`,
 	outputFlag(cmd, &output, "text", "json")
 	cmd.Flags().IntVar(&cfg.Crossings, "crossings", plan.DefaultCrossings, "how often every arc is to be crossed")
 	cmd.Flags().IntVar(&cfg.MaxFlows, "max-flows", plan.DefaultMaxFlows, "flows of a host at most")
-	cmd.Flags().Uint64Var(&cfg.Seed, "seed", 0, "chooses among plans that are equally good")
+	cmd.Flags().Uint64Var(&cfg.Seed, "seed", 1, "chooses among plans that are equally good")
 	return cmd
 }
 

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 )
@@ -48,6 +50,7 @@ A file named - is standard input. A file that breaks off in the middle is used a
 // file is kept; the first error is returned.
 func (e *env) readEvidence(store *diagnose.Store, files []string, also func(*evidence.Record)) error {
 	var first error
+	var seen []os.FileInfo
 	for _, name := range files {
 		err := func() error {
 			if name == "-" {
@@ -58,6 +61,13 @@ func (e *env) readEvidence(store *diagnose.Store, files []string, also func(*evi
 				return openError("evidence", err)
 			}
 			defer file.Close()
+			if info, err := file.Stat(); err == nil {
+				if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
+					e.say("%s is named twice and read once", graphs.Clean(name))
+					return nil
+				}
+				seen = append(seen, info)
+			}
 			return readRecords(store, name, file, also)
 		}()
 		if err != nil && first == nil {

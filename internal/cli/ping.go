@@ -278,8 +278,11 @@ func (r *pingResult) print(out io.Writer) error {
 			fmt.Fprintf(w, ", %s worse than the rest", plural(t.Bad, "flow"))
 		}
 		fmt.Fprintln(w)
-		if t.Why != "" {
+		switch {
+		case t.Why != "" && t.Method != "":
 			fmt.Fprintf(w, "  method %s: %s\n", t.Method, t.Why)
+		case t.Why != "":
+			fmt.Fprintf(w, "  %s\n", t.Why)
 		}
 		fmt.Fprintln(w, "  flow\tlost/sent\trtt min/p50/p99/max us\t")
 		for _, f := range t.Flows {

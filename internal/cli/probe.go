@@ -103,7 +103,7 @@ func hostHere(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 	}
 	if found == graphs.None {
 		return graphs.None, withHint(errors.New("this machine has no address of a host of the fabric"),
-			"run it on a host of the fabric, or name the host with --from HOST if the file lacks its addresses")
+			"run it on a host of the fabric; the file must have its addresses")
 	}
 	return found, nil
 }

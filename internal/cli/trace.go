@@ -303,6 +303,9 @@ func paths(flows []traceFlow) int {
 	whole, all := map[string]bool{}, map[string]bool{}
 	for i := range flows {
 		r := flows[i].route()
+		if r == "" {
+			continue // nobody was heard
+		}
 		all[r] = true
 		if flows[i].Reached && !strings.Contains(r, "*") {
 			whole[r] = true

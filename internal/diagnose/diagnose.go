@@ -166,7 +166,7 @@ func unexplained(probes, lost int, background float64) bool {
 }
 
 func (s *Store) notes(seen *observer) []string {
-	var notes []string
+	notes := slices.Sorted(maps.Keys(s.words))
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		notes = append(notes, fmt.Sprintf("%d records left out: %s", s.skipped[why], why))
 	}
@@ -196,7 +196,7 @@ func (s *Store) notes(seen *observer) []string {
 	}
 	for _, src := range s.sourceList() {
 		if age := s.to.Sub(src.Newest); age > 5*time.Second {
-			notes = append(notes, fmt.Sprintf("%s has been silent for %s: a coverage gap, not a fault", src.By, age.Round(time.Second)))
+			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
 		}
 	}
 	return notes

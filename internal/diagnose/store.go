@@ -21,8 +21,9 @@ type Store struct {
 	order   []*flowLog // in the order of first sight, so that answers do not depend on a map
 	sources map[sourceKey]*Source
 	keys    []sourceKey
-	skipped map[string]int // records that could not be used, by reason
-	strange map[string]int // addresses that answered and are not in the fabric
+	skipped map[string]int  // records that could not be used, by reason
+	strange map[string]int  // addresses that answered and are not in the fabric
+	words   map[string]bool // what sources had to say in words
 
 	from, to time.Time
 }
@@ -32,6 +33,9 @@ type Config struct {
 	// Horizon is how far back from the newest record evidence counts; 0 means all of it.
 	Horizon time.Duration
 }
+
+// maxWords bounds the notes of sources that are kept.
+const maxWords = 20
 
 type sourceKey struct{ by, source string }
 
@@ -102,6 +106,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		sources: map[sourceKey]*Source{},
 		skipped: map[string]int{},
 		strange: map[string]int{},
+		words:   map[string]bool{},
 	}
 	for a := range graphs.ArcID(f.NumArcs()) {
 		s.arcs[f.ArcName(a)] = a
@@ -131,6 +136,9 @@ func (s *Store) Skip(n evidence.Skipped) {
 // Add takes in one record. Records of one flow are expected in the order of their times, as one prober writes them.
 func (s *Store) Add(r *evidence.Record) {
 	s.see(r)
+	if r.Kind == evidence.KindNote && r.Text != "" && len(s.words) < maxWords {
+		s.words[graphs.Clean(r.Text)] = true
+	}
 	if r.Flow == nil {
 		return
 	}
@@ -249,6 +257,14 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 		e.corruptBack = *r.CorruptBack
 	}
 	l.echoes = append(l.echoes, e)
+}
+
+// newestOf returns when a prober was last heard of, by its own clock.
+func (s *Store) newestOf(by string) time.Time {
+	if src := s.sources[sourceKey{graphs.Clean(by), string(evidence.SourceProbe)}]; src != nil {
+		return src.Newest
+	}
+	return s.to
 }
 
 // prune drops what is older than the horizon, but keeps each flow's last sighting before it: the path is still the flow's.

@@ -83,7 +83,11 @@ func (s *Store) against(sus *localize.Suspect) string {
 			sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
 	}
 	if up := sus.Against.RunnerUp; up.Kind != "" && up != sus.Cause {
-		text += fmt.Sprintf("; next best: %s %s, %s times less likely", up.Kind, s.name(up), times(sus.Against.Nats))
+		less, nats := "less", sus.Against.Nats
+		if nats < 0 {
+			less, nats = "more", -nats
+		}
+		text += fmt.Sprintf("; instead of it: %s %s, %s times %s likely", up.Kind, s.name(up), times(nats), less)
 	}
 	return text
 }

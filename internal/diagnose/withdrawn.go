@@ -114,7 +114,7 @@ func (s *Store) currentWays() []tracedWay {
 			continue
 		}
 		p := &l.paths[len(l.paths)-1]
-		if s.to.Sub(p.at) > freshSighting || len(l.paths) == 1 && !p.path.known() && s.to.Sub(p.at) > firstTrace {
+		if age := s.newestOf(l.by).Sub(p.at); age > freshSighting || len(l.paths) == 1 && !p.path.known() && age > firstTrace {
 			continue
 		}
 		for _, w := range []struct {

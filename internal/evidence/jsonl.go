@@ -58,7 +58,7 @@ func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) 
 		if len(line) > 0 {
 			r := new(Record)
 			if err := json.Unmarshal(line, r); err != nil {
-				if !whole {
+				if !whole && n > 1 {
 					skipped["last line cut short"]++
 					return skipped, nil
 				}
@@ -137,6 +137,9 @@ func (r *Record) check() error {
 	}
 	if r.WindowMS < 0 {
 		return fmt.Errorf("window_ms is %d: a time cannot be negative", r.WindowMS)
+	}
+	if r.Time.IsZero() {
+		return errors.New("the record has no time")
 	}
 	return nil
 }

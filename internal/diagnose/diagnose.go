@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -195,7 +196,7 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
 	for _, src := range s.sourceList() {
-		if age := s.to.Sub(src.Newest); age > 5*time.Second {
+		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) {
 			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,14 +28,11 @@ const drillHorizon = 20 * time.Second
 
 // A drill is a practice fabric with a watch on it.
 type drill struct {
+	view
 	lab   *lab.Lab
 	watch *diagnose.Watch
-	tape  *tui.Tape
 	rng   *rand.Rand
-	rate  float64
 	also  func(*evidence.Record) // takes every record, too; may be nil
-
-	history atomic.Pointer[tui.History]
 }
 
 // drillFabric is the built-in drill's: small enough to come up in a blink, large enough to tell all arcs apart.
@@ -56,11 +52,14 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	if err != nil {
 		return nil, err
 	}
-	d := &drill{lab: l, rng: rand.New(rand.NewPCG(m.seed, 0)), tape: tui.NewTape(l.Fabric(), 0), also: also}
 	hosts := l.Fabric().Hosts()
-	d.rate = min(m.rate, drillRate/float64(max(1, len(hosts))))
+	rate := min(m.rate, drillRate/float64(max(1, len(hosts))))
+	d := &drill{
+		view: view{fabric: l.Fabric(), tape: tui.NewTape(l.Fabric(), 0), live: true, status: "drill", rate: rate * float64(len(hosts))},
+		lab:  l, rng: rand.New(rand.NewPCG(m.seed, 0)), also: also,
+	}
 	cfg := diagnose.WatchConfig{
-		Fabric: l.Fabric(), Rate: d.rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
+		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
 		Horizon: horizon, Record: d.record, Logger: e.logger(),
 	}
 	for _, h := range hosts {
@@ -72,14 +71,13 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	if d.watch, err = diagnose.NewWatch(cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	d.latest = d.watch.Latest
 	return d, nil
 }
 
 // record puts a record on the tape, for the screens.
 func (d *drill) record(r *evidence.Record) {
-	d.tape.Add(r)
-	h := d.tape.History()
-	d.history.Store(&h)
+	d.view.record(r)
 	if d.also != nil {
 		d.also(r)
 	}
@@ -168,15 +166,9 @@ func (e *env) fabricOrDrill(name string) (*graphs.Fabric, error) {
 	return e.readFabric(name)
 }
 
-// Snapshot implements [tui.Source].
+// Snapshot implements [tui.Source]: the view's, with what is broken on purpose.
 func (d *drill) Snapshot() *tui.Snapshot {
-	s := &tui.Snapshot{
-		Diagnosis: d.watch.Latest(), Fabric: d.lab.Fabric(), Now: time.Now(), Live: true,
-		Status: "drill", Rate: d.rate * float64(len(d.lab.Fabric().Hosts())),
-	}
-	if h := d.history.Load(); h != nil {
-		s.History = *h
-	}
+	s := d.view.Snapshot()
 	for _, t := range d.lab.Truth() {
 		s.Faults = append(s.Faults, tui.Fault{ID: fmt.Sprint(t.ID), Text: t.Text})
 	}

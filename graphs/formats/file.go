@@ -27,6 +27,8 @@ const MaxSize = 32 << 20
 // A File is a fabric as it was read, with the text from which it was read.
 type File struct {
 	Fabric *graphs.Fabric
+	// Format is the name of the format in which it was written.
+	Format string
 	// Notes say, one sentence each, what was guessed and what was passed over.
 	Notes []string
 
@@ -70,29 +72,11 @@ func ReadFile(path string) (*File, error) {
 
 // Read reads a fabric. The name of the file stands in errors and names a fabric which has no name of its own.
 func Read(r io.Reader, name string) (*File, error) {
-	shown := graphs.Clean(name)
-	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	from, err := readSource(r, name)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", shown, err)
+		return nil, err
 	}
-	if len(text) > MaxSize {
-		return nil, &Error{shown, 0, ErrTooLarge}
-	}
-	f := &File{text: text}
-	if isEdgeList(text) {
-		err = readEdgeList(f, fabricName(name))
-	} else {
-		err = readClab(f, fabricName(name))
-	}
-	if err != nil {
-		var at *Error
-		if !errors.As(err, &at) {
-			at = &Error{Err: err}
-		}
-		at.File = shown
-		return nil, at
-	}
-	return f, nil
+	return importSources("", fabricName(name), []source{from})
 }
 
 // fabricName is a file's name without directory and extensions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"whichlink/graphs"
@@ -164,9 +165,13 @@ func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
 	if told {
 		return
 	}
+	text := "%s runs no agent on UDP port %d: what it does not answer is no loss"
+	if slices.ContainsFunc(s.flows, func(o *sessionFlow) bool { return o.dst == fl.dst && !o.lastAnswer.IsZero() }) {
+		text = "%s ran an agent on UDP port %d, which stopped or restarted: what it did not answer since is no loss"
+	}
 	s.cfg.Emit(&evidence.Record{
 		V: evidence.Version, Time: now.UTC(), Source: evidence.SourceNote, By: s.fabric.NodeName(s.cfg.Host), Epoch: fmt.Sprint(s.epoch),
-		Kind: evidence.KindNote, Text: fmt.Sprintf("%s runs no agent on UDP port %d: what it does not answer is no loss", s.fabric.NodeName(fl.dst), s.cfg.Port),
+		Kind: evidence.KindNote, Text: fmt.Sprintf(text, s.fabric.NodeName(fl.dst), s.cfg.Port),
 	})
 }
 

@@ -64,8 +64,8 @@ type Session struct {
 	flows    []*sessionFlow
 	manners  map[graphs.NodeID]*manner
 	epoch    int
-	tried    int                         // extra flows that were asked of the plan
-	noAgents map[graphs.NodeID]time.Time // hosts that have nobody to answer, and when to try again
+	tried    int                      // extra flows that were asked of the plan
+	noAgents map[netip.Addr]time.Time // addresses at which nobody answers, and when to try again
 }
 
 // A manner is how a switch answers TTL-limited probes.
@@ -103,7 +103,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := cfg.ECMP.Fabric()
-	if !sourceOf(f, cfg.Host).IsValid() {
+	if len(addressesOf(f, cfg.Host)) == 0 {
 		return nil, fmt.Errorf("%s has no address in the fabric file", f.NodeName(cfg.Host))
 	}
 	e, err := NewEngine(Config{Open: cfg.Open, NoChecksum: true, Logger: cfg.Logger})
@@ -115,7 +115,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		planned: len(cfg.Plan.Flows(cfg.Host)),
 		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
-		manners: map[graphs.NodeID]*manner{}, noAgents: map[graphs.NodeID]time.Time{},
+		manners: map[graphs.NodeID]*manner{}, noAgents: map[netip.Addr]time.Time{},
 	}
 	if s.planned == 0 {
 		return nil, errors.New("the plan has no flows for it: no other host can be reached")
@@ -123,12 +123,35 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	return s, nil
 }
 
-// sourceOf returns the address of a host in the family that the fabric file has: IPv4 where there is one.
-func sourceOf(f *graphs.Fabric, n graphs.NodeID) netip.Addr {
-	if a := f.Address(n, false); a.IsValid() {
-		return a
+// addressesOf returns the addresses of a host in the family that the fabric file has: IPv4 where there is one. A host with several
+// uplinks has one on each, and where it announces them, each leads to its own uplink.
+func addressesOf(f *graphs.Fabric, n graphs.NodeID) []netip.Addr {
+	first := f.Address(n, false)
+	if !first.IsValid() {
+		first = f.Address(n, true)
 	}
-	return f.Address(n, true)
+	if !first.IsValid() {
+		return nil
+	}
+	all := []netip.Addr{first}
+	for _, p := range f.Ports(n) {
+		for _, x := range f.Port(p).Prefixes {
+			if a := x.Addr(); a.Is4() == first.Is4() && !a.IsLinkLocalUnicast() && !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// endsOf chooses the addresses of a planned flow. Its port, which is drawn by chance, decides among several.
+func (s *Session) endsOf(p plan.Flow) (src, dst netip.Addr, err error) {
+	from, to := addressesOf(s.fabric, p.Src), addressesOf(s.fabric, p.Dst)
+	if len(to) == 0 || to[0].Is4() != from[0].Is4() {
+		return src, dst, fmt.Errorf("%s has no address of the family of %s in the fabric file", s.fabric.NodeName(p.Dst), from[0])
+	}
+	choice := int(p.SrcPort)
+	return from[choice/len(to)%len(from)], to[choice%len(to)], nil
 }
 
 // tick is how often the session looks whether there is something to do: a host that may send little wakes up seldom.
@@ -179,9 +202,9 @@ func (s *Session) Run(ctx context.Context) error {
 
 // add begins to probe a planned flow. An extra flow carries no echoes until it proves useful.
 func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
-	src, dst := sourceOf(s.fabric, p.Src), sourceOf(s.fabric, p.Dst)
-	if src.Is4() != dst.Is4() || !dst.IsValid() {
-		return nil, fmt.Errorf("%s has no address of the family of %s in the fabric file", s.fabric.NodeName(p.Dst), src)
+	src, dst, err := s.endsOf(p)
+	if err != nil {
+		return nil, err
 	}
 	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port}
 	stream, err := s.engine.Add(f, Options{})
@@ -227,7 +250,7 @@ func (s *Session) activate() {
 	var list []*sessionFlow
 	now := time.Now()
 	for _, fl := range s.flows {
-		if !fl.extra && !s.lacksAgent(fl.dst, now) {
+		if !fl.extra && !s.lacksAgent(fl, now) {
 			list = append(list, fl)
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Session) reportFlow(fl *sessionFlow, now time.Time) {
 		s.lackAgent(fl, now)
 		return
 	}
-	if w.Sent > 0 && !s.lacksAgent(fl.dst, now) {
+	if w.Sent > 0 && !s.lacksAgent(fl, now) {
 		s.cfg.Emit(s.echoRecord(fl, &w))
 	}
 	for _, h := range w.Hops {
@@ -156,11 +156,11 @@ func (s *Session) askCount(fl *sessionFlow, now time.Time) {
 
 // lackAgent notes that a host has nobody to answer: that is a gap in the coverage and no fault. The mutex is held.
 func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
-	if s.lacksAgent(fl.dst, now) {
+	if s.lacksAgent(fl, now) {
 		return
 	}
-	_, told := s.noAgents[fl.dst]
-	s.noAgents[fl.dst] = now.Add(agentAgain)
+	_, told := s.noAgents[fl.flow.Dst]
+	s.noAgents[fl.flow.Dst] = now.Add(agentAgain)
 	s.activate()
 	if told {
 		return
@@ -178,9 +178,9 @@ func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
 // agentAgain is how long a host without an agent is left alone before it is tried again: agents are restarted.
 const agentAgain = 3 * time.Second
 
-// lacksAgent reports whether a host had nobody to answer just now. The mutex is held.
-func (s *Session) lacksAgent(n graphs.NodeID, now time.Time) bool {
-	again, ok := s.noAgents[n]
+// lacksAgent reports whether a flow's destination had nobody to answer just now. The mutex is held.
+func (s *Session) lacksAgent(fl *sessionFlow, now time.Time) bool {
+	again, ok := s.noAgents[fl.flow.Dst]
 	return ok && now.Before(again)
 }
 

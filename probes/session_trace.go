@@ -95,7 +95,7 @@ func (s *Session) nextDue(now time.Time) *sessionFlow {
 	defer s.mu.Unlock()
 	var best *sessionFlow
 	for _, fl := range s.flows {
-		if fl.tracing || fl.due.After(now) || s.lacksAgent(fl.dst, now) {
+		if fl.tracing || fl.due.After(now) || s.lacksAgent(fl, now) {
 			continue
 		}
 		if best == nil || fl.before(best) {
@@ -396,7 +396,7 @@ func (s *Session) crossings(now time.Time) (crossed [][]graphs.ArcID, ready bool
 	}
 	for _, fl := range s.flows {
 		switch {
-		case s.lacksAgent(fl.dst, now):
+		case s.lacksAgent(fl, now):
 		case fl.confirmed.IsZero() || len(fl.path.alternatives) == 0 && now.Sub(fl.first) < 2*patienceWithNew:
 			return nil, false
 		default:

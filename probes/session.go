@@ -223,11 +223,11 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 }
 
 // addPlanned begins a flow of the plan. Where its source port is taken, perhaps by another prober on this host, another does: it
-// need only be one that no other flow of this host has.
+// need only be one that no other flow of this host has. With it the choice among the host's addresses changes, of which one may be gone.
 func (s *Session) addPlanned(p plan.Flow) error {
 	_, err := s.add(p, false)
 	for try := range uint16(8) {
-		if !errors.Is(err, syscall.EADDRINUSE) {
+		if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			return err
 		}
 		p.SrcPort = 49152 + (p.SrcPort+577*(try+1))%(plan.FirstPort-49152)

@@ -73,6 +73,9 @@ with --drill it makes a practice fabric in network namespaces, with a fault, and
 				}
 				return e.checkHere(ctx, &m, record)
 			})
+			if err == nil && cmd.Context().Err() != nil && d.Verdict == diagnose.Healthy {
+				err = fmt.Errorf("stopped before it had measured for %v", duration)
+			}
 			if err != nil {
 				d := &diagnose.Diagnosis{Verdict: diagnose.Inconclusive, Summary: err.Error(), Notes: []string{"could not measure"}}
 				if perr := e.printCheck(d, output); perr != nil {

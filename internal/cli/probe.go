@@ -82,7 +82,6 @@ func hostHere(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 		if !f.Node(n).IsHost() {
 			return graphs.None, usagef("%s is a %s, not a host", name, f.Node(n).Role)
 		}
-		return n, nil
 	}
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -94,12 +93,15 @@ func hostHere(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 		if err != nil {
 			continue
 		}
-		if o, ok := f.Owner(p.Addr()); ok && f.Node(o.Node).IsHost() {
+		if o, ok := f.Owner(p.Addr()); ok && f.Node(o.Node).IsHost() && (name == "" || f.NodeName(o.Node) == name) {
 			if found != graphs.None && found != o.Node {
 				return graphs.None, withHint(errors.New("this machine has addresses of several hosts of the fabric"), "say which one with --from HOST")
 			}
 			found = o.Node
 		}
+	}
+	if found == graphs.None && name != "" {
+		return graphs.None, withHint(fmt.Errorf("this machine has no address of %s", name), "run it on %s, where the fabric file must have its addresses", name)
 	}
 	if found == graphs.None {
 		return graphs.None, withHint(errors.New("this machine has no address of a host of the fabric"),

@@ -62,14 +62,12 @@ func (w way) known() bool   { return len(w.alternatives) > 0 }
 func (w way) certain() bool { return len(w.alternatives) == 1 }
 
 func (w way) crosses(l graphs.LinkID) bool {
-	for _, arcs := range w.alternatives {
-		for _, a := range arcs {
-			if a.Link() == l {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool { return crosses(arcs, l) })
+}
+
+// crosses reports whether a path crosses a link, either way.
+func crosses(path []graphs.ArcID, l graphs.LinkID) bool {
+	return slices.ContainsFunc(path, func(a graphs.ArcID) bool { return a.Link() == l })
 }
 
 // A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.

@@ -134,9 +134,7 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 // lostOn returns the share of all losses that may have been on some links.
 func (o *observer) lostOn(links []localize.Suspect) float64 {
 	on := func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
-			return slices.ContainsFunc(links, func(x localize.Suspect) bool { return graphs.LinkID(x.ID) == a.Link() })
-		})
+		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(arcs, graphs.LinkID(x.ID)) })
 	}
 	told, all := 0, 0
 	for i := range o.list {
@@ -153,18 +151,15 @@ func (o *observer) lostOn(links []localize.Suspect) float64 {
 // that of a share of independent packets, which those of one outage are not quite.
 func (o *observer) outage(l graphs.LinkID) localize.Suspect {
 	var x localize.Suspect
-	crosses := func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a.Link() == l })
-	}
 	for i := range o.list {
 		obs := &o.list[i]
 		over := 0
 		for _, alt := range obs.Alternatives {
-			if crosses(alt.Arcs) {
+			if crosses(alt.Arcs, l) {
 				over++
 			}
 		}
-		surely := crosses(obs.Path) || over > 0 && over == len(obs.Alternatives)
+		surely := crosses(obs.Path, l) || over > 0 && over == len(obs.Alternatives)
 		switch {
 		case obs.Lost > 0 && (surely || over > 0):
 			x.LossyFlows++

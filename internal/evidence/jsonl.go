@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"time"
 
 	"whichlink/graphs"
 )
@@ -54,6 +56,9 @@ func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return skipped, &LineError{graphs.Clean(file), n, err}
 		}
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
 			r := new(Record)
@@ -62,7 +67,7 @@ func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) 
 					skipped["last line cut short"]++
 					return skipped, nil
 				}
-				return skipped, &LineError{graphs.Clean(file), n, fmt.Errorf("not an evidence record: %w", err)}
+				return skipped, &LineError{graphs.Clean(file), n, fmt.Errorf("not an evidence record: %w", inWords(line, err))}
 			}
 			if why := r.unreadable(); why != "" {
 				skipped[why]++
@@ -76,6 +81,38 @@ func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) 
 			return skipped, nil
 		}
 	}
+}
+
+// inWords says in the reader's words what is wrong with a line, instead of in the decoder's.
+func inWords(line []byte, err error) error {
+	var kind *json.UnmarshalTypeError
+	var moment *time.ParseError
+	switch {
+	case bytes.HasPrefix(line, []byte{0x1f, 0x8b}):
+		return errors.New("the file is compressed with gzip, expected JSON Lines")
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Errorf("the value of %s is of type %s, expected %s", graphs.Clean(kind.Field), graphs.Clean(kind.Value), typeInJSON(kind.Type))
+	case errors.As(err, &kind):
+		return fmt.Errorf("it is of type %s, expected object", graphs.Clean(kind.Value))
+	case errors.As(err, &moment):
+		return fmt.Errorf("the time %s is not of the form of RFC 3339", graphs.Clean(moment.Value))
+	}
+	return err
+}
+
+// typeInJSON names what a Go type is in JSON.
+func typeInJSON(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "object"
+	}
+	return "number"
 }
 
 func readLine(buf *bufio.Reader) ([]byte, error) {

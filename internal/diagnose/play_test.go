@@ -25,6 +25,7 @@ import (
 var (
 	full      = flag.Bool("full", false, "play the whole casebook and print its table as Markdown")
 	seeds     = flag.Int("seeds", 5, "how many seeds of each fabric and case -full plays")
+	firstSeed = flag.Uint64("first", 1, "the first of these seeds")
 	onlyCase  = flag.String("case", "", "play only the cases whose name holds this")
 	keep      = flag.String("keep", "", "write fabric and evidence of each play into this directory")
 	onlyShape = flag.String("shape", "", "play only the fabrics whose name holds this")
@@ -223,7 +224,7 @@ func playAll(t *testing.T) {
 			}
 			var vs []verdict
 			for seed := range uint64(*seeds) {
-				vs = append(vs, play(t, sh, c, seed+1))
+				vs = append(vs, play(t, sh, c, *firstSeed+seed))
 			}
 			r := sum(vs)
 			played, first, clean = played+len(vs), first+r.first, clean+r.clean

@@ -19,7 +19,7 @@ func FatTree(c FatTreeConfig) (*graphs.Fabric, error) {
 		return nil, fmt.Errorf("fat-tree with k=%d: k must be even and at least 2", c.K)
 	}
 	half := c.K / 2
-	if err := tooMany("links", c.K, half, half); err != nil {
+	if err := tooMany("links", 3, c.K, half, half); err != nil {
 		return nil, fmt.Errorf("fat-tree with k=%d: %w", c.K, err)
 	}
 	a := newAssembly(fmt.Sprintf("ft%d", c.K), c.IPv6)
@@ -37,18 +37,12 @@ func FatTree(c FatTreeConfig) (*graphs.Fabric, error) {
 		if edges[p], err = a.tier("edge"+pod, "edge", half); err != nil {
 			return nil, err
 		}
-		for _, e := range edges[p] {
-			for _, g := range aggs {
-				if err := a.link(e, g); err != nil {
-					return nil, err
-				}
-			}
+		if err := a.linkAll(edges[p], aggs); err != nil {
+			return nil, err
 		}
 		for i, g := range aggs {
-			for _, core := range cores[i*half : (i+1)*half] {
-				if err := a.link(g, core); err != nil {
-					return nil, err
-				}
+			if err := a.linkAll([]graphs.NodeID{g}, cores[i*half:(i+1)*half]); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -4,6 +4,11 @@
 // are (leaf1, spine2, core3, sw04), padded with zeros so that names sort in order; a host carries the number of its switch and its
 // own (h04-1). Ports are swp1, swp2, ... on switches, first those to other switches, and eth1, eth2, ... on hosts.
 //
+// Where switches stand in clusters of some kind, the name up to the first "-" is the cluster's: m03-sw02 is the second switch of
+// Xpander's third meta-node, s03-sw02 of a ring's third supernode, g03-sw02 of a Dragonfly's third group. Rules that a design lays on
+// cables (none within a meta-node, say) can be checked from names and roles alone. Links that share a cable bundle, a trunk, a line
+// card or an optical switch are in the shared-risk group of that name.
+//
 // Addresses: loopbacks of switches from 10.255.0.0/16, links between switches /31 (RFC 3021) from 10.64.0.0, links to hosts /31
 // from 10.32.0.0 with the switch at the even address. With IPv6, the same again from the unique local prefix
 // fd77:6c69:6e6b::/48 (RFC 4193), links /127 (RFC 6164).
@@ -22,6 +27,8 @@ import (
 const (
 	SwitchSpeed graphs.BitsPerSecond = 100e9
 	HostSpeed   graphs.BitsPerSecond = 25e9
+	// GPUSpeed is that of all links of the fabrics that are made for GPUs: a port's share of a switch and a GPU's network card are equal.
+	GPUSpeed graphs.BitsPerSecond = 400e9
 )
 
 // What the address plan holds.
@@ -31,6 +38,9 @@ const (
 	maxHostLinks   = (64 - 32) << 15
 )
 
+// maxLinks bounds a fabric's links before any of it is made: a fabric file has no room for more.
+const maxLinks = 1 << 18
+
 // An assembly puts a fabric together: it numbers ports and hands out addresses in the order in which things are added.
 type assembly struct {
 	b    graphs.Builder
@@ -39,11 +49,13 @@ type assembly struct {
 	ports []int
 	host  []bool
 
+	switchSpeed, hostSpeed graphs.BitsPerSecond
+
 	switches, switchLinks, hostLinks int
 }
 
 func newAssembly(name string, ipv6 bool) *assembly {
-	return &assembly{b: graphs.Builder{Name: name}, ipv6: ipv6}
+	return &assembly{b: graphs.Builder{Name: name}, ipv6: ipv6, switchSpeed: SwitchSpeed, hostSpeed: HostSpeed}
 }
 
 // addSwitch adds a switch with its loopback.
@@ -62,11 +74,21 @@ func (a *assembly) addSwitch(name string, role graphs.Role) (graphs.NodeID, erro
 // addHosts adds n hosts, named for their switch, and links each to it.
 func (a *assembly) addHosts(to graphs.NodeID, number string, n int) error {
 	for i := range n {
-		h, err := a.add(graphs.Node{Name: "h" + number + "-" + pad(i+1, n), Role: graphs.RoleHost, Kind: "linux"})
-		if err != nil {
+		if err := a.addHost("h"+number+"-"+pad(i+1, n), to); err != nil {
 			return err
 		}
-		if err := a.link(h, to); err != nil {
+	}
+	return nil
+}
+
+// addHost adds a host with a link to each of some switches, eth1 to the first; a switch may be there more than once.
+func (a *assembly) addHost(name string, to ...graphs.NodeID) error {
+	h, err := a.add(graphs.Node{Name: name, Role: graphs.RoleHost, Kind: "linux"})
+	if err != nil {
+		return err
+	}
+	for _, s := range to {
+		if err := a.link(h, s); err != nil {
 			return err
 		}
 	}
@@ -90,14 +112,14 @@ func (a *assembly) link(from, to graphs.NodeID, groups ...string) error {
 	var speed graphs.BitsPerSecond
 	low := 0 // the end that has the even address
 	if a.host[from] || a.host[to] {
-		block, number, speed = 32, a.hostLinks, HostSpeed
+		block, number, speed = 32, a.hostLinks, a.hostSpeed
 		low = 1
 		a.hostLinks++
 		if number >= maxHostLinks {
-			return fmt.Errorf("more than %d hosts: no addresses left", maxHostLinks)
+			return fmt.Errorf("more than %d links to hosts: no addresses left", maxHostLinks)
 		}
 	} else {
-		block, number, speed = 64, a.switchLinks, SwitchSpeed
+		block, number, speed = 64, a.switchLinks, a.switchSpeed
 		a.switchLinks++
 		if number >= maxSwitchLinks {
 			return fmt.Errorf("more than %d links: no addresses left", maxSwitchLinks)
@@ -141,13 +163,15 @@ func pad(n, largest int) string {
 	return fmt.Sprintf("%0*d", len(strconv.Itoa(largest)), n)
 }
 
-// tooMany guards against parameters whose product overflows or asks for more than the address plan holds.
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// tooMany guards against parameters whose product overflows or asks for more than a fabric file holds.
 func tooMany(what string, factors ...int) error {
 	product := uint64(1)
 	for _, f := range factors {
 		hi, lo := bits.Mul64(product, uint64(f))
-		if hi != 0 || lo > maxSwitchLinks {
-			return fmt.Errorf("more than %d %s", maxSwitchLinks, what)
+		if hi != 0 || lo > maxLinks {
+			return fmt.Errorf("more than %d %s", maxLinks, what)
 		}
 		product = lo
 	}

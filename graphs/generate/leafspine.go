@@ -34,12 +34,8 @@ func LeafSpine(c LeafSpineConfig) (*graphs.Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range leaves {
-		for _, s := range spines {
-			if err := a.link(l, s); err != nil {
-				return nil, err
-			}
-		}
+	if err := a.linkAll(leaves, spines); err != nil {
+		return nil, err
 	}
 	for i, l := range leaves {
 		if err := a.addHosts(l, pad(i+1, c.Leaves), c.Hosts); err != nil {
@@ -60,4 +56,16 @@ func (a *assembly) tier(prefix string, role graphs.Role, n int) ([]graphs.NodeID
 		ids[i] = id
 	}
 	return ids, nil
+}
+
+// linkAll links every switch of one tier to every switch of the next.
+func (a *assembly) linkAll(lower, upper []graphs.NodeID) error {
+	for _, l := range lower {
+		for _, u := range upper {
+			if err := a.link(l, u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -44,7 +44,7 @@ func RandomRegular(c RandomRegularConfig) (*graphs.Fabric, error) {
 	case c.Hosts < 0:
 		return fail("a count cannot be negative")
 	}
-	if err := tooMany("links", c.Switches, max(c.Degree, c.Hosts)); err != nil {
+	if err := tooMany("links", c.Switches, (c.Degree+1)/2+c.Hosts); err != nil {
 		return fail("%w", err)
 	}
 	w, err := randomWiring(c)

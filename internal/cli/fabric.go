@@ -37,11 +37,7 @@ func newFabricNewCmd(e *env) *cobra.Command {
 			if len(kind) > 0 {
 				err = usagef("no kind of fabric is called %q", graphs.Clean(kind[0]))
 			}
-			var kinds []string
-			for _, c := range cmd.Commands() {
-				kinds = append(kinds, c.Name())
-			}
-			return withHint(err, "the kinds are %s", strings.Join(kinds, ", "))
+			return withHint(err, "the kinds are %s", commandNames(cmd))
 		},
 	}
 	cmd.PersistentFlags().StringVar(&out, "out", "-", "write to `FILE`, whole or not at all; - is standard output")
@@ -58,6 +54,15 @@ func newFabricNewCmd(e *env) *cobra.Command {
 		cmd.AddCommand(c)
 	}
 	return cmd
+}
+
+// commandNames lists the commands of a command.
+func commandNames(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return strings.Join(names, ", ")
 }
 
 // openFabric reads the fabric that a command was given, as its only argument or with --fabric, and says what had to be guessed.

@@ -55,13 +55,14 @@ func newLabUpCmd(e *env) *cobra.Command {
 	var convergence time.Duration
 	up := &cobra.Command{
 		Use:     "up SHAPE",
-		Short:   "Make a lab: leafspine, fattree, random, or file F.clab.yml",
+		Short:   "Make a lab of a shape, or of the fabric in a file",
 		Example: "  whichlink lab up leafspine --leaves 4 --spines 4 --hosts 2\n  whichlink lab up random --switches 16 --degree 4 --hosts 1 --seed 3\n  whichlink lab up file F.clab.yml --name mine",
-		Args: func(_ *cobra.Command, got []string) error {
+		Args: func(cmd *cobra.Command, got []string) error {
+			err := usagef("lab up needs a shape")
 			if len(got) > 0 {
-				return usagef("no shape is called %q; there are leafspine, fattree, random and file", graphs.Clean(got[0]))
+				err = usagef("no shape is called %q", graphs.Clean(got[0]))
 			}
-			return usagef("which shape? leafspine, fattree, random or file")
+			return withHint(err, "the shapes are %s", commandNames(cmd))
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}

@@ -10,7 +10,6 @@
 package formats
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -94,15 +93,15 @@ func (f *File) note(format string, args ...any) {
 
 // WriteFile writes a fabric into a file, whole or not at all.
 func WriteFile(path string, f *graphs.Fabric) error {
-	var text bytes.Buffer
-	if err := WriteFabric(&text, f); err != nil {
+	text, err := fabricText(f)
+	if err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write a fabric: %w", err)
 	}
-	_, err = temp.Write(text.Bytes())
+	_, err = temp.Write(text)
 	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
 	if err == nil {
 		err = os.Rename(temp.Name(), path)

@@ -20,8 +20,8 @@ import (
 	"whichlink/graphs"
 )
 
-// MaxSize is the size in bytes up to which files are read: room for a fabric of 200,000 links.
-const MaxSize = 32 << 20
+// MaxSize is the size in bytes up to which files are read and fabric files written: room for a fabric of 262,144 links.
+const MaxSize = 64 << 20
 
 // A File is a fabric as it was read, with the text from which it was read.
 type File struct {

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -166,4 +167,85 @@ func TestImpossible(t *testing.T) {
 			t.Errorf("got error %v, want one that says %q", c.err, c.want)
 		}
 	}
+}
+
+func TestImpossibleShapes(t *testing.T) {
+	const huge = math.MaxInt
+	for _, c := range []struct {
+		config any
+		want   string
+	}{
+		{ThreeTierConfig{Zones: 1, Racks: 1, ClusterSwitches: 1}, "at least one of each"},
+		{ThreeTierConfig{Zones: 1, Racks: 1, ClusterSwitches: 1, Aggregation: 1, Hosts: 1}, "a host has at least one link"},
+		{ThreeTierConfig{Zones: huge, Racks: 1, ClusterSwitches: 1, Aggregation: 1}, "more than 262144 links"},
+		{ThreeTierConfig{Zones: 1, Racks: 1, ClusterSwitches: 1, Aggregation: 1, Hosts: huge, NICs: huge}, "more than 262144 links"},
+		{RailConfig{GPUs: 510, Rails: 8, Ports: 64}, "multiple of the rails"},
+		{RailConfig{GPUs: 4096, Rails: 8, Ports: 64}, "needs a third tier"},
+		{RailConfig{GPUs: 8, Rails: 8, Ports: 1}, "a port down and one up"},
+		{RailConfig{GPUs: huge - 7, Rails: 8, Ports: huge}, "more than"},
+		{XpanderConfig{Degree: 1, Lift: 4}, "falls apart"},
+		{XpanderConfig{Degree: 3, Lift: 0}, "at least one switch"},
+		{XpanderConfig{Degree: huge, Lift: huge}, "more than 16384 switches"},
+		{XpanderConfig{Degree: 3, Lift: 3, Hosts: huge}, "more than 262144 links"},
+		{DRingConfig{Supernodes: 2, Switches: 8}, "at least 3 supernodes"},
+		{DRingConfig{Supernodes: 8, Switches: 7}, "at least one switch"},
+		{DRingConfig{Supernodes: 8, Switches: huge}, "more than"},
+		{DRingConfig{Supernodes: 8, Switches: 60000}, "more than 262144 links"},
+		{SlimFlyConfig{Q: 2}, "4w-1, 4w or 4w+1"},
+		{SlimFlyConfig{Q: 6}, "power of a prime"},
+		{SlimFlyConfig{Q: 12}, "power of a prime"},
+		{SlimFlyConfig{Q: huge}, "between 2 and 512"},
+		{SlimFlyConfig{Q: 128}, "more than 262144 links"},
+		{PolarFlyConfig{Q: 1}, "between 2 and 512"},
+		{PolarFlyConfig{Q: 10}, "power of a prime"},
+		{PolarFlyConfig{Q: 512}, "more than 262144 links"},
+		{DragonflyConfig{Switches: 4, GlobalLinks: 0}, "at least one of each"},
+		{DragonflyConfig{Switches: 4, GlobalLinks: 2, Groups: 1}, "at least 2 groups"},
+		{DragonflyConfig{Switches: 4, GlobalLinks: 2, Groups: 10}, "reach only 8 others"},
+		{DragonflyConfig{Switches: 4, GlobalLinks: 2, Groups: 4}, "cannot be shared equally"},
+		{DragonflyConfig{Switches: huge, GlobalLinks: huge}, "more than"},
+		{DragonflyPlusConfig{Spines: 2, GlobalLinks: 2}, "at least one of each"},
+		{DragonflyPlusConfig{Leaves: huge, Spines: 2, GlobalLinks: 2}, "more than 262144 links"},
+		{DragonflyPlusConfig{Leaves: 2, Spines: 2, GlobalLinks: 2, Hosts: -1}, "negative"},
+		{TorusConfig{Dimensions: []int{4}}, "two or three dimensions"},
+		{TorusConfig{Dimensions: []int{4, 4, 4, 4}}, "two or three dimensions"},
+		{TorusConfig{Dimensions: []int{4, 1}}, "at least 2 switches"},
+		{TorusConfig{Dimensions: []int{huge, huge}}, "more than 262144 links"},
+		{TorusConfig{Dimensions: []int{4, 4}, Hosts: huge}, "more than 262144 links"},
+		{MeshConfig{Blocks: 1, Uplinks: 4, OCSes: 4}, "at least 2 blocks"},
+		{MeshConfig{Blocks: 4, Uplinks: 4, OCSes: 4}, "shared equally among 3"},
+		{MeshConfig{Blocks: 5, Uplinks: 8, OCSes: 3}, "spread equally"},
+		{MeshConfig{Blocks: 5, Uplinks: 8, OCSes: 8}, "their product is odd"},
+		{MeshConfig{Blocks: 2, Uplinks: huge, OCSes: 1}, "more than 262144 links"},
+	} {
+		if err := refused(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got error %v, want one that says %q", c.config, err, c.want)
+		}
+	}
+}
+
+func refused(config any) (err error) {
+	switch c := config.(type) {
+	case ThreeTierConfig:
+		_, err = ThreeTier(c)
+	case RailConfig:
+		_, err = Rail(c)
+	case XpanderConfig:
+		_, err = Xpander(c)
+	case DRingConfig:
+		_, err = DRing(c)
+	case SlimFlyConfig:
+		_, err = SlimFly(c)
+	case PolarFlyConfig:
+		_, err = PolarFly(c)
+	case DragonflyConfig:
+		_, err = Dragonfly(c)
+	case DragonflyPlusConfig:
+		_, err = DragonflyPlus(c)
+	case TorusConfig:
+		_, err = Torus(c)
+	case MeshConfig:
+		_, err = Mesh(c)
+	}
+	return err
 }

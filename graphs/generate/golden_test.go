@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"whichlink/graphs"
 )
 
@@ -114,7 +116,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// groupSizes counts the links of each shared-risk group whose name begins so.
+// groupSizes counts the shared-risk groups whose name begins so, by the number of their links.
 func groupSizes(f *graphs.Fabric, prefix string) map[int]int {
 	sizes := map[int]int{}
 	for g := range graphs.GroupID(f.NumGroups()) {
@@ -123,4 +125,83 @@ func groupSizes(f *graphs.Fabric, prefix string) map[int]int {
 		}
 	}
 	return sizes
+}
+
+// Groups and names carry what a design promises of its cables.
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		fabric *graphs.Fabric
+		prefix string
+		want   map[int]int
+	}{
+		{made(t)(Xpander(XpanderConfig{Degree: 11, Lift: 18, Seed: 4})), "bundle-m", map[int]int{18: 66}},
+		{made(t)(DRing(DRingConfig{Supernodes: 12, Switches: 80})), "bundle-s", map[int]int{42: 16, 49: 8}},
+		{made(t)(SlimFly(SlimFlyConfig{Q: 7})), "bundle-a", map[int]int{7: 49}},
+		{made(t)(PolarFly(PolarFlyConfig{Q: 7})), "bundle-c", map[int]int{5: 21}},
+		{made(t)(PolarFly(PolarFlyConfig{Q: 7})), "bundle-w", map[int]int{8: 7}},
+		{made(t)(Dragonfly(DragonflyConfig{Switches: 4, GlobalLinks: 2, Hosts: 1})), "trunk-", map[int]int{8: 9}},
+		{made(t)(DragonflyPlus(DragonflyPlusConfig{Groups: 5, Leaves: 3, Spines: 4, GlobalLinks: 2})), "trunk-", map[int]int{8: 5}},
+		{made(t)(Torus(TorusConfig{Dimensions: []int{4, 3, 2}})), "bundle-x", map[int]int{6: 4}},
+		{made(t)(Mesh(MeshConfig{Blocks: 8, Uplinks: 28, OCSes: 14})), "ocs", map[int]int{8: 14}},
+		{made(t)(Mesh(MeshConfig{Blocks: 9, Uplinks: 32, OCSes: 4})), "ocs", map[int]int{36: 4}},
+		{made(t)(Rail(RailConfig{GPUs: 512, Rails: 8, Ports: 64})), "trunk-leaf", map[int]int{4: 128}},
+	} {
+		if d := cmp.Diff(c.want, groupSizes(c.fabric, c.prefix)); d != "" {
+			t.Errorf("%s: groups %s:\n%s", c.fabric.Name(), c.prefix, d)
+		}
+	}
+	xp := made(t)(Xpander(XpanderConfig{Degree: 11, Lift: 18, Seed: 4}))
+	for l := range graphs.LinkID(xp.NumLinks()) {
+		from, _, _ := strings.Cut(xp.NodeName(xp.Tail(l.Forward())), "-")
+		to, _, _ := strings.Cut(xp.NodeName(xp.Head(l.Forward())), "-")
+		if from == to {
+			t.Errorf("%s lies within a meta-node", xp.LinkName(l))
+		}
+	}
+}
+
+// Every block has as many links through each optical circuit switch, and a trunk takes different ones.
+func TestMeshIsSpread(t *testing.T) {
+	f := made(t)(Mesh(MeshConfig{Blocks: 9, Uplinks: 32, OCSes: 16}))
+	through, trunk := map[[2]int]int{}, map[[3]int]int{}
+	for l := range graphs.LinkID(f.NumLinks()) {
+		a, b, ocs := int(f.Tail(l.Forward())), int(f.Head(l.Forward())), int(f.Link(l).Groups[0])
+		through[[2]int{a, ocs}]++
+		through[[2]int{b, ocs}]++
+		if trunk[[3]int{a, b, ocs}]++; trunk[[3]int{a, b, ocs}] > 1 {
+			t.Errorf("two links of a trunk go through %s", f.Group(graphs.GroupID(ocs)).Name)
+		}
+	}
+	for at, n := range through {
+		if n != 2 {
+			t.Errorf("%s has %d links through %s, want 2", f.NodeName(graphs.NodeID(at[0])), n, f.Group(graphs.GroupID(at[1])).Name)
+		}
+	}
+}
+
+// The cluster of 32,256 GPUs: 252 links down to 36 up at a cluster switch, a line card for the latter.
+func TestThreeTier32k(t *testing.T) {
+	f := made(t)(ThreeTier(ThreeTierConfig{Zones: 8, Racks: 252, ClusterSwitches: 18, Aggregation: 36, Hosts: 2, NICs: 8}))
+	roles := map[graphs.Role]int{}
+	for n := range graphs.NodeID(f.NumNodes()) {
+		roles[f.Node(n).Role]++
+	}
+	if d := cmp.Diff(map[graphs.Role]int{"rack": 2016, "cluster": 144, "agg": 36, "host": 4032}, roles); d != "" {
+		t.Error(d)
+	}
+	ctsw, _ := f.NodeByName("ctsw3-07")
+	heads := map[graphs.Role]int{}
+	for _, a := range f.Out(ctsw) {
+		heads[f.Node(f.Head(a)).Role]++
+	}
+	if heads["rack"] != 7*heads["agg"] {
+		t.Errorf("a cluster switch has links %v, want 7 to 1", heads)
+	}
+	if d := cmp.Diff(map[int]int{36: 8}, groupSizes(f, "card-ctsw3-07-")); d != "" {
+		t.Error(d)
+	}
+	l, ok := f.LinkByName("ctsw3-07:swp253--atsw01:swp43")
+	if !ok || f.Link(l).Speed != GPUSpeed || f.Group(f.Link(l).Groups[0]).Name != "card-ctsw3-07-8" || f.Group(f.Link(l).Groups[1]).Name != "card-atsw01-2" {
+		t.Error("the first uplink of ctsw3-07 is not the 43rd link of atsw01, on the 8th card to the 2nd")
+	}
 }

@@ -67,6 +67,30 @@ func TestFabricNewAndShow(t *testing.T) {
 	}
 }
 
+// Every kind can be made without any flag, and what is made is read again.
+func TestFabricKinds(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"leafspine", "ls4x4: 8 switches (4 leaf, 4 spine), 8 hosts, 24 links, 48 ports"},
+		{"fattree", "ft4: 20 switches (8 agg, 4 core, 8 edge), 16 hosts, 48 links, 96 ports"},
+		{"threetier", "tt2x4x2: 14 switches (2 agg, 4 cluster, 8 rack), 8 hosts, 32 links, 64 ports"},
+		{"rail", "rail8x64: 24 switches (16 leaf, 8 spine), 64 hosts, 1024 links, 2048 ports"},
+		{"random", "rr16d4: 16 switches (16 tor), 16 hosts, 48 links, 96 ports"},
+		{"xpander", "xp20d4: 20 switches (20 tor), 20 hosts, 60 links, 120 ports"},
+		{"dring", "dr6x12: 12 switches (12 tor), 12 hosts, 60 links, 120 ports"},
+		{"slimfly", "sf5: 50 switches (50 tor), 50 hosts, 225 links, 450 ports"},
+		{"polarfly", "pf5: 31 switches (31 tor), 31 hosts, 121 links, 242 ports"},
+		{"dragonfly", "df9a4h2: 36 switches (36 tor), 36 hosts, 126 links, 252 ports"},
+		{"dragonflyplus", "dfp5l2s2h2: 20 switches (10 leaf, 10 spine), 10 hosts, 40 links, 80 ports"},
+		{"torus --size 4x4x4 --ipv6", "torus4x4x4: 64 switches (64 tor), 64 hosts, 256 links, 512 ports"},
+		{"mesh", "mesh5u8: 5 switches (5 agg), 10 hosts, 30 links, 60 ports"},
+	} {
+		file := mustFabric(t, "", append([]string{"new"}, strings.Fields(c.args)...)...)
+		if got, _, _ := strings.Cut(mustFabric(t, file, "show", "-"), "\n"); got != c.want {
+			t.Errorf("fabric new %s makes %s, want %s", c.args, got, c.want)
+		}
+	}
+}
+
 func TestFabricPaths(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.clab.yml")
 	mustFabric(t, "", "new", "leafspine", "--leaves", "2", "--spines", "4", "--hosts", "1", "--out", path)
@@ -121,6 +145,8 @@ func TestFabricErrors(t *testing.T) {
 		{"", "new", "needs a kind"},
 		{"", "new mobius", `no kind of fabric is called "mobius"`},
 		{"", "new fattree --k 5", "k must be even"},
+		{"", "new torus --size 4by4", `--size "4by4", expected numbers such as 4x4`},
+		{"", "new slimfly --q 6", "q must be a power of a prime"},
 		{"", "new leafspine --out no/such/file", "no such file"},
 		{"", "show", "no fabric given"},
 		{"", "show no.yml", "no such file"},

@@ -124,6 +124,33 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// What could not be read again is not written.
+func TestTooLargeToWrite(t *testing.T) {
+	groups := make([]string, 300)
+	for i := range groups {
+		groups[i] = fmt.Sprintf("%0*d", graphs.MaxName, i)
+	}
+	b := graphs.Builder{Name: "large"}
+	for _, name := range []string{"a", "b"} {
+		if _, err := b.AddNode(graphs.Node{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range MaxSize/(len(groups)*graphs.MaxName) + 1 {
+		if _, err := b.AddLink(graphs.End{Node: 0, Port: fmt.Sprint(i)}, graphs.End{Node: 1, Port: fmt.Sprint(i)}, 0, groups...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteFabric(&out, f); !errors.Is(err, ErrTooLarge) || out.Len() > 0 {
+		t.Errorf("got %v, and %d bytes", err, out.Len())
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
@@ -184,7 +211,8 @@ func TestRoundTrip(t *testing.T) {
 func drawFabric(t *rapid.T) *graphs.Fabric {
 	name := rapid.OneOf(
 		rapid.StringMatching(`[a-z][a-z0-9._-]{0,8}`),
-		rapid.SampledFrom([]string{"1", "0x1f", "true", "null", "~", "<<", "*a", "&a", "- x", "#", "a b", "é", "{", "'", `"`, "1:2", "2026-11-20", "host"}),
+		rapid.SampledFrom([]string{"1", "0x1f", "true", "null", "~", "<<", "*a", "&a", "- x", "#", "a b", "é", "{", "'", `"`, "1:2", "2026-11-20", "host",
+			"No", strings.Repeat("long, ", 30) + "name", strings.Repeat("\ue000", 80)}),
 		rapid.String().Filter(func(s string) bool { return s != "" && strings.TrimSpace(s) == s && graphs.Clean(s) == s }),
 	)
 	nodeName := name.Filter(func(s string) bool { return !strings.ContainsAny(s, ":>") })

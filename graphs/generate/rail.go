@@ -15,9 +15,9 @@ type RailConfig struct {
 }
 
 // Rail makes a rail-optimised fabric: the r-th network card of every host goes to a leaf of rail r (leaf3-2 is that of rail 3 in unit
-// 2), the host's port eth3 to rail 3. As many hosts as a leaf has ports for are a unit, with one leaf a rail. Above, as few spines as
-// will do have equally many links to each leaf, at least as many as the leaf has down: the fabric does not block. The parallel links
-// between a leaf and a spine are a trunk.
+// 2), the host's port eth3 to rail 3. The hosts are parted evenly into as few units, with one leaf a rail, as give each a port. Above, as
+// few spines as will do, two where there is more than one host, have equally many links to each leaf, together at least as many as the
+// leaf has down: the fabric does not block. The parallel links between a leaf and a spine are a trunk.
 func Rail(c RailConfig) (*graphs.Fabric, error) {
 	fail := func(format string, args ...any) (*graphs.Fabric, error) {
 		return nil, fmt.Errorf("%d GPUs over %d rails with switches of %d ports: %w", c.GPUs, c.Rails, c.Ports, fmt.Errorf(format, args...))

@@ -40,16 +40,6 @@ type Engine struct {
 	errno   syscall.Errno
 }
 
-// An outlet is one socket: a local address and port, from which streams go to different destinations.
-type outlet struct {
-	e     *Engine
-	sock  *socket
-	local netip.AddrPort
-	// streams is replaced, never changed, so that the reader needs no lock.
-	streams atomic.Pointer[map[netip.AddrPort]*Stream]
-	dropped uint32 // as the kernel last told; the reader's
-}
-
 // NewEngine makes an engine. It opens no socket yet.
 func NewEngine(cfg Config) (*Engine, error) {
 	e := &Engine{cfg: cfg.withDefaults(), outlets: map[netip.AddrPort]*outlet{}, out: newBatch(engineBatch, maxPacket, oobSend)}
@@ -85,15 +75,10 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 	}
 	out := e.outlets[local]
 	if out == nil {
-		out = &outlet{e: e, local: local}
-		err := e.cfg.Open(func() (err error) {
-			out.sock, err = openUDP(local, false, e.cfg.NoChecksum)
-			return err
-		})
-		if err != nil {
+		var err error
+		if out, err = e.open(local); err != nil {
 			return nil, err
 		}
-		out.streams.Store(&map[netip.AddrPort]*Stream{})
 		e.outlets[local] = out
 		e.wg.Go(out.read)
 	}
@@ -133,7 +118,7 @@ func (e *Engine) Remove(s *Stream) error {
 		return nil
 	}
 	delete(e.outlets, s.out.local)
-	return s.out.sock.close()
+	return s.out.close()
 }
 
 // Close closes all sockets and waits for their readers.
@@ -142,7 +127,7 @@ func (e *Engine) Close() error {
 	e.closed = true
 	var errs []error
 	for _, o := range e.outlets {
-		errs = append(errs, o.sock.close())
+		errs = append(errs, o.close())
 	}
 	clear(e.outlets)
 	e.mu.Unlock()
@@ -154,43 +139,6 @@ func (e *Engine) Close() error {
 func (e *Engine) Stats() EngineStats {
 	return EngineStats{
 		Sent: e.sent.Load(), Received: e.received.Load(), Errors: e.errors.Load(), Foreign: e.foreign.Load(), Dropped: e.dropped.Load(),
-	}
-}
-
-// read takes what comes until the socket is closed.
-func (o *outlet) read() {
-	take := func() *batch { return o.e.pool.Get().(*batch) }
-	give := func(b *batch) { o.e.pool.Put(b) }
-	if err := o.sock.drain(take, give, o.arrived); err != nil && !errors.Is(err, os.ErrClosed) {
-		o.e.cfg.Logger.Error("reading a probe socket", "local", o.local, "err", err)
-	}
-}
-
-// arrived hands a batch of messages to their streams.
-func (o *outlet) arrived(b *batch, n int, isError bool) {
-	now := time.Now().UnixNano()
-	streams := *o.streams.Load()
-	if isError {
-		o.e.errors.Add(uint64(n))
-	} else {
-		o.e.received.Add(uint64(n))
-	}
-	var m meta
-	for i := range n {
-		m.parse(b.control(i))
-		if m.dropped != 0 && m.dropped != o.dropped {
-			o.e.dropped.Add(uint64(m.dropped - o.dropped))
-			o.dropped = m.dropped
-		}
-		s := streams[b.peer(i)]
-		switch {
-		case s == nil:
-			o.e.foreign.Add(1)
-		case !isError:
-			s.answered(b.data(i), &m, now)
-		case m.isICMP():
-			s.failed(b.data(i), &m, now)
-		}
 	}
 }
 
@@ -261,6 +209,7 @@ func (e *Engine) queue(s *Stream, r *request, ttl uint8) {
 	n := r.put(e.out.bufs[i])
 	v6 := s.dst.Addr().Is6()
 	w := cmsgWriter{b: e.out.oobs[i]}
+	w.source(s.flow.Src.Unmap())
 	if ttl != 0 {
 		w.ttl(v6, ttl)
 	}
@@ -273,29 +222,19 @@ func (e *Engine) queue(s *Stream, r *request, ttl uint8) {
 // flush sends what is queued, all of one stream, and returns how many packets the kernel took; sending is locked.
 func (e *Engine) flush(s *Stream, echo bool) int {
 	e.done = 0
-	refused, tries, at := 0, 0, 0
+	refused := 0
 	for e.done < e.queued {
-		if err := s.out.sock.raw.Write(e.fd); err != nil {
-			e.errno, tries = unix.EBADF, maxSendTries
+		if err := s.out.out.raw.Write(e.fd); err != nil {
+			e.errno = unix.EBADF
 		}
-		if e.done == e.queued {
-			break
-		}
-		if ownDrop(e.errno) {
-			e.done++
+		switch {
+		case e.done == e.queued || e.errno == 0: // sendmmsg(2) keeps to itself why it stopped; the next call will tell
 			continue
+		case !ownDrop(e.errno):
+			s.refused(e.seqs[e.done], echo, e.errno)
+			refused++
 		}
-		// The error may be that of an earlier ICMP message, and there may be several. If it stays it is this packet's own.
-		if e.done != at {
-			at, tries = e.done, 0
-		}
-		if tries++; tries < maxSendTries {
-			continue
-		}
-		s.refused(e.seqs[e.done], echo, e.errno)
-		refused++
 		e.done++
-		tries = 0
 	}
 	n := e.queued - refused
 	e.queued = 0
@@ -308,9 +247,6 @@ func (e *Engine) flush(s *Stream, echo bool) int {
 func ownDrop(errno syscall.Errno) bool {
 	return errno == unix.ENOBUFS || errno == unix.ENOMEM || errno == unix.EPERM
 }
-
-// maxSendTries is how often sending one packet may fail.
-const maxSendTries = 16
 
 // transmit is called with the file descriptor of a stream's socket. It waits while the socket's buffer is full.
 func (e *Engine) transmit(fd uintptr) bool {

@@ -32,7 +32,7 @@ type reflectorSocket struct {
 }
 
 func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflectorSocket, error) {
-	s, err := openUDP(at, true, noChecksum)
+	s, err := openUDP(at, reflector, noChecksum)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +127,9 @@ func (r *reflectorSocket) queue(b *batch, i int, m *meta, ttl uint8) {
 func (r *reflectorSocket) flush() {
 	_ = r.raw.Control(r.fd)
 }
+
+// maxSendTries is how often sending one answer may fail.
+const maxSendTries = 16
 
 // transmit is called with the file descriptor of the socket.
 func (r *reflectorSocket) transmit(fd uintptr) {

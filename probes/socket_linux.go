@@ -38,9 +38,29 @@ type option struct {
 	needed        bool
 }
 
-// openUDP opens and binds a UDP socket in the network namespace of the calling thread. A reflector's also tells to which of its
-// addresses and in which class packets came.
-func openUDP(local netip.AddrPort, reflector, noChecksum bool) (*socket, error) {
+// A role is what a UDP socket is for.
+type role int
+
+const (
+	// A receiver gets what comes for a port of a prober: answers, and the ICMP errors for its probes.
+	receiver role = iota
+	// A sender sends from that port. It gets nothing: an ICMP error makes the next call on the socket it comes to fail, which would
+	// cut most batches of TTL-limited probes short.
+	sender
+	// A reflector does both. It also tells to which of its addresses and in which class packets came.
+	reflector
+)
+
+// A sender is bound to an address to which nobody sends (RFC 7600, RFC 6666), to the port from which it sends; every packet names
+// its own source address. To connect it elsewhere would keep packets away, too, but the kernel gives a connected socket's packets a
+// random hash, by which virtual devices and switches that are Linux then spread one flow as if it were another.
+var (
+	nowhere4 = netip.AddrFrom4([4]byte{192, 0, 0, 8})
+	nowhere6 = netip.MustParseAddr("100::1")
+)
+
+// openUDP opens and binds a UDP socket in the network namespace of the calling thread.
+func openUDP(local netip.AddrPort, role role, noChecksum bool) (*socket, error) {
 	v6 := local.Addr().Is6()
 	family := unix.AF_INET
 	if v6 {
@@ -50,7 +70,7 @@ func openUDP(local netip.AddrPort, reflector, noChecksum bool) (*socket, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open a UDP socket: %w", err)
 	}
-	if err := prepareUDP(fd, local, reflector, noChecksum); err != nil {
+	if err := prepareUDP(fd, local, role, noChecksum); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -63,7 +83,7 @@ func openUDP(local netip.AddrPort, reflector, noChecksum bool) (*socket, error) 
 	return &socket{file: f, raw: raw, v6: v6}, nil
 }
 
-func prepareUDP(fd int, local netip.AddrPort, reflector, noChecksum bool) error {
+func prepareUDP(fd int, local netip.AddrPort, role role, noChecksum bool) error {
 	options := []option{
 		{"IP_RECVERR", unix.SOL_IP, unix.IP_RECVERR, 1, true},
 		{"IP_RECVTTL", unix.SOL_IP, unix.IP_RECVTTL, 1, true},
@@ -86,12 +106,23 @@ func prepareUDP(fd int, local netip.AddrPort, reflector, noChecksum bool) error 
 		// IPv4 only: hosts drop UDP over IPv6 without a checksum, and answer nothing (RFC 8200 section 8.1).
 		options = append(options, option{"SO_NO_CHECK", unix.SOL_SOCKET, unix.SO_NO_CHECK, 1, true})
 	}
-	if reflector && local.Addr().Is6() {
+	switch {
+	case role == sender && local.Addr().Is6():
+		options = append(options,
+			option{"IPV6_FREEBIND", unix.SOL_IPV6, unix.IPV6_FREEBIND, 1, true},
+			option{"SO_REUSEADDR", unix.SOL_SOCKET, unix.SO_REUSEADDR, 1, true})
+		local = netip.AddrPortFrom(nowhere6, local.Port())
+	case role == sender:
+		options = append(options,
+			option{"IP_FREEBIND", unix.SOL_IP, unix.IP_FREEBIND, 1, true},
+			option{"SO_REUSEADDR", unix.SOL_SOCKET, unix.SO_REUSEADDR, 1, true})
+		local = netip.AddrPortFrom(nowhere4, local.Port())
+	case role == reflector && local.Addr().Is6():
 		options = append(options,
 			option{"IPV6_RECVTCLASS", unix.SOL_IPV6, unix.IPV6_RECVTCLASS, 1, false},
 			option{"IPV6_RECVPKTINFO", unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1, true},
 			option{"IPV6_FLOWINFO", unix.SOL_IPV6, ipv6Flowinfo, 1, false})
-	} else if reflector {
+	case role == reflector:
 		options = append(options,
 			option{"IP_RECVTOS", unix.SOL_IP, unix.IP_RECVTOS, 1, false},
 			option{"IP_PKTINFO", unix.SOL_IP, unix.IP_PKTINFO, 1, true})

@@ -56,6 +56,7 @@ func (m *meta) one(level, kind int32, d []byte) {
 		case unix.IP_RECVERR:
 			if len(d) >= eeSize {
 				m.origin, m.icmpType, m.icmpCode = d[4], d[5], d[6]
+				m.id = binary.NativeEndian.Uint32(d[12:])
 				if a := d[eeSize:]; len(a) >= 8 && binary.NativeEndian.Uint16(a) == unix.AF_INET {
 					m.offender = netip.AddrFrom4([4]byte(a[4:8]))
 				}
@@ -83,6 +84,7 @@ func (m *meta) one(level, kind int32, d []byte) {
 		case unix.IPV6_RECVERR:
 			if len(d) >= eeSize {
 				m.origin, m.icmpType, m.icmpCode = d[4], d[5], d[6]
+				m.id = binary.NativeEndian.Uint32(d[12:])
 				if a := d[eeSize:]; len(a) >= 24 && binary.NativeEndian.Uint16(a) == unix.AF_INET6 {
 					m.offender = netip.AddrFrom16([16]byte(a[8:24])).Unmap()
 				}

@@ -25,6 +25,9 @@ type Config struct {
 	// NoChecksum sends without UDP checksum over IPv4, so that a payload which a switch changes arrives and is seen. Else, and over
 	// IPv6, where a checksum must be, the receiver drops it, and it counts as lost on that way.
 	NoChecksum bool
+	// NoSendStamps leaves out to ask the kernel when each probe left. Delays then begin when this process sent, and hold its part and that
+	// of the host's queues. The kernel's stamps cost a message a probe: they are for what asks for delays, not for the highest rates.
+	NoSendStamps bool
 	// Logger tells of what goes wrong; nil means nobody.
 	Logger *slog.Logger
 }
@@ -127,4 +130,6 @@ type EngineStats struct {
 	Foreign uint64
 	// Dropped are messages for which the kernel had no room as this process was too slow to read them.
 	Dropped uint64
+	// Stamped are probes of which the kernel told when they left.
+	Stamped uint64
 }

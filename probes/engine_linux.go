@@ -25,7 +25,7 @@ type Engine struct {
 	pool sync.Pool // of *batch, for readers
 	wg   sync.WaitGroup
 
-	sent, received, errors, foreign, dropped atomic.Uint64
+	sent, received, errors, foreign, dropped, stamped atomic.Uint64
 
 	mu      sync.Mutex // guards outlets and closed
 	outlets map[netip.AddrPort]*outlet
@@ -139,6 +139,7 @@ func (e *Engine) Close() error {
 func (e *Engine) Stats() EngineStats {
 	return EngineStats{
 		Sent: e.sent.Load(), Received: e.received.Load(), Errors: e.errors.Load(), Foreign: e.foreign.Load(), Dropped: e.dropped.Load(),
+		Stamped: e.stamped.Load(),
 	}
 }
 
@@ -222,10 +223,17 @@ func (e *Engine) queue(s *Stream, r *request, ttl uint8) {
 // flush sends what is queued, all of one stream, and returns how many packets the kernel took; sending is locked.
 func (e *Engine) flush(s *Stream, echo bool) int {
 	e.done = 0
-	refused := 0
+	refused, stamps := 0, s.out.left
 	for e.done < e.queued {
+		from := e.done
+		if stamps != nil {
+			stamps.expect(s, e.seqs[from:e.queued], echo)
+		}
 		if err := s.out.out.raw.Write(e.fd); err != nil {
 			e.errno = unix.EBADF
+		}
+		if stamps != nil {
+			stamps.took(e.done-from, e.queued-from)
 		}
 		switch {
 		case e.done == e.queued || e.errno == 0: // sendmmsg(2) keeps to itself why it stopped; the next call will tell

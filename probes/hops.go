@@ -90,6 +90,7 @@ const (
 // An ask is one probe of the second session.
 type ask struct {
 	sent int64 // nanoseconds since 1970
+	held int64 // for how long this host had it then, in nanoseconds; 0 where the kernel did not tell
 	ttl  uint8
 	kind uint8
 	fate uint8
@@ -103,6 +104,9 @@ type ask struct {
 	about *Stream
 	upto  int64
 }
+
+// rtt is the round trip of a TTL-limited probe that was answered.
+func (x *ask) rtt() time.Duration { return time.Duration(x.answered - x.sent - x.held) }
 
 // firstAsk is the first sequence number of the second session of a flow. It is far from those of the first, so that the two are
 // told apart where the SSID is not quoted or not sent back. RFC 8762 has sessions start at 0; no reflector needs that here.
@@ -162,7 +166,7 @@ func (a *asks) expire() {
 		case fateNone:
 			h.sent++
 		case fateAnswered:
-			h.answer(x.from, x.icmpType, x.icmpCode, time.Duration(x.answered-x.sent))
+			h.answer(x.from, x.icmpType, x.icmpCode, x.rtt())
 		}
 	}
 	x.about = nil

@@ -10,6 +10,7 @@ const (
 // An entry of a ledger is one echo that was sent.
 type entry struct {
 	sent      int64  // nanoseconds since 1970
+	held      uint32 // for how long this host had it then, in nanoseconds; 0 where the kernel did not tell
 	reflector uint32 // the reflector's sequence number, once answered
 	fate      uint8
 	era       uint8 // of the reflector's count
@@ -133,21 +134,39 @@ type counting struct {
 	damaged bool   // the answer was changed on the way, so that all of this may be wrong
 }
 
-// answer enters an answer. It returns when its probe was sent.
-func (l *ledger) answer(seq uint32, c counting) (sent int64, what int) {
+// left notes that a probe left this host at a time that the kernel told, and reports whether that can be.
+func (l *ledger) left(seq uint32, at int64) bool {
+	s, ok := l.whole(seq)
+	if !ok || s < l.tail {
+		return false
+	}
+	e := &l.entries[s&l.mask]
+	held := at - e.sent
+	if held < 0 || held > maxHeld || e.fate != fateNone {
+		return false
+	}
+	e.held = uint32(held)
+	return true
+}
+
+// maxHeld is for how long a host may hold a packet before it leaves, in nanoseconds.
+const maxHeld = 1<<32 - 1
+
+// answer enters an answer. It returns the probe.
+func (l *ledger) answer(seq uint32, c counting) (probe entry, what int) {
 	s, ok := l.whole(seq)
 	if !ok {
-		return 0, answerUnknown
+		return entry{}, answerUnknown
 	}
 	if s < l.tail {
 		if c.counted && c.cookie == l.cookie {
 			l.mark(c.r)
 		}
-		return 0, answerLate
+		return entry{}, answerLate
 	}
 	e := &l.entries[s&l.mask]
 	if e.fate != fateNone {
-		return 0, answerDuplicate
+		return entry{}, answerDuplicate
 	}
 	r := c.r
 	e.fate, e.reflector = fateAnswered, r
@@ -163,12 +182,12 @@ func (l *ledger) answer(seq uint32, c counting) (sent int64, what int) {
 		if l.anchored && ahead > -overtaking && int(ahead) <= len(l.seen) {
 			l.arrived(r)
 		}
-		return e.sent, answerNew
+		return *e, answerNew
 	}
 	if !c.counted {
 		// Another's reflector. While its number equals ours nobody can tell whether it counts or copies.
 		if !l.stateful && r == seq {
-			return e.sent, answerNew
+			return *e, answerNew
 		}
 		// What it counted before is not known: those answers were not looked at.
 		if !l.anchored {
@@ -186,7 +205,7 @@ func (l *ledger) answer(seq uint32, c counting) (sent int64, what int) {
 	}
 	e.era = l.era
 	l.arrived(r)
-	return e.sent, answerNew
+	return *e, answerNew
 }
 
 // arrived notes the reflector's number of an answer in time. If it was taken for lost on the way back that is taken back: what is

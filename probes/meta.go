@@ -6,6 +6,7 @@ import "net/netip"
 const (
 	originICMP  = 2
 	originICMP6 = 3
+	originStamp = 4
 )
 
 // A meta is what the kernel tells about a received message beside its payload.
@@ -20,6 +21,7 @@ type meta struct {
 	// Of the error queue:
 	origin, icmpType, icmpCode uint8
 	offender                   netip.Addr // who sent the ICMP error
+	id                         uint32     // of the packet that was stamped
 	// dropped is how many messages the socket lost so far for want of room, 0 if not told.
 	dropped uint32
 }

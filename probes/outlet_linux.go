@@ -13,7 +13,8 @@ type outlet struct {
 	e     *Engine
 	local netip.AddrPort
 	in    *socket
-	out   *socket // never waited on for reading
+	out   *socket
+	left  *sendStamps // nil where there are none
 	// streams is replaced, never changed, so that the reader needs no lock.
 	streams atomic.Pointer[map[netip.AddrPort]*Stream]
 	dropped uint32 // as the kernel last told; the reader's
@@ -36,6 +37,9 @@ func (e *Engine) open(local netip.AddrPort) (*outlet, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !e.cfg.NoSendStamps {
+		o.left = newSendStamps(o.out, &e.stamped)
+	}
 	return o, nil
 }
 
@@ -53,6 +57,9 @@ func (o *outlet) read() {
 // arrived hands a batch of messages to their streams.
 func (o *outlet) arrived(b *batch, n int, isError bool) {
 	now := time.Now().UnixNano()
+	if o.left != nil {
+		o.left.collect()
+	}
 	streams := *o.streams.Load()
 	if isError {
 		o.e.errors.Add(uint64(n))

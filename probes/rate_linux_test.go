@@ -51,7 +51,7 @@ func BenchmarkRate(b *testing.B) {
 		}
 		return
 	}
-	x := newBench(b, leafSpine(b, 2, 4), 1, Config{}, ReflectorConfig{})
+	x := newBench(b, leafSpine(b, 2, 4), 1, Config{NoSendStamps: true}, ReflectorConfig{})
 	streams := x.streams(x.hosts[1], 64, false, Options{})
 	unprivileged(b)
 	var one unix.CPUSet

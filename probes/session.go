@@ -29,6 +29,10 @@ const (
 	DefaultSwitchRate = 50
 )
 
+// stampedRate is up to how many packets a second a session has the kernel stamp what it sends. Beyond, that would cost more than about
+// one percent of a core, and a host that sends so much looks for losses.
+const stampedRate = 5000
+
 // SessionConfig says what a [Session] measures. ECMP, Plan, Host and Emit are needed.
 type SessionConfig struct {
 	ECMP *pathfind.ECMP
@@ -106,7 +110,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	if len(addressesOf(f, cfg.Host)) == 0 {
 		return nil, fmt.Errorf("%s has no address in the fabric file", f.NodeName(cfg.Host))
 	}
-	e, err := NewEngine(Config{Open: cfg.Open, NoChecksum: true, Logger: cfg.Logger})
+	e, err := NewEngine(Config{Open: cfg.Open, NoChecksum: true, NoSendStamps: cfg.Rate > stampedRate, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (s *Stream) echoed(a *answer, m *meta, at int64) {
 		how.damaged = true
 	}
 	s.ours = s.ours || a.ok
-	sent, what := s.echoes.answer(a.senderSeq, how)
+	probe, what := s.echoes.answer(a.senderSeq, how)
 	switch what {
 	case answerLate:
 		s.late++
@@ -105,7 +105,7 @@ func (s *Stream) echoed(a *answer, m *meta, at int64) {
 		s.corruptBack++
 	}
 	s.lengths(a, m)
-	s.delay(at - sent - int64(a.residence))
+	s.delay(at-probe.sent-int64(a.residence), int64(probe.held))
 }
 
 // lengths learns the lengths of both paths from the TTLs of an answer.
@@ -118,12 +118,13 @@ func (s *Stream) lengths(a *answer, m *meta) {
 	}
 }
 
-// delay enters a round trip of the network.
-func (s *Stream) delay(rtt int64) {
-	if rtt <= 0 {
+// delay enters a round trip as this process saw it, of which this host held the probe for a while. The network's delay is without that;
+// how long to wait for answers is not.
+func (s *Stream) delay(rtt, held int64) {
+	if rtt <= held {
 		return
 	}
-	s.rtt.add(time.Duration(rtt))
+	s.rtt.add(time.Duration(rtt - held))
 	if rtt > s.longest {
 		s.longest = rtt
 	} else {
@@ -162,12 +163,27 @@ func (s *Stream) replied(a *answer, m *meta, at int64) ask {
 	return *p
 }
 
+// left notes when a probe left this host, as the kernel told, and reports whether it could be matched.
+func (s *Stream) left(seq uint32, echo bool, at int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if echo {
+		return s.echoes.left(seq, at)
+	}
+	p := s.asks.find(seq)
+	if p == nil || at < p.sent || at-p.sent > maxHeld {
+		return false
+	}
+	p.held = at - p.sent
+	return true
+}
+
 // hopAnswered enters who answered a TTL-limited probe.
 func (s *Stream) hopAnswered(p *ask, from netip.Addr, icmpType, icmpCode uint8, at int64) {
 	p.from, p.icmpType, p.icmpCode, p.answered = from, icmpType, icmpCode, at
 	s.asks.longest = max(s.asks.longest, at-p.sent)
 	if p.traced && s.trace != nil {
-		s.trace.hop(int(p.ttl)).answer(from, icmpType, icmpCode, time.Duration(at-p.sent))
+		s.trace.hop(int(p.ttl)).answer(from, icmpType, icmpCode, p.rtt())
 	}
 }
 
@@ -228,10 +244,10 @@ func (s *Stream) echoFailed(seq uint32, m *meta, at int64, there bool) {
 		}
 		return
 	}
-	switch sent, what := s.echoes.answer(seq, counting{r: seq}); what {
+	switch probe, what := s.echoes.answer(seq, counting{r: seq}); what {
 	case answerNew:
 		s.method = MethodPortUnreachable
-		s.delay(at - sent)
+		s.delay(at-probe.sent, int64(probe.held))
 	case answerLate:
 		s.late++
 	case answerDuplicate:

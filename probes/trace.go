@@ -129,14 +129,12 @@ func runTraces(ctx context.Context, runs []*tracer) error {
 	defer timer.Stop()
 	for {
 		// A random order of flows, and within them of TTLs, so that no rhythm of the probes meets one of the network.
-		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		shuffle(order)
 		wait, done := time.Duration(0), true
 		for _, i := range order {
 			w, d := runs[i].step(time.Now())
 			done = done && d
-			if w > 0 && (wait == 0 || w < wait) {
-				wait = w
-			}
+			wait = sooner(wait, w)
 		}
 		if done {
 			return nil
@@ -148,6 +146,10 @@ func runTraces(ctx context.Context, runs []*tracer) error {
 		case <-timer.C:
 		}
 	}
+}
+
+func shuffle(x []int) {
+	rand.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
 }
 
 // A try counts how often something was asked, and when last.
@@ -247,10 +249,15 @@ func (t *tracer) step(now time.Time) (wait time.Duration, done bool) {
 	}
 	wait, thereDone := t.stepThere(&v, now)
 	w, backDone := t.stepBack(&v, now)
-	if w > 0 && (wait == 0 || w < wait) {
-		wait = w
+	return sooner(wait, w), thereDone && backDone
+}
+
+// sooner returns the shorter of two waits, of which 0 means that it is not known.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
 	}
-	return wait, thereDone && backDone
+	return min(a, b)
 }
 
 // allow asks for leave to send a packet. If there is none it returns how long to wait; what is never allowed is so marked.
@@ -317,9 +324,7 @@ func (t *tracer) stepThere(v *view, now time.Time) (wait time.Duration, done boo
 		}
 		w, ok := t.allow(x, ttl, false)
 		if !ok {
-			if w > 0 && (wait == 0 || w < wait) {
-				wait = w
-			}
+			wait = sooner(wait, w)
 			continue
 		}
 		t.mark(x, now)
@@ -327,7 +332,7 @@ func (t *tracer) stepThere(v *view, now time.Time) (wait time.Duration, done boo
 		ttls = append(ttls, ttl)
 	}
 	if len(ttls) > 0 {
-		rand.Shuffle(len(ttls), func(i, j int) { ttls[i], ttls[j] = ttls[j], ttls[i] })
+		shuffle(ttls)
 		t.s.expire(ttls, true)
 	}
 	return wait, done
@@ -375,9 +380,7 @@ func (t *tracer) stepBack(v *view, now time.Time) (wait time.Duration, done bool
 		w, ok := t.allow(x, ttl, true)
 		if !ok {
 			missing = true
-			if w > 0 && (wait == 0 || w < wait) {
-				wait = w
-			}
+			wait = sooner(wait, w)
 			continue
 		}
 		t.mark(x, now)
@@ -385,7 +388,7 @@ func (t *tracer) stepBack(v *view, now time.Time) (wait time.Duration, done bool
 		ttls = append(ttls, ttl)
 	}
 	if len(ttls) > 0 {
-		rand.Shuffle(len(ttls), func(i, j int) { ttls[i], ttls[j] = ttls[j], ttls[i] })
+		shuffle(ttls)
 		t.s.AskBack(ttls...)
 		t.asked = true
 		t.list = try{}

@@ -107,11 +107,16 @@ func (a *assembly) add(n graphs.Node) (graphs.NodeID, error) {
 
 // link lays a link between the next free ports of two nodes. A host stands first.
 func (a *assembly) link(from, to graphs.NodeID, groups ...string) error {
-	ends := [2]graphs.End{a.end(from), a.end(to)}
+	return a.join(a.end(from), a.end(to), groups...)
+}
+
+// join lays a link between two ports that have names already. A host stands first.
+func (a *assembly) join(from, to graphs.End, groups ...string) error {
+	ends := [2]graphs.End{from, to}
 	var block, number int
 	var speed graphs.BitsPerSecond
 	low := 0 // the end that has the even address
-	if a.host[from] || a.host[to] {
+	if a.host[from.Node] || a.host[to.Node] {
 		block, number, speed = 32, a.hostLinks, a.hostSpeed
 		low = 1
 		a.hostLinks++

@@ -13,7 +13,7 @@ type shapeUse func(cmd *cobra.Command, f *graphs.Fabric) error
 // shapes are the commands that make a fabric from parameters, one a shape.
 var shapes = []func(shapeUse) *cobra.Command{
 	leafSpineCmd, fatTreeCmd, threeTierCmd, railCmd, randomCmd, xpanderCmd, dringCmd, slimFlyCmd, polarFlyCmd, dragonflyCmd,
-	dragonflyPlusCmd, torusCmd, meshCmd,
+	dragonflyPlusCmd, torusCmd, meshCmd, rngCmd,
 }
 
 func shapeCmds(use shapeUse) []*cobra.Command {

@@ -1,0 +1,97 @@
+package generate
+
+// maxConnectors is how many connectors light may pass on its way from router to router: lanes with more are disabled, as losses add up.
+// What counts are the ports of ShuffleBoxes: three where the way stays in a room, four over a trunk between rooms, and seven where it is
+// bounced once off an unused r-port of another room.
+const maxConnectors = 7
+
+// A fate is what becomes of a lane.
+type fate int8
+
+const (
+	arrives fate = iota // at a lane of another router
+	dark                // ends where no router listens
+	tooLong             // has more than maxConnectors connectors
+	returns             // comes back to the port from which it left
+)
+
+// A way is how the light of a fibre pair goes from an r-port where a router is plugged in.
+type way struct {
+	fate       fate
+	connectors int8
+	end        int32 // the fibre pair at which it arrives, or at which it was given up
+}
+
+// An r-port is numbered throughout the fabric by its room, box and place in the box; its fibre pairs are numbered along with it, and so are
+// the c-ports of all boxes.
+func (p *Plant) boxOfRPort(r int32) int32  { return r / int32(p.box.rPorts) }
+func (p *Plant) boxOfCPort(c int32) int32  { return c / int32(p.box.cPorts) }
+func (p *Plant) rPortOf(fibre int32) int32 { return fibre / int32(p.box.cPorts) }
+
+// cPortOf returns the c-port to which a fibre pair of an r-port leads within its box.
+func (p *Plant) cPortOf(fibre int32) int32 {
+	c := int32(p.box.cPorts)
+	return p.boxOfRPort(fibre/c)*c + fibre%c
+}
+
+// across follows a fibre pair from an r-port through its box and what is plugged into the c-port to the r-port beyond: by a trunk into a box
+// of another room, or by a ShuffleBack, which joins neighbouring fibre pairs, into its own box.
+func (p *Plant) across(fibre int32) (beyond int32, connectors int8) {
+	m, k := int32(p.box.rPorts), int32(p.box.cPorts)
+	from := p.cPortOf(fibre)
+	at := p.box.position[from%k][fibre/k%m]
+	to := p.far[from]
+	connectors = 2
+	if to == from {
+		at ^= 1
+		connectors = 1
+	}
+	return (to/k*m+p.box.rPort[to%k][at])*k + to%k, connectors
+}
+
+// bridge follows a fibre pair that arrives at an unused r-port through the ShuffleBack there. The last of an odd number has no neighbour.
+func (p *Plant) bridge(fibre int32) (int32, bool) {
+	k := int32(p.box.cPorts)
+	pair := fibre % k
+	return fibre - pair + (pair ^ 1), pair^1 < k
+}
+
+// lit tells whether a router puts light on a fibre pair, and listens to it.
+func (p *Plant) lit(fibre int32) bool {
+	r := p.rPortOf(fibre)
+	return p.used[r] && int(fibre)%p.box.cPorts < p.kindOf(p.boxOfRPort(r)).width
+}
+
+// trace follows a fibre pair from a router to whatever it ends at. Visit, if not nil, sees every r-port at which it arrives.
+func (p *Plant) trace(fibre int32, visit func(fibre int32)) way {
+	start := p.rPortOf(fibre)
+	w := way{connectors: 1, end: fibre}
+	for at := fibre; ; {
+		beyond, more := p.across(at)
+		w.connectors += more + 1
+		w.end = beyond
+		if w.connectors > maxConnectors {
+			w.fate = tooLong
+			return w
+		}
+		if visit != nil {
+			visit(beyond)
+		}
+		switch r := p.rPortOf(beyond); {
+		case p.used[r] && r == start:
+			w.fate = returns
+			return w
+		case p.used[r] && !p.lit(beyond):
+			w.fate = dark
+			return w
+		case p.used[r]:
+			return w
+		}
+		next, ok := p.bridge(beyond)
+		if !ok {
+			w.fate = dark
+			return w
+		}
+		at = next
+	}
+}

@@ -26,8 +26,8 @@ type RNGConfig struct {
 const (
 	routersARoom = 100
 	maxBreakout  = 16
-	// drawTries is how many cablings are drawn before one is taken that is not perfect.
-	drawTries = 4
+	// drawnLanes is how many lanes are drawn before a cabling is taken that is not perfect: small ones are drawn more often.
+	drawnLanes = 1 << 15
 )
 
 // RNG makes a fabric of AWS's Resilient Network Graphs ("RNG: Flat Datacenter Networks at Scale", arXiv:2604.15261): flat, every router
@@ -54,7 +54,7 @@ func RNG(c RNGConfig) (*Plant, error) {
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, uint64(c.Routers)<<32|uint64(c.Degree)))
 	var best *Plant
-	for range drawTries {
+	for range min(max(drawnLanes/(c.Routers*c.Degree), 2), 64) {
 		p := &Plant{config: c, box: newShuffleBox(c.RPorts, c.Breakout), rooms: c.Rooms}
 		if err := p.layout(); err != nil {
 			return fail(err)
@@ -126,8 +126,8 @@ func (p *Plant) build() error {
 	end := func(lane int32) graphs.End {
 		return graphs.End{Node: routers[int(lane)/c.Degree], Port: p.portName(int(lane) % c.Degree)}
 	}
-	for i, l := range p.links {
-		way := p.path(i)
+	for _, l := range p.links {
+		way := p.pathFrom(p.fibre(l[0]))
 		p.tally.Patterns[way.Pattern]++
 		p.tally.Connectors[way.Connectors]++
 		if err := a.join(end(l[0]), end(l[1]), way.Groups...); err != nil {

@@ -50,120 +50,14 @@ func (p *Plant) join() {
 	for fibre := range p.mate {
 		p.mate[fibre] = none
 		if f := int32(fibre); p.lit(f) {
-			if w := p.trace(f, nil); w.fate == arrives {
-				p.mate[f] = w.end
+			if end, fate := p.trace(f, nil); fate == arrives {
+				p.mate[f] = end
 			}
 		}
 	}
 }
 
 func (p *Plant) router(fibre int32) int32 { return p.at[p.rPortOf(fibre)] / int32(p.transceivers()) }
-
-// A census counts the links between any two routers, and what is wrong with them: links of a router with itself and parallel ones.
-type census struct {
-	links map[[2]int32]int32
-	wrong int
-}
-
-// swapsALane bounds the search for better places: where a graph is so dense that parallel links cannot be avoided, it would not end soon.
-const swapsALane = 8
-
-// loopWeight is how many parallel links are as bad as a link of a router with itself, which carries nothing.
-const loopWeight = 4
-
-func (c *census) add(a, b, n int32) {
-	key := [2]int32{min(a, b), max(a, b)}
-	c.wrong -= wrongs(key, c.links[key])
-	c.links[key] += n
-	c.wrong += wrongs(key, c.links[key])
-	if c.links[key] == 0 {
-		delete(c.links, key)
-	}
-}
-
-func wrongs(key [2]int32, n int32) int {
-	if key[0] == key[1] {
-		return loopWeight * int(n)
-	}
-	return max(0, int(n)-1)
-}
-
-// settle exchanges the places of transceivers within a room as long as that leaves fewer links of a router with itself and fewer parallel
-// ones. Every exchange is between random places, so that the graph stays as random as one without such links can be.
-func (p *Plant) settle(rng *rand.Rand) {
-	c := &census{links: make(map[[2]int32]int32, len(p.mate)/2)}
-	for f, m := range p.mate {
-		if int32(f) < m {
-			c.add(p.router(int32(f)), p.router(m), 1)
-		}
-	}
-	pools := map[[2]int][]int32{} // by room and first box of the kind: its r-ports in use
-	for budget := swapsALane * len(p.mate); c.wrong > 0 && budget > 0; {
-		before := c.wrong
-		for f, m := range p.mate {
-			if m == none {
-				continue
-			}
-			a, b := p.router(int32(f)), p.router(m)
-			if a != b && c.links[[2]int32{min(a, b), max(a, b)}] < 2 {
-				continue
-			}
-			r := p.rPortOf(int32(f))
-			box := p.boxOfRPort(r)
-			room, kind := int(box)/p.boxes, p.kindOf(box)
-			key := [2]int{room, kind.from}
-			if pools[key] == nil {
-				pools[key] = p.usedIn(room, *kind)
-			}
-			budget -= p.trySwaps(rng, c, r, pools[key])
-		}
-		if before-c.wrong <= before/50 {
-			return
-		}
-	}
-}
-
-// trySwaps exchanges what is plugged into an r-port with another's of a pool if that makes less wrong, and returns how many it tried.
-func (p *Plant) trySwaps(rng *rand.Rand, c *census, r int32, pool []int32) int {
-	per := int32(p.transceivers())
-	for try := range searchTries {
-		s := pool[rng.IntN(len(pool))]
-		if p.at[r]/per == p.at[s]/per {
-			continue
-		}
-		before := c.wrong
-		p.swap(c, r, s)
-		if c.wrong < before {
-			return try + 1
-		}
-		p.swap(c, r, s)
-	}
-	return searchTries
-}
-
-func (p *Plant) swap(c *census, r, s int32) {
-	p.count(c, r, s, -1)
-	p.at[r], p.at[s] = p.at[s], p.at[r]
-	p.count(c, r, s, 1)
-}
-
-// count adds the links of two r-ports to a census, n times.
-func (p *Plant) count(c *census, r, s, n int32) {
-	k := int32(p.box.cPorts)
-	for _, x := range [2]int32{r, s} {
-		for f := x * k; f < (x+1)*k; f++ {
-			m := p.mate[f]
-			if m == none {
-				continue
-			}
-			// A link between the two is met at both of its ends.
-			if y := p.rPortOf(m); (y == r || y == s) && m < f {
-				continue
-			}
-			c.add(p.router(f), p.router(m), n)
-		}
-	}
-}
 
 // lane returns a fibre pair's lane as router*degree+lane.
 func (p *Plant) lane(fibre int32) int32 {
@@ -181,11 +75,12 @@ func (p *Plant) collect() {
 		switch {
 		case !p.lit(f):
 		case m == none:
-			if p.trace(f, nil).fate == returns {
+			switch _, fate := p.trace(f, nil); fate {
+			case returns:
 				t.Returning++
-			} else if p.trace(f, nil).fate == tooLong {
+			case tooLong:
 				t.TooLong++
-			} else {
+			default:
 				t.Dark++
 			}
 		case p.router(f) == p.router(m):

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,9 +26,9 @@ func (p Pattern) String() string { return [...]string{"in room", "between rooms"
 // A Path is what the light of a link passes between two transceivers.
 type Path struct {
 	// Segments are the things that it passes, in order: the cable of the first router, by the name of its transceiver and r-port, then boxes,
-	// trunks and ShuffleBacks, and the other router's cable.
+	// each as often as it is passed, trunks and ShuffleBacks, and the other router's cable.
 	Segments []string
-	// Groups are the link's shared-risk groups: the segments, what trunks there are between the same rooms, and the panels.
+	// Groups are the link's shared-risk groups, each once: the segments, all trunks between the same two rooms, and the panels.
 	Groups     []string
 	Connectors int
 	Pattern    Pattern
@@ -43,17 +44,16 @@ func (p *Plant) Path(l graphs.LinkID) (Path, bool) {
 	if l < 0 || int(l) >= len(p.links) {
 		return Path{}, false
 	}
-	return p.path(int(l)), true
+	return p.pathFrom(p.fibre(p.links[l][0])), true
 }
 
-func (p *Plant) path(link int) Path {
-	var w Path
+// pathFrom follows the light of a lane that arrives.
+func (p *Plant) pathFrom(at int32) Path {
+	w := Path{Connectors: 1}
 	pass := func(name string) { w.Segments = append(w.Segments, name) }
-	at := p.fibre(p.links[link][0])
-	w.Connectors = 1
 	pass(p.cables[p.rPortOf(at)])
 	pass(p.boxNames[p.boxOfRPort(p.rPortOf(at))])
-	rooms := []int{p.roomOfFibre(at)}
+	rooms := []string{p.roomNames[p.roomOfFibre(at)]}
 	var between []string
 	for {
 		beyond, more := p.across(at)
@@ -66,24 +66,26 @@ func (p *Plant) path(link int) Path {
 				w.Pattern = BetweenRooms
 			}
 			pass(p.cPortName(min(from, to)) + "--" + p.cPortName(max(from, to)))
-			pass(p.boxNames[p.boxOfCPort(to)])
 			a, b := p.roomOfFibre(at), p.roomOfFibre(beyond)
-			rooms = append(rooms, b)
+			rooms = append(rooms, p.roomNames[b])
 			between = append(between, p.roomNames[min(a, b)]+"--"+p.roomNames[max(a, b)])
 		}
 		r := p.rPortOf(beyond)
+		box := p.boxNames[p.boxOfRPort(r)]
+		pass(box)
 		if p.used[r] {
 			pass(p.cables[r])
 			break
 		}
 		w.Pattern = Bounced
 		pass(p.rPortName(r) + "--back")
+		pass(box)
 		at, _ = p.bridge(beyond)
 	}
-	w.Groups = append(w.Groups, w.Segments...)
-	w.Groups = append(w.Groups, between...)
-	for _, room := range rooms {
-		w.Groups = append(w.Groups, p.roomNames[room])
+	for _, g := range slices.Concat(w.Segments, between, rooms) {
+		if !slices.Contains(w.Groups, g) {
+			w.Groups = append(w.Groups, g)
+		}
 	}
 	return w
 }

@@ -15,13 +15,6 @@ const (
 	returns             // comes back to the port from which it left
 )
 
-// A way is how the light of a fibre pair goes from an r-port where a router is plugged in.
-type way struct {
-	fate       fate
-	connectors int8
-	end        int32 // the fibre pair at which it arrives, or at which it was given up
-}
-
 // An r-port is numbered throughout the fabric by its room, box and place in the box; its fibre pairs are numbered along with it, and so are
 // the c-ports of all boxes.
 func (p *Plant) boxOfRPort(r int32) int32  { return r / int32(p.box.rPorts) }
@@ -62,36 +55,40 @@ func (p *Plant) lit(fibre int32) bool {
 	return p.used[r] && int(fibre)%p.box.cPorts < p.kindOf(p.boxOfRPort(r)).width
 }
 
-// trace follows a fibre pair from a router to whatever it ends at. Visit, if not nil, sees every r-port at which it arrives.
-func (p *Plant) trace(fibre int32, visit func(fibre int32)) way {
-	start := p.rPortOf(fibre)
-	w := way{connectors: 1, end: fibre}
+// trace follows a fibre pair from an r-port in use to the one at which it ends, or was given up. Visit, if not nil, sees every r-port's fibre pair
+// at which it arrives.
+func (p *Plant) trace(fibre int32, visit func(fibre int32)) (end int32, f fate) {
+	connectors := int8(1)
 	for at := fibre; ; {
 		beyond, more := p.across(at)
-		w.connectors += more + 1
-		w.end = beyond
-		if w.connectors > maxConnectors {
-			w.fate = tooLong
-			return w
+		connectors += more + 1
+		if connectors > maxConnectors {
+			return beyond, tooLong
 		}
 		if visit != nil {
 			visit(beyond)
 		}
 		switch r := p.rPortOf(beyond); {
-		case p.used[r] && r == start:
-			w.fate = returns
-			return w
+		case p.used[r] && r == p.rPortOf(fibre):
+			return beyond, returns
 		case p.used[r] && !p.lit(beyond):
-			w.fate = dark
-			return w
+			return beyond, dark
 		case p.used[r]:
-			return w
+			return beyond, arrives
 		}
 		next, ok := p.bridge(beyond)
 		if !ok {
-			w.fate = dark
-			return w
+			return beyond, dark
 		}
 		at = next
 	}
+}
+
+// isLost tells whether a router puts light on a fibre pair that arrives nowhere.
+func (p *Plant) isLost(fibre int32) bool {
+	if !p.lit(fibre) {
+		return false
+	}
+	_, f := p.trace(fibre, nil)
+	return f != arrives
 }

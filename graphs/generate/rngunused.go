@@ -11,8 +11,12 @@ type lot []int32
 // vacancies are the lots of a room and a kind of box, as they are dealt: those in use and those unused.
 type vacancies struct{ full, empty []lot }
 
-// searchTries is how many random changes are tried to mend one thing that is wrong.
-const searchTries = 24
+// A search for something better tries so many random changes to mend one thing that is wrong, and ends after so many rounds in a row that
+// mended next to nothing.
+const (
+	searchTries = 24
+	patience    = 3
+)
 
 // chooseUnused leaves as many r-ports of every panel unused as are not needed: random ones at first, which are then exchanged with others as
 // long as that saves lanes. A lane that meets an unused r-port is bounced to another box; a few in a row, and it has too many connectors.
@@ -35,13 +39,16 @@ func (p *Plant) chooseUnused(rng *rand.Rand) {
 			}
 		}
 	}
-	for lost := p.lost(); len(lost) > 0; {
+	lost := p.lost()
+	for idle := 0; len(lost) > 0 && idle < patience; {
 		for _, fibre := range lost {
 			p.rescue(rng, fibre, groups, where)
 		}
 		before := len(lost)
-		if lost = p.lost(); before-len(lost) <= before/50 {
-			return
+		lost = p.lost()
+		idle++
+		if before-len(lost) > before/50 {
+			idle = 0
 		}
 	}
 }
@@ -92,7 +99,7 @@ func (p *Plant) lots(room int, k *boxKind) []lot {
 func (p *Plant) lost() []int32 {
 	var lost []int32
 	for fibre := range int32(len(p.used) * p.box.cPorts) {
-		if p.lit(fibre) && p.trace(fibre, nil).fate != arrives {
+		if p.isLost(fibre) {
 			lost = append(lost, fibre)
 		}
 	}
@@ -101,18 +108,19 @@ func (p *Plant) lost() []int32 {
 
 // rescue tries to exchange an unused lot that a lost lane meets for a used one of the same room.
 func (p *Plant) rescue(rng *rand.Rand, fibre int32, groups []vacancies, where map[int32][2]int32) {
-	if !p.lit(fibre) {
-		return
+	if !p.isLost(fibre) {
+		return // mended by an exchange before
 	}
-	var met []int32
-	if p.trace(fibre, func(f int32) { met = append(met, p.rPortOf(f)) }).fate == arrives {
-		return
-	}
-	met = slices.DeleteFunc(met, func(r int32) bool { _, ok := where[r]; return !ok })
+	var met [][2]int32
+	p.trace(fibre, func(f int32) {
+		if place, ok := where[p.rPortOf(f)]; ok {
+			met = append(met, place)
+		}
+	})
 	if len(met) == 0 {
 		return
 	}
-	place := where[met[rng.IntN(len(met))]]
+	place := met[rng.IntN(len(met))]
 	g := &groups[place[0]]
 	if len(g.full) == 0 {
 		return
@@ -134,7 +142,7 @@ func (p *Plant) rescue(rng *rand.Rand, fibre int32, groups []vacancies, where ma
 	}
 }
 
-// exchange uses an unused lot and leaves a used one unused, if fewer lanes are lost that way.
+// exchange uses an unused lot and leaves a used one unused, if no more lanes are lost that way: what is no better may lead to it.
 func (p *Plant) exchange(empty, full lot) bool {
 	changed := slices.Concat(empty, full)
 	ends := p.around(changed)
@@ -148,7 +156,7 @@ func (p *Plant) exchange(empty, full lot) bool {
 	}
 	before := p.lostOf(ends, changed)
 	set(true)
-	if p.lostOf(ends, changed) < before {
+	if p.lostOf(ends, changed) <= before {
 		return true
 	}
 	set(false)
@@ -186,7 +194,7 @@ func (p *Plant) around(rPorts []int32) []int32 {
 func (p *Plant) lostOf(ends, rPorts []int32) int {
 	lost := 0
 	count := func(fibre int32) {
-		if p.lit(fibre) && p.trace(fibre, nil).fate != arrives {
+		if p.isLost(fibre) {
 			lost++
 		}
 	}

@@ -166,3 +166,27 @@ func TestFabricErrors(t *testing.T) {
 		}
 	}
 }
+
+// A fabric of resilient network graphs says on standard error what its cabling came to, and its file holds what links share.
+func TestFabricNewRNG(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	var out, errs bytes.Buffer
+	cmd := newFabricCmd(&env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs})
+	cmd.SetArgs([]string{"new", "rng", "--routers", "60", "--degree", "12", "--rooms", "3", "--out", path})
+	cmd.SetErr(&errs)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"6 ShuffleBoxes in 3 rooms", "63 bundles to cable", "modelled for degrees of at least 2(ln n + 5), here 19\n"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("standard error lacks %q: %s", want, errs.String())
+		}
+	}
+	got := fabricJSON(t, mustFabric(t, "", "show", path, "-o", "json"))
+	if d := got["degree"].(map[string]any); d["min"] != 12.0 || d["max"] != 12.0 || got["links"] != 420.0 || got["groups"].(float64) < 200 {
+		t.Errorf("got %v", got)
+	}
+	if _, _, err := runFabric(t, "", "new", "rng", "--routers", "1"); err == nil || !strings.Contains(err.Error(), "at least 2 routers") {
+		t.Errorf("got error %v", err)
+	}
+}

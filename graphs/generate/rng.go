@@ -26,6 +26,7 @@ type RNGConfig struct {
 const (
 	routersARoom = 100
 	maxBreakout  = 16
+	maxRPorts    = 1 << 10
 	// drawnLanes is how many lanes are drawn before a cabling is taken that is not perfect: small ones are drawn more often.
 	drawnLanes = 1 << 15
 )
@@ -52,12 +53,27 @@ func RNG(c RNGConfig) (*Plant, error) {
 	if err := c.check(); err != nil {
 		return fail(err)
 	}
+	best, err := bestPlant(c)
+	if err != nil {
+		return fail(err)
+	}
+	if n := best.tally.parts; n > 1 {
+		return fail(fmt.Errorf("the fabric falls apart into %d parts; more uplinks or rooms join more of its ShuffleBoxes", n))
+	}
+	if err := best.build(); err != nil {
+		return fail(err)
+	}
+	return best, nil
+}
+
+// bestPlant draws cablings until one is perfect, or returns the best of some.
+func bestPlant(c RNGConfig) (*Plant, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, uint64(c.Routers)<<32|uint64(c.Degree)))
 	var best *Plant
 	for range min(max(drawnLanes/(c.Routers*c.Degree), 2), 64) {
 		p := &Plant{config: c, box: newShuffleBox(c.RPorts, c.Breakout), rooms: c.Rooms}
 		if err := p.layout(); err != nil {
-			return fail(err)
+			return nil, err
 		}
 		p.wire(rng)
 		p.chooseUnused(rng)
@@ -71,12 +87,6 @@ func RNG(c RNGConfig) (*Plant, error) {
 		if best.tally.worse() == best.tally.Lanes%2 { // of an odd number of lanes one has no partner
 			break
 		}
-	}
-	if n := best.tally.parts; n > 1 {
-		return fail(fmt.Errorf("the fabric falls apart into %d parts; more uplinks or rooms join more of its ShuffleBoxes", n))
-	}
-	if err := best.build(); err != nil {
-		return fail(err)
 	}
 	return best, nil
 }
@@ -103,15 +113,15 @@ func (c *RNGConfig) check() error {
 		return fmt.Errorf("the degree must be between 1 and %d, as more lanes than other routers would be parallel links", c.Routers-1)
 	case c.Breakout < 1 || c.Breakout > maxBreakout:
 		return fmt.Errorf("a transceiver has between 1 and %d lanes", maxBreakout)
-	case c.RPorts%2 != 0 || c.RPorts <= c.Breakout:
-		return fmt.Errorf("ShuffleBoxes with %d r-ports: must be even, and more than the %d c-ports, or ShuffleBacks would join r-ports twice",
-			c.RPorts, c.Breakout)
+	case c.RPorts%2 != 0 || c.RPorts <= c.Breakout || c.RPorts > maxRPorts:
+		return fmt.Errorf("ShuffleBoxes with %d r-ports: must be even, at most %d, and more than the %d c-ports, or ShuffleBacks would join r-ports twice",
+			c.RPorts, maxRPorts, c.Breakout)
 	case c.Rooms < 1 || c.Rooms > c.Routers:
 		return fmt.Errorf("there must be between 1 and %d rooms, as every room has a router", c.Routers)
 	case c.Boxes < 0 || c.Hosts < 0:
 		return errors.New("a count cannot be negative")
 	}
-	return tooMany("lanes", c.Routers, max(c.Degree, c.Hosts))
+	return tooMany("links", c.Routers, max(ceilDiv(c.Degree, 2), c.Hosts))
 }
 
 // build makes the fabric of the links that were found.
@@ -184,14 +194,14 @@ func (p *Plant) Tally() Tally { return p.tally }
 // the paper's model holds.
 func (p *Plant) Notes() []string {
 	c, t := &p.config, &p.tally
-	notes := []string{fmt.Sprintf("%d ShuffleBoxes in %d rooms; %d links stay in a room, %d take a trunk, %d are bounced; %d bundles to cable",
-		p.rooms*p.boxes, p.rooms, t.Patterns[InRoom], t.Patterns[BetweenRooms], t.Patterns[Bounced], t.Bundles)}
+	notes := []string{fmt.Sprintf("rooms %d, ShuffleBoxes %d; links within a room %d, by trunk %d, bounced %d; bundles to cable %d",
+		p.rooms, p.rooms*p.boxes, t.Patterns[InRoom], t.Patterns[BetweenRooms], t.Patterns[Bounced], t.Bundles)}
 	if t.Lost() > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d lanes have no link: %d end at nothing, %d have more than %d connectors, %d come back to their own router",
+		notes = append(notes, fmt.Sprintf("lanes without a link: %d of %d, as %d end at nothing, %d have more than %d connectors, %d come back to their own router",
 			t.Lost(), t.Lanes, t.Dark, t.TooLong, maxConnectors, t.Returning))
 	}
 	if t.Parallel > 0 {
-		notes = append(notes, fmt.Sprintf("%d links run parallel to another between the same two routers", t.Parallel))
+		notes = append(notes, fmt.Sprintf("links that run parallel to another between the same two routers: %d", t.Parallel))
 	}
 	if low := 2 * (math.Log(float64(c.Routers)) + 5); float64(c.Degree) < low {
 		notes = append(notes, fmt.Sprintf("RNG is modelled for degrees of at least 2(ln n + 5), here %.0f", math.Ceil(low)))

@@ -236,6 +236,7 @@ func TestRNGImpossible(t *testing.T) {
 		{RNGConfig{Routers: 10, Degree: 4, Breakout: 17}, "between 1 and 16 lanes"},
 		{RNGConfig{Routers: 10, Degree: 4, RPorts: 7}, "must be even"},
 		{RNGConfig{Routers: 10, Degree: 4, RPorts: 4}, "more than the 4 c-ports"},
+		{RNGConfig{Routers: 10, Degree: 4, RPorts: 1 << 40}, "at most 1024"},
 		{RNGConfig{Routers: 10, Degree: 4, Rooms: 11}, "between 1 and 10 rooms"},
 		{RNGConfig{Routers: 10, Degree: 4, Hosts: -1}, "negative"},
 		{RNGConfig{Routers: 1000, Degree: 64, Boxes: 49}, "50 are needed for the transceivers of 100 routers"},

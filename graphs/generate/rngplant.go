@@ -78,7 +78,7 @@ func (p *Plant) layout() error {
 			k.sealed = ceilDiv((k.to-k.from)*c.RPorts-least*k.transceivers, c.RPorts)
 		}
 	}
-	return tooMany("fibre pairs in the panels", p.rooms, p.boxes, c.RPorts, c.Breakout)
+	return tooMany("r-ports", p.rooms, p.boxes, c.RPorts)
 }
 
 // roomsOf spreads routers evenly over rooms. With an odd degree they come in twos, as a room with an odd number of lanes would leave one over.

@@ -177,7 +177,7 @@ func TestFabricNewRNG(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"6 ShuffleBoxes in 3 rooms", "63 bundles to cable", "modelled for degrees of at least 2(ln n + 5), here 19\n"} {
+	for _, want := range []string{"rooms 3, ShuffleBoxes 6;", "bundles to cable 63\n", "modelled for degrees of at least 2(ln n + 5), here 19\n"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("standard error lacks %q: %s", want, errs.String())
 		}

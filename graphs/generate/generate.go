@@ -2,7 +2,8 @@
 //
 // What it makes is the same on every machine and in every run: chance comes from a seed alone. Switches are named for what they
 // are (leaf1, spine2, core3, sw04), padded with zeros so that names sort in order; a host carries the number of its switch and its
-// own (h04-1). Ports are swp1, swp2, ... on switches, first those to other switches, and eth1, eth2, ... on hosts.
+// own (h04-1). Ports are swp1, swp2, ... on switches, first those to other switches, and eth1, eth2, ... on hosts. The ToRs of [RNG] name theirs
+// by transceiver and lane: e7/2.
 //
 // Where switches stand in clusters of some kind, the name up to the first "-" is the cluster's: m03-sw02 is the second switch of
 // Xpander's third meta-node, s03-sw02 of a ring's third supernode, g03-sw02 of a Dragonfly's third group. Rules that a design lays on

@@ -100,7 +100,7 @@ func (c RNGConfig) usual() RNGConfig {
 		c.RPorts = 32
 	}
 	if c.Rooms == 0 {
-		c.Rooms = ceilDiv(max(c.Routers, 1), routersARoom)
+		c.Rooms = ceil(max(c.Routers, 1), routersARoom)
 	}
 	return c
 }
@@ -121,7 +121,7 @@ func (c *RNGConfig) check() error {
 	case c.Boxes < 0 || c.Hosts < 0:
 		return errors.New("a count cannot be negative")
 	}
-	return tooMany("links", c.Routers, max(ceilDiv(c.Degree, 2), c.Hosts))
+	return tooMany("links", c.Routers, max(ceil(c.Degree, 2), c.Hosts))
 }
 
 // build makes the fabric of the links that were found.

@@ -57,7 +57,7 @@ func (p *Plant) layout() error {
 			continue
 		}
 		k.from = p.boxes
-		p.boxes += ceilDiv(most*k.transceivers, c.RPorts)
+		p.boxes += ceil(most*k.transceivers, c.RPorts)
 		k.to = p.boxes
 		p.kinds = append(p.kinds, k)
 	}
@@ -75,7 +75,7 @@ func (p *Plant) layout() error {
 	}
 	for i := range p.kinds {
 		if k := &p.kinds[i]; k.width%2 == 1 {
-			k.sealed = ceilDiv((k.to-k.from)*c.RPorts-least*k.transceivers, c.RPorts)
+			k.sealed = ceil((k.to-k.from)*c.RPorts-least*k.transceivers, c.RPorts)
 		}
 	}
 	return tooMany("r-ports", p.rooms, p.boxes, c.RPorts)
@@ -100,8 +100,6 @@ func roomsOf(routers, degree, rooms int) []int {
 	return first
 }
 
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
-
 func (p *Plant) kindOf(box int32) *boxKind {
 	for i := range p.kinds {
 		if k := &p.kinds[i]; int(box)%p.boxes < k.to {
@@ -112,7 +110,7 @@ func (p *Plant) kindOf(box int32) *boxKind {
 }
 
 // transceivers returns how many a router has.
-func (p *Plant) transceivers() int { return ceilDiv(p.config.Degree, p.config.Breakout) }
+func (p *Plant) transceivers() int { return ceil(p.config.Degree, p.config.Breakout) }
 
 // wire lays trunks between random boxes of different rooms. The c-ports of a panel go in equal parts to all rooms, the own one included; what
 // would be trunks within a room are ShuffleBacks.

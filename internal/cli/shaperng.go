@@ -15,6 +15,7 @@ func rngCmd(use shapeUse) *cobra.Command {
 		Use: "rng", Short: "resilient network graph: routers cabled by ShuffleBoxes into a quasi-random graph", Args: args(0, 0),
 		Long: `Rng makes a fabric of AWS's Resilient Network Graphs, with its cabling: transceivers on ShuffleBoxes, trunks between boxes of different
 rooms, ShuffleBacks on what is left. The shared-risk groups of a link are all that its light passes.`,
+		Example: "  whichlink fabric new rng --routers 1000 --degree 64 --out rng.clab.yml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := generate.RNG(c)
 			if err != nil {
@@ -36,7 +37,7 @@ rooms, ShuffleBacks on what is left. The shared-risk groups of a link are all th
 	flags.IntVar(&c.Rooms, "rooms", 0, "how many rooms; 0 is one for every 100 routers")
 	flags.IntVar(&c.Boxes, "boxes", 0, "ShuffleBoxes in a room's panel; 0 is as many as are needed")
 	flags.IntVar(&c.Hosts, "hosts", 1, "hosts a router")
-	flags.Uint64Var(&c.Seed, "seed", 1, "decides the cabling; the same seed gives the same fabric")
+	shapeSeed(cmd, &c.Seed)
 	flags.BoolVar(&c.IPv6, "ipv6", false, "IPv6 addresses too")
 	return cmd
 }

@@ -16,7 +16,7 @@ type RNGConfig struct {
 	Degree   int // fabric uplinks of a router, each a lane of a transceiver
 	Breakout int // lanes of a transceiver: fibre pairs of an r-port, and c-ports of a ShuffleBox; usually 4
 	RPorts   int // r-ports of a ShuffleBox: fibre pairs of a c-port; usually 32
-	Rooms    int // usually one for every 100 routers
+	Rooms    int // usually one for every 100 routers, 10 at most
 	Boxes    int // ShuffleBoxes in a room's panel; usually as many as are needed
 	Hosts    int // a router
 	Seed     uint64
@@ -25,6 +25,7 @@ type RNGConfig struct {
 
 const (
 	routersARoom = 100
+	usualRooms   = 10
 	maxBreakout  = 16
 	maxRPorts    = 1 << 10
 	// drawnLanes is how many lanes are drawn before a cabling is taken that is not perfect: small ones are drawn more often.
@@ -70,7 +71,7 @@ func RNG(c RNGConfig) (*Plant, error) {
 func bestPlant(c RNGConfig) (*Plant, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, uint64(c.Routers)<<32|uint64(c.Degree)))
 	var best *Plant
-	for range min(max(drawnLanes/(c.Routers*c.Degree), 2), 64) {
+	for range min(max(drawnLanes/(c.Routers*c.Degree), 2), 16) {
 		p := &Plant{config: c, box: newShuffleBox(c.RPorts, c.Breakout), rooms: c.Rooms}
 		if err := p.layout(); err != nil {
 			return nil, err
@@ -100,7 +101,7 @@ func (c RNGConfig) usual() RNGConfig {
 		c.RPorts = 32
 	}
 	if c.Rooms == 0 {
-		c.Rooms = ceil(max(c.Routers, 1), routersARoom)
+		c.Rooms = min(ceil(max(c.Routers, 1), routersARoom), usualRooms)
 	}
 	return c
 }

@@ -34,7 +34,7 @@ rooms, ShuffleBacks on what is left. The shared-risk groups of a link are all th
 	flags.IntVar(&c.Degree, "degree", 8, "fabric uplinks of a router, each a lane of a transceiver")
 	flags.IntVar(&c.Breakout, "breakout", 4, "lanes of a transceiver, and c-ports of a ShuffleBox")
 	flags.IntVar(&c.RPorts, "rports", 32, "r-ports of a ShuffleBox")
-	flags.IntVar(&c.Rooms, "rooms", 0, "how many rooms; 0 is one for every 100 routers")
+	flags.IntVar(&c.Rooms, "rooms", 0, "how many rooms; 0 is one for every 100 routers, 10 at most")
 	flags.IntVar(&c.Boxes, "boxes", 0, "ShuffleBoxes in a room's panel; 0 is as many as are needed")
 	flags.IntVar(&c.Hosts, "hosts", 1, "hosts a router")
 	shapeSeed(cmd, &c.Seed)

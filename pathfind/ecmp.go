@@ -1,8 +1,3 @@
-// Package pathfind says where packets may go: next hops, path sets and their shares under a forwarding model, and which of these
-// paths agree with what a trace saw.
-//
-// The package is pure: it has no clock, no socket, no goroutine and no chance. All its functions run on the dense ids of
-// [whichlink/graphs]. The rooms below it plan what to measure (pathfind/plan) and explain what was measured (pathfind/localize).
 package pathfind
 
 import (
@@ -17,15 +12,10 @@ import (
 // destination, each link being as likely as any other; parallel links count one by one. Hosts never carry transit.
 // An ECMP is safe for concurrent use. The tree of a destination is computed when it is first asked for, and kept.
 type ECMP struct {
-	f *graphs.Fabric
-	// The live arcs that leave node n are arcs[start[n]:start[n+1]].
-	start []int32
-	arcs  []graphs.ArcID
-	head  []graphs.NodeID // by arc
-	host  []bool          // by node
-
+	mesh
 	trees   []atomic.Pointer[tree] // by destination
 	scratch sync.Pool              // of *scratch
+	forward *table
 }
 
 // A tree holds the distance of every node to one destination, -1 where there is no way.
@@ -39,33 +29,11 @@ func NewECMP(f *graphs.Fabric) *ECMP { return NewECMPWithout(f, nil) }
 
 // NewECMPWithout returns shortest-path ECMP as it is when the links that down reports are taken away.
 func NewECMPWithout(f *graphs.Fabric, down func(graphs.LinkID) bool) *ECMP {
-	e := &ECMP{
-		f:     f,
-		start: make([]int32, f.NumNodes()+1),
-		arcs:  make([]graphs.ArcID, 0, f.NumArcs()),
-		head:  make([]graphs.NodeID, f.NumArcs()),
-		host:  make([]bool, f.NumNodes()),
-		trees: make([]atomic.Pointer[tree], f.NumNodes()),
-	}
-	for n := range graphs.NodeID(f.NumNodes()) {
-		e.host[n] = f.Node(n).IsHost()
-		for _, a := range f.Out(n) {
-			e.head[a] = f.Head(a)
-			if down == nil || !down(a.Link()) {
-				e.arcs = append(e.arcs, a)
-			}
-		}
-		e.start[n+1] = int32(len(e.arcs))
-	}
+	e := &ECMP{mesh: newMesh(f, down), trees: make([]atomic.Pointer[tree], f.NumNodes())}
 	e.scratch.New = func() any { return &scratch{mass: make([]float64, f.NumNodes())} }
+	e.forward = newTable(&e.mesh, "ecmp", 1, func(dst graphs.NodeID) field { return downhill{e, e.bearing(dst)} })
 	return e
 }
-
-// Fabric returns the fabric over which packets are forwarded.
-func (e *ECMP) Fabric() *graphs.Fabric { return e.f }
-
-// out returns the live arcs that leave a node.
-func (e *ECMP) out(n graphs.NodeID) []graphs.ArcID { return e.arcs[e.start[n]:e.start[n+1]] }
 
 // A bearing tells how far every node is from one destination.
 type bearing struct {
@@ -189,12 +157,6 @@ func (e *ECMP) spread(src graphs.NodeID, b bearing, share func(mass float64, nex
 	return arrived
 }
 
-// A Path is a way through the fabric, and the share of a pair's flows that take it.
-type Path struct {
-	Arcs  []graphs.ArcID
-	Share float64
-}
-
 // Count returns the number of shortest paths of a pair; 0 if there is none, 1 from a node to itself.
 func (e *ECMP) Count(src, dst graphs.NodeID) float64 {
 	return e.spread(src, e.bearing(dst), func(mass float64, _ []graphs.ArcID) float64 { return mass })
@@ -227,12 +189,6 @@ func (e *ECMP) Paths(src, dst graphs.NodeID, limit int) (paths []Path, count flo
 	return paths, count
 }
 
-// An ArcShare is the share of a pair's flows that cross an arc.
-type ArcShare struct {
-	Arc   graphs.ArcID
-	Share float64
-}
-
 // Shares returns the arcs on shortest paths of a pair, nearest to src first, each with the share of the pair's flows that cross it when
 // every node splits them evenly over its next hops. It is empty where dst cannot be reached.
 func (e *ECMP) Shares(src, dst graphs.NodeID) []ArcShare {
@@ -245,4 +201,32 @@ func (e *ECMP) Shares(src, dst graphs.NodeID) []ArcShare {
 		return each
 	})
 	return shares
+}
+
+// String names the model: ecmp.
+func (e *ECMP) String() string { return "ecmp" }
+
+// Ways returns the shortest paths of a pair.
+func (e *ECMP) Ways(src, dst graphs.NodeID) *Ways { return e.forward.Ways(src, dst) }
+
+// Loads lets a demand flow along the shortest paths.
+func (e *ECMP) Loads(d Demand) *Loads { return e.forward.Loads(d) }
+
+// A downhill forwards to one destination by ECMP.
+type downhill struct {
+	e *ECMP
+	b bearing
+}
+
+func (s downhill) next(at graphs.NodeID, _ int32, into []nextHop) []nextHop {
+	d := s.b.dist(at)
+	if d <= 0 {
+		return into
+	}
+	for _, a := range s.e.out(at) {
+		if s.e.nearer(s.b, d, a) {
+			into = append(into, nextHop{arc: a})
+		}
+	}
+	return even(into)
 }

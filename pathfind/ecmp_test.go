@@ -174,7 +174,7 @@ func TestKnownCounts(t *testing.T) {
 		if n := e.Count(node(c.src), node(c.dst)); n != c.count {
 			t.Errorf("%s to %s: %g paths, want %g", c.src, c.dst, n, c.count)
 		}
-		if n := e.Disjoint(node(c.src), node(c.dst)); n != c.disjoint {
+		if n := e.Ways(node(c.src), node(c.dst)).Disjoint(); n != c.disjoint {
 			t.Errorf("%s to %s: %d disjoint paths, want %d", c.src, c.dst, n, c.disjoint)
 		}
 	}

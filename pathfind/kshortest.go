@@ -7,8 +7,8 @@ import (
 	"whichlink/graphs"
 )
 
-// A kShortest is forwarding over the K shortest paths that visit no node twice (Yen 1971), as tunnels do it: the source shares flows evenly among
-// them, and further switches choose nothing. Of paths of equal length those come first that leave by an earlier port of the first
+// A kShortest is forwarding over the K shortest paths that visit no node twice (Yen 1971), as tunnels do it: the source shares flows
+// evenly among them, and further switches choose nothing. Of paths of equal length those come first that leave by an earlier port of the first
 // node where they differ. Where there are fewer than K, all are used.
 type kShortest struct {
 	*ECMP

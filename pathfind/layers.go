@@ -85,7 +85,7 @@ func (w *Ways) roleOf(nodes []graphs.NodeID, hop int) string {
 		}
 	}
 	if role == "" {
-		return fmt.Sprintf("hop %d", hop)
+		return fmt.Sprintf("hop-%d", hop)
 	}
 	return string(role)
 }

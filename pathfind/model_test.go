@@ -39,7 +39,9 @@ func newModel(t interface{ Fatal(...any) }, f *graphs.Fabric, down func(graphs.L
 
 // Every pair of every model on a random fabric: what holds whatever the model.
 func TestWaysOfAnyModel(t *testing.T) {
-	for _, name := range []string{"ecmp", "wcmp", "su:1", "su:2", "su:3", "su:4", "ksp:1", "ksp:5", "vlb", "spraypoint", "spraypoint:p=1,h=1,levels=2,key=7"} {
+	for _, name := range []string{
+		"ecmp", "wcmp", "su:1", "su:2", "su:3", "su:4", "ksp:1", "ksp:5", "vlb", "spraypoint", "spraypoint:p=1,h=1,levels=2,key=7",
+	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				f, down := drawFabric(t)

@@ -30,16 +30,16 @@ const maxFIB = 256 << 20
 // maxWeight bounds the weight of a next hop.
 const maxWeight = 1 << 20
 
-// ReadFIB reads the routes of a fabric's nodes, in the form that [FIBForm] describes. Errors name the line.
-func ReadFIB(r io.Reader, f *graphs.Fabric) (*FIB, error) {
+// ReadFIB reads the routes of a fabric's nodes, in the form that [FIBForm] describes. Errors name the file, by the name given, and the line.
+func ReadFIB(r io.Reader, name string, f *graphs.Fabric) (*FIB, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFIB+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxFIB {
-		return nil, fmt.Errorf("a FIB file of more than %d bytes", maxFIB)
+		return nil, fmt.Errorf("%s: more than %d bytes of routes", graphs.Clean(name), maxFIB)
 	}
-	p := &fibReader{f: f, text: text, dec: json.NewDecoder(bytes.NewReader(text)), fib: &FIB{nodes: map[graphs.NodeID]*routes{}}}
+	p := &fibReader{f: f, dec: json.NewDecoder(bytes.NewReader(text)), fib: &FIB{nodes: map[graphs.NodeID]*routes{}}}
 	p.dec.UseNumber()
 	err = p.object("node", p.node)
 	if err == nil {
@@ -51,7 +51,8 @@ func ReadFIB(r io.Reader, f *graphs.Fabric) (*FIB, error) {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the text ends too early")
 		}
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:min(p.dec.InputOffset(), int64(len(text)))], []byte("\n")), err)
+		line := 1 + bytes.Count(text[:min(p.dec.InputOffset(), int64(len(text)))], []byte("\n"))
+		return nil, fmt.Errorf("%s:%d: %w", graphs.Clean(name), line, err)
 	}
 	for _, r := range p.fib.nodes {
 		r.index()
@@ -60,10 +61,9 @@ func ReadFIB(r io.Reader, f *graphs.Fabric) (*FIB, error) {
 }
 
 type fibReader struct {
-	f    *graphs.Fabric
-	text []byte
-	dec  *json.Decoder
-	fib  *FIB
+	f   *graphs.Fabric
+	dec *json.Decoder
+	fib *FIB
 }
 
 // object reads an object, and hands every key to value, which reads what belongs to it.

@@ -64,31 +64,35 @@ func (r *routes) index() {
 // it uses all of its links. Packets are addressed to the first address of the destination, IPv4 before IPv6.
 func newRouted(f *graphs.Fabric, down func(graphs.LinkID) bool, fib *FIB, name string) Model {
 	m := newMesh(f, down)
+	up := make([]bool, f.NumArcs())
+	for _, a := range m.arcs {
+		up[a] = true
+	}
 	return newTable(&m, name, 2, func(dst graphs.NodeID) field {
 		addr := f.Address(dst, false)
 		if !addr.IsValid() {
 			addr = f.Address(dst, true)
 		}
-		return lookup{&m, fib, dst, addr}
+		return lookup{&m, up, fib, dst, addr}
 	})
 }
 
 // A lookup forwards to one destination by routes. Packets are in state 0 at their source, and in state 1 from then on.
 type lookup struct {
 	m    *mesh
+	up   []bool // by arc
 	fib  *FIB
 	dst  graphs.NodeID
 	addr netip.Addr
 }
 
 func (l lookup) next(at graphs.NodeID, state int32, into []nextHop) []nextHop {
-	live := l.m.out(at)
 	r := l.fib.nodes[at]
 	switch {
 	case l.m.host[at] && state > 0:
 		return into // hosts carry no transit
 	case r == nil && l.m.host[at]:
-		for _, a := range live {
+		for _, a := range l.m.out(at) {
 			into = append(into, nextHop{arc: a, state: 1})
 		}
 		return even(into)
@@ -97,7 +101,7 @@ func (l lookup) next(at graphs.NodeID, state int32, into []nextHop) []nextHop {
 	}
 	sum := 0.0
 	for _, m := range r.lookup(l.dst, l.addr) {
-		if slices.Contains(live, m.arc) {
+		if l.up[m.arc] {
 			into = append(into, nextHop{arc: m.arc, state: 1, share: m.weight})
 			sum += m.weight
 		}

@@ -13,7 +13,7 @@ import (
 type Spec struct {
 	// Kind is ecmp, wcmp, su, ksp, vlb, spraypoint or fib.
 	Kind string
-	// K is how long the paths of su are at least, or how many ksp has.
+	// K is the number of links up to which su takes all paths, or the number of paths of ksp.
 	K int
 	// Spraypoint are the parameters of spraypoint.
 	Spraypoint SpraypointConfig
@@ -29,6 +29,11 @@ const SpecForms = `  ecmp                 all shortest paths, links shared evenl
   vlb                  Valiant: by ECMP to a random switch, then by ECMP to the end
   spraypoint:p=4,h=2   spray over all links, then point along waypoints; also levels=1, key=0
   fib:FILE             the routes of every node, as JSON`
+
+// SpecExamples returns a name of every kind of model.
+func SpecExamples() []string {
+	return []string{"ecmp", "wcmp", "su:2", "ksp:8", "vlb", "spraypoint:p=4,h=2", "fib:FILE"}
+}
 
 // Bounds of parameters. More than maxK paths or links is a slip of the pen.
 const (

@@ -17,7 +17,8 @@ func TestParseSpec(t *testing.T) {
 		"ecmp": "ecmp", "wcmp": "wcmp", "vlb": "vlb", "su:2": "su:2", "ksp:8": "ksp:8", "fib:a:b.json": "fib:a:b.json",
 		"spraypoint": "spraypoint:p=4,h=2", "spraypoint:h=3": "spraypoint:p=4,h=3",
 		"spraypoint:key=0x10,levels=2,p=2,h=1": "spraypoint:p=2,h=1,levels=2,key=16",
-		"":                                     "!no forwarding model", "ECMP": "!no forwarding model", "ecmp:2": "!has no parameters", "su": "!between 1 and 6",
+		"":                                     "!no forwarding model", "ECMP": "!no forwarding model",
+		"ecmp:2": "!has no parameters", "su": "!between 1 and 6",
 		"su:0": "!between 1 and 6", "su:2x": "!between", "ksp:-1": "!between 1 and 1024", "fib:": "!expected fib:FILE",
 		"spraypoint:q=1": "!no parameter \"q\"", "spraypoint:p": "!p must be between", "spraypoint:p=1,p=2": "!twice",
 		"spraypoint:key=-1": "!not a number", "spraypoint:p=4,": "!no parameter",
@@ -65,7 +66,7 @@ func TestSpecOf(t *testing.T) {
 	}
 }
 
-// capacityFabric is a leaf with uplinks to two spines of which one has twice the links to the other leaf, and one link is fast.
+// A leaf has three spines: one with two links to the other leaf, one behind a fast link, and one whose links are of unlike speed.
 func TestWeightsFollowCapacity(t *testing.T) {
 	var b graphs.Builder
 	node := func(name string, role graphs.Role) graphs.NodeID {
@@ -124,7 +125,7 @@ func TestRoutes(t *testing.T) {
 		return n
 	}
 	ways := func(fib, src, dst string, down func(graphs.LinkID) bool) *Ways {
-		routes, err := ReadFIB(strings.NewReader(fib), f)
+		routes, err := ReadFIB(strings.NewReader(fib), "routes.json", f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +154,8 @@ func TestRoutes(t *testing.T) {
 		{"half of it goes where there is no route", open, "h1-1", "h2-1", []Loss{{node("spine2"), BlackHole, 0.75}}},
 		{"the longest prefix drops", leafSpineFIB, "h1-1", "h2-1", []Loss{{node("leaf1"), BlackHole, 1}}},
 		{"circles; spine1 sends half of it back", open, "h1-1", "h2-2", []Loss{{node("leaf1"), Loop, 0.5}, {node("spine1"), Loop, 0.5}}},
-		{"an address goes before a prefix", strings.Replace(leafSpineFIB, `"h2-2": ["swp1"]`, `"`+addr("h2-1")+`": ["spine1"]`, 1), "h1-1", "h2-1", nil},
+		{"an address goes before a prefix",
+			strings.Replace(leafSpineFIB, `"h2-2": ["swp1"]`, `"`+addr("h2-1")+`": ["spine1"]`, 1), "h1-1", "h2-1", nil},
 		{"hosts carry no transit", open, "spine1", "h1-1", []Loss{{node("h2-1"), BlackHole, 1}}},
 	} {
 		if d := cmp.Diff(c.want, ways(c.fib, c.src, c.dst, nil).Losses(), cmpopts.EquateApprox(0, 1e-12)); d != "" {
@@ -170,13 +172,13 @@ func TestRoutes(t *testing.T) {
 func TestReadFIBErrors(t *testing.T) {
 	f := must(t)(generate.LeafSpine(generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 1}))
 	for text, want := range map[string]string{
-		"":                               "line 1: the text ends too early",
-		"[]":                             "line 1: expected an object",
-		"{\n\"leaf9\": {}}":              `line 2: no node is called "leaf9"`,
-		"{\"leaf1\": {},\n\"leaf1\"":     `line 2: node "leaf1" is there twice`,
+		"":                               "routes.json:1: the text ends too early",
+		"[]":                             "routes.json:1: expected an object",
+		"{\n\"leaf9\": {}}":              `routes.json:2: no node is called "leaf9"`,
+		"{\"leaf1\": {},\n\"leaf1\"":     `routes.json:2: node "leaf1" is there twice`,
 		`{"leaf1": {"10.0.0.0/33": []}}`: `"10.0.0.0/33" is neither a prefix`,
 		`{"leaf1": {"10.0.0.1/8": [], "10.0.0.2/8": []}}`:     `route to 10.0.0.0/8 is there twice`,
-		"{\"leaf1\": {\"::/0\": \n[\"swp99\"]}}":              `line 2: route to ::/0: next hop "swp99" is neither a port of leaf1`,
+		"{\"leaf1\": {\"::/0\": \n[\"swp99\"]}}":              `routes.json:2: route to ::/0: next hop "swp99" is neither a port of leaf1`,
 		`{"leaf1": {"::/0": "swp1"}}`:                         "expected a list of next hops",
 		`{"leaf1": {"::/0": [{"via": "swp1", "weight": 0}]}}`: "weight 0 is not between",
 		`{"leaf1": {"::/0": [{"via": "swp1", "cost": 1}]}}`:   "a next hop is a word, or",
@@ -186,7 +188,7 @@ func TestReadFIBErrors(t *testing.T) {
 		`{"leaf1": {"\u001b[31m": []}}`:                       "\ufffd[31m",
 		`{"leaf1": {"::ffff:10.0.0.0/104": []}}`:              "is neither a prefix",
 	} {
-		_, err := ReadFIB(strings.NewReader(text), f)
+		_, err := ReadFIB(strings.NewReader(text), "routes.json", f)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.60q: got %v, want an error that says %q", text, err, want)
 		}
@@ -198,7 +200,7 @@ func FuzzReadFIB(fuzz *testing.F) {
 	fuzz.Add(leafSpineFIB)
 	fuzz.Add(`{"leaf1": {"10.0.0.0/8": ["10.64.0.1"], "::1": [{"via": "swp1", "weight": 1e3}]}}`)
 	fuzz.Fuzz(func(t *testing.T, text string) {
-		fib, err := ReadFIB(strings.NewReader(text), f)
+		fib, err := ReadFIB(strings.NewReader(text), "routes.json", f)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%q", err)

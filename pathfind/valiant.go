@@ -7,8 +7,8 @@ import (
 	"whichlink/graphs"
 )
 
-// A valiant is Valiant load balancing: every flow goes by ECMP to a switch that is drawn at random, and from there by ECMP to its destination.
-// All switches are as likely, but for the ends themselves, the switches that host ends are linked to, and those from where there is no way;
+// A valiant is Valiant load balancing: every flow goes by ECMP to a switch that is drawn at random, and from there by ECMP to its
+// destination. All switches are as likely, but for the ends themselves, the switches that host ends are linked to, and those from where there is no way;
 // where none is left, flows go by ECMP alone. In a Clos, every tier serves. On the way to the intermediate switch a packet may
 // pass its destination, and after it its source, as it is addressed to the intermediate until it gets there. Hosts carry no transit.
 //
@@ -163,9 +163,9 @@ func (d detourPicture) place(at graphs.NodeID, state int32) (rank int, name stri
 	case at == d.b.dst && state == home:
 		return end, d.v.f.NodeName(at)
 	case state == home:
-		return end - d.b.dist(at), fmt.Sprintf("%d to go", d.b.dist(at))
+		return end - d.b.dist(at), fmt.Sprintf("to-go-%d", d.b.dist(at))
 	case state == 0:
 		return -end, d.v.f.NodeName(at)
 	}
-	return -end - int(state), fmt.Sprintf("hop %d", -state)
+	return -end - int(state), fmt.Sprintf("hop-%d", -state)
 }

@@ -167,8 +167,8 @@ type Path struct {
 	Share float64
 }
 
-// Paths returns the paths that arrive, with their shares, and their number, ordered by the ports that they leave by. The shares sum to
-// what arrives. Where there are more than limit ways, paths is nil and count is the number of ways.
+// Paths returns the paths that arrive, with their shares, and their number, in the order of the next hops. The shares sum to what
+// arrives. Where there are more than limit ways, paths is nil and count is the number of ways.
 func (w *Ways) Paths(limit int) (paths []Path, count float64) {
 	ways := w.countToGo()
 	if count = w.Count(); count == 0 || count > float64(limit) {

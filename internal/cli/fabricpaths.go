@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +21,8 @@ type pathSet struct {
 	Lengths   map[string]float64 `json:"lengths"`
 	Disjoint  int                `json:"disjoint"`
 	ArcShares map[string]float64 `json:"arc_shares"`
+	Layers    []pathLayer        `json:"layers"`
+	Lost      []pathLoss         `json:"lost,omitempty"`
 }
 
 type listedPath struct {
@@ -32,21 +31,37 @@ type listedPath struct {
 	Share float64  `json:"share"`
 }
 
+type pathLayer struct {
+	Name  string   `json:"name"`
+	Nodes []string `json:"nodes"`
+	Share float64  `json:"share"`
+}
+
+type pathLoss struct {
+	Node   string  `json:"node"`
+	Reason string  `json:"reason"`
+	Share  float64 `json:"share"`
+}
+
 func newFabricPathsCmd(e *env) *cobra.Command {
 	var fabric, output, model string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "paths --fabric FILE SRC DST",
 		Short: "The paths that a pair may take, with their shares",
-		Long: `Paths lists the paths from SRC to DST, names or addresses of hosts or switches, under a forwarding model, with the share of
-flows that take each, and the share that crosses each arc.`,
+		Long: `Paths shows where flows from SRC to DST, names or addresses of hosts or switches, may go under a forwarding model: how long their
+paths are, the layers of nodes that they pass, the arcs with the share of flows that crosses each, how many paths have no link between
+switches in common, and, where there are few, every path with its share. Lengths are in links from end to end. Layers are the levels
+of Spraypoint, the tiers of a Clos, or else hops. The form json has all of it; the form dot is a drawing for Graphviz.
+
+Models:
+` + pathfind.SpecForms + `
+
+` + pathfind.FIBForm,
 		Args: args(2, 2),
 		RunE: func(cmd *cobra.Command, pair []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
+			if err := oneOf(output, "text", "json", "dot"); err != nil {
 				return err
-			}
-			if model != "ecmp" {
-				return withHint(usagef("no forwarding model is called %q", graphs.Clean(model)), "the models are ecmp")
 			}
 			if limit < 0 {
 				return usagef("--limit is %d: a count cannot be negative", limit)
@@ -66,17 +81,32 @@ flows that take each, and the share that crosses each arc.`,
 			if src == dst {
 				return usagef("%s is both ends", f.NodeName(src))
 			}
-			set := pathsBetween(f, src, dst, model, limit)
-			if output == "json" {
-				return printJSON(e.stdout, set)
+			spec, options, err := findModel(f, model)
+			if err != nil {
+				return err
 			}
-			return printPaths(e.stdout, set)
+			m, err := pathfind.New(f, spec, options)
+			if err != nil {
+				return err
+			}
+			w := m.Ways(src, dst)
+			switch output {
+			case "json":
+				return printJSON(e.stdout, pathsBetween(m, w, limit))
+			case "dot":
+				return drawPaths(e.stdout, f, w)
+			}
+			if !cmd.Flags().Changed("limit") {
+				limit = fewPaths
+			}
+			return printPaths(e.stdout, m, w, limit)
 		},
 	}
 	fabricFlag(cmd, &fabric)
-	outputFlag(cmd, &output, "text", "json")
-	cmd.Flags().StringVar(&model, "model", "ecmp", "forwarding `MODEL`: ecmp")
-	cmd.Flags().IntVar(&limit, "limit", 1000, "list no more than `N` paths; where there are more, only count them")
+	outputFlag(cmd, &output, "text", "json", "dot")
+	modelFlag(cmd, &model)
+	cmd.Flags().IntVar(&limit, "limit", 1000,
+		"list the paths if they are no more than `N`, or else only count them; 0 lists none. In text, 20 if it is not given")
 	return cmd
 }
 
@@ -93,15 +123,16 @@ func findNode(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 	return graphs.None, usagef("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
 }
 
-func pathsBetween(f *graphs.Fabric, src, dst graphs.NodeID, model string, limit int) pathSet {
-	ecmp := pathfind.NewECMP(f)
-	paths, count := ecmp.Paths(src, dst, limit)
+func pathsBetween(m pathfind.Model, w *pathfind.Ways, limit int) pathSet {
+	f := m.Fabric()
+	src, dst := w.Ends()
+	paths, count := w.Paths(limit)
 	set := pathSet{
-		Src: f.NodeName(src), Dst: f.NodeName(dst), Model: model, Count: count,
-		Lengths: map[string]float64{}, ArcShares: map[string]float64{}, Disjoint: ecmp.Disjoint(src, dst),
+		Src: f.NodeName(src), Dst: f.NodeName(dst), Model: m.String(), Count: count,
+		Lengths: map[string]float64{}, ArcShares: map[string]float64{}, Disjoint: w.Disjoint(),
 	}
-	if d := ecmp.Distance(src, dst); d > 0 {
-		set.Lengths[strconv.Itoa(d)] = 1
+	for _, l := range w.Lengths() {
+		set.Lengths[strconv.Itoa(l.Links)] = l.Share
 	}
 	if count == 0 {
 		set.Paths = []listedPath{}
@@ -114,21 +145,22 @@ func pathsBetween(f *graphs.Fabric, src, dst graphs.NodeID, model string, limit 
 		}
 		set.Paths = append(set.Paths, l)
 	}
-	for _, s := range ecmp.Shares(src, dst) {
+	for _, s := range w.Shares() {
 		set.ArcShares[f.ArcName(s.Arc)] = s.Share
+	}
+	for _, l := range w.Layers() {
+		set.Layers = append(set.Layers, pathLayer{l.Name, nodeNames(f, l.Nodes), l.Share})
+	}
+	for _, l := range w.Losses() {
+		set.Lost = append(set.Lost, pathLoss{f.NodeName(l.Node), l.Reason.String(), l.Share})
 	}
 	return set
 }
 
-func printPaths(w io.Writer, s pathSet) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, model %s: %.0f paths, %d of them disjoint between switches\n", s.Src, s.Dst, s.Model, s.Count, s.Disjoint)
-	if s.Paths == nil {
-		fmt.Fprintf(&b, "too many to list; --limit allows more\n")
+func nodeNames(f *graphs.Fabric, nodes []graphs.NodeID) []string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = f.NodeName(n)
 	}
-	for _, p := range s.Paths {
-		fmt.Fprintf(&b, "%6.2f %%  %s\n", 100*p.Share, strings.Join(p.Arcs, " "))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return names
 }

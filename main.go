@@ -21,5 +21,6 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second Ctrl-C ends the program at once
 	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, recorded)
 }

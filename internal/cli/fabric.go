@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +21,8 @@ func newFabricCmd(e *env) *cobra.Command {
 		Use:   "fabric",
 		Short: "Make and describe fabrics: their shape, the paths of a pair, the probe plan",
 		Args:  args(0, 0),
+		// These commands only compute, and look at no context: a signal ends them where they are. Files are written whole or not at all.
+		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
 		},

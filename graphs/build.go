@@ -177,7 +177,7 @@ func guessRoles(f *Fabric) {
 			continue
 		}
 		n.RoleGuessed = true
-		n.Role = roleOfName(n.Name)
+		n.Role = RoleOfName(n.Name)
 		if n.Role == "" {
 			n.Role = "switch"
 			if !stated && f.Degree(NodeID(i)) == 1 {
@@ -187,8 +187,8 @@ func guessRoles(f *Fabric) {
 	}
 }
 
-// roleOfName knows the words that operators put into names; empty where there is none.
-func roleOfName(name string) Role {
+// RoleOfName guesses a role from the words that operators put into names; empty where there is none.
+func RoleOfName(name string) Role {
 	name = strings.ToLower(name)
 	for _, r := range []Role{"superspine", "spine", "leaf", "tor", "core", "agg", "edge"} {
 		if strings.Contains(name, string(r)) {

@@ -30,6 +30,14 @@ type source struct {
 // known are the formats in the order in which a file is tried against them: first those that cannot be mistaken.
 // Containerlab, being any YAML, stands last and takes what nothing else has taken.
 var known = []format{
+	{"netbox", isNetbox, readNetbox},
+	{"sonic", isSonic, readSonic},
+	{"graphml", isGraphML, func(f *File, name string, from []source) error { return one(f, name, from, readGraphML) }},
+	{"rfc8345", isRFC8345, func(f *File, name string, from []source) error { return one(f, name, from, readRFC8345) }},
+	{"netjson", isNetJSON, func(f *File, name string, from []source) error { return one(f, name, from, readNetJSON) }},
+	{"ibnetdiscover", isIbnetdiscover, readIbnetdiscover},
+	{"slurm", isSlurm, readSlurm},
+	{"csv", isCableList, readCableList},
 	{"edgelist", isEdgeList, func(f *File, name string, from []source) error { return one(f, name, from, readEdgeList) }},
 	{"containerlab", func([]byte) bool { return true }, func(f *File, name string, from []source) error { return one(f, name, from, readClab) }},
 }

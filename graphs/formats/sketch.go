@@ -12,11 +12,19 @@ import (
 type sketch struct {
 	nodes  []graphs.Node
 	byName map[string]int
+	// at is where each node was first told of.
+	at     []place
 	cables []cable
 	// byPort finds the cable of a port; twin finds the first cable that a pair without ports tells of.
 	byPort map[socket]int
 	// Repeated counts the cables that were told of again, most often from their other end.
 	repeated int
+}
+
+// A place is a line of a file.
+type place struct {
+	file string
+	line int
 }
 
 // A socket is a port as a file names it. Where a file names no ports, port is empty.
@@ -36,12 +44,16 @@ func newSketch() *sketch {
 }
 
 // node finds a node or adds it, and lets its fields be set.
-func (s *sketch) node(name string) *graphs.Node {
+func (s *sketch) node(name string) *graphs.Node { return s.nodeAt(name, place{}) }
+
+// nodeAt is node with the place that stands in errors about the node.
+func (s *sketch) nodeAt(name string, at place) *graphs.Node {
 	i, ok := s.byName[name]
 	if !ok {
 		i = len(s.nodes)
 		s.byName[name] = i
 		s.nodes = append(s.nodes, graphs.Node{Name: name})
+		s.at = append(s.at, at)
 	}
 	return &s.nodes[i]
 }
@@ -50,7 +62,7 @@ func (s *sketch) node(name string) *graphs.Node {
 // from another is an error.
 func (s *sketch) add(c cable) error {
 	for i, e := range c.ends {
-		s.node(e.node)
+		s.nodeAt(e.node, place{c.file, c.line})
 		if e.port == "" {
 			continue
 		}
@@ -83,9 +95,9 @@ func (s *sketch) add(c cable) error {
 // build makes the fabric. Ports without a name are numbered p1, p2, ... in the order of the cables.
 func (s *sketch) build(f *File, name string) error {
 	b := &graphs.Builder{Name: name}
-	for _, n := range s.nodes {
+	for i, n := range s.nodes {
 		if _, err := b.AddNode(n); err != nil {
-			return err
+			return &Error{s.at[i].file, s.at[i].line, err}
 		}
 	}
 	next := map[string]int{}

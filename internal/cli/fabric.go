@@ -118,24 +118,32 @@ type fabricShape struct {
 	Groups   int                 `json:"groups"`
 }
 
+// fabricWriters write a whole fabric, by the names of the output forms.
+var fabricWriters = map[string]func(io.Writer, *graphs.Fabric) error{
+	"dot": formats.WriteDOT, "containerlab": formats.WriteFabric, "graphml": formats.WriteGraphML,
+	"csv": formats.WriteCSV, "md": formats.WriteMarkdown,
+}
+
 func newFabricShowCmd(e *env) *cobra.Command {
 	var fabric, output string
+	forms := append([]string{"text", "json"}, slices.Sorted(maps.Keys(fabricWriters))...)
 	cmd := &cobra.Command{
 		Use:   "show FILE",
-		Short: "Describe a fabric in numbers, or draw it",
+		Short: "Describe a fabric in numbers, draw it, or write it in another format",
 		Long: `Show describes a fabric. Degrees and path lengths are of the graph that the switches form: links to hosts do not count.
-The form dot is a drawing for Graphviz.`,
+The form dot is a drawing for Graphviz, containerlab the fabric file, graphml the same for other programs, csv a list of cables for
+spreadsheets, md a table of the links for tickets. What containerlab, graphml and csv hold can be read again.`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := oneOf(output, "text", "json", "dot"); err != nil {
+			if err := oneOf(output, forms...); err != nil {
 				return err
 			}
 			f, err := e.openFabric(fabric, given)
 			if err != nil {
 				return err
 			}
-			if output == "dot" {
-				return formats.WriteDOT(e.stdout, f)
+			if write := fabricWriters[output]; write != nil {
+				return write(e.stdout, f)
 			}
 			s := f.Shape()
 			if output == "text" {
@@ -150,7 +158,7 @@ The form dot is a drawing for Graphviz.`,
 		},
 	}
 	fabricFlag(cmd, &fabric)
-	outputFlag(cmd, &output, "text", "json", "dot")
+	outputFlag(cmd, &output, forms...)
 	return cmd
 }
 

@@ -65,6 +65,13 @@ func TestFabricNewAndShow(t *testing.T) {
 	if dot := mustFabric(t, "", "show", path, "-o", "dot"); !strings.HasPrefix(dot, "strict graph {\n") || strings.Count(dot, " -- ") != 48 {
 		t.Errorf("got %s", dot)
 	}
+	// What is written in another format is the same fabric.
+	for _, form := range []string{"containerlab", "graphml", "csv"} {
+		again := mustFabric(t, mustFabric(t, "", "show", path, "-o", form), "show", "-", "-o", "md")
+		if want := mustFabric(t, "", "show", path, "-o", "md"); again != want {
+			t.Errorf("%s: got %s, want %s", form, again, want)
+		}
+	}
 }
 
 // Every kind can be made without any flag, and what is made is read again.

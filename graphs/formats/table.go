@@ -87,7 +87,8 @@ func (t *table) next() (bool, error) {
 	case errors.Is(err, csv.ErrBareQuote) && errors.As(err, &wrong):
 		err = fmt.Errorf("a quotation mark in a field that does not begin with one, at byte %d of the line", wrong.Column)
 	case errors.Is(err, csv.ErrQuote) && errors.As(err, &wrong):
-		err = fmt.Errorf("a field that begins with a quotation mark does not end with one, at byte %d of the line", wrong.Column)
+		err = errors.New("a field that begins with a quotation mark does not end with one")
+		wrong.Line = wrong.StartLine // the end of the file says nothing
 	}
 	if err != nil {
 		e := &Error{File: t.name, Err: err}

@@ -33,7 +33,7 @@ func FuzzIbnetdiscoverPorts(f *testing.F) {
 }
 
 func FuzzSlurmConf(f *testing.F) {
-	fuzzFormat(f, "slurm", "slurm/testcase3-topology.conf", "SwitchName=a Switches=b[1-2],c LinkSpeed=1\nSwitchName=b1 \\\nNodes=n[01-04,7]x[1-2]\n")
+	fuzzFormat(f, "slurm", "", "SwitchName=a Switches=b[1-2],c LinkSpeed=1\nSwitchName=b1 \\\nNodes=n[01-04,7]x[1-2]\n")
 }
 
 func FuzzSlurmYAML(f *testing.F) {
@@ -71,6 +71,9 @@ func FuzzCableList(f *testing.F) {
 // leaks are the words by which libraries speak of this program's own types and functions.
 var leaks = regexp.MustCompile(`\bGo (value|struct)|unmarshal|strconv\.|formats\.|\bjson:|\bxml:|\bcsv:|ParseAddr|ParsePrefix`)
 
+// manyNames are ranges that stand for so many names that a run would see few texts.
+var manyNames = regexp.MustCompile(`[0-9]{4}`)
+
 // fuzzFormat reads whatever comes in one format. What is wrong is told in one clean line with the file; what can be read can be written, and
 // read again.
 func fuzzFormat(f *testing.F, format, real string, seeds ...string) {
@@ -81,7 +84,7 @@ func fuzzFormat(f *testing.F, format, real string, seeds ...string) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if len(text) > 1<<16 {
+		if len(text) > 1<<16 || format == "slurm" && manyNames.Match(text) {
 			return
 		}
 		file, err := importSources(format, "x", []source{{"x", text}})

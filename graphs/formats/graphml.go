@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ const (
 	gmlGroups     = "groups"
 )
 
-func isGraphML(text []byte) bool { return bytes.Contains(text, []byte("<graphml")) }
+func isGraphML(text []byte) bool { return beginsXML(text) && bytes.Contains(text, []byte("<graphml")) }
 
 // graphml is a GraphML document (http://graphml.graphdrawing.org/specification.html) while it is read.
 type graphml struct {
@@ -171,51 +172,26 @@ func (g *graphml) data(key, value string) {
 }
 
 func (g *graphml) build(f *File) error {
-	byID := map[string]int{}
-	labels, ids := make([]string, len(g.nodes)), make([]string, len(g.nodes))
-	for i, n := range g.nodes {
-		if was, twice := byID[n.id]; twice {
-			return g.fail(&n, "node %q is there twice, first in line %d", graphs.Clean(n.id), g.nodes[was].line)
-		}
-		byID[n.id] = i
-		labels[i], ids[i] = n.data[gmlLabel], n.id
-		if labels[i] == "" {
-			labels[i] = n.data[gmlName]
-		}
-	}
-	names := uniqueNames(labels, ids)
 	s := newSketch()
+	labels, ids := make([]string, len(g.nodes)), make([]string, len(g.nodes))
+	line := map[string]int{}
 	for i := range g.nodes {
-		if err := g.node(s, names[i], &g.nodes[i]); err != nil {
+		n := &g.nodes[i]
+		if was, twice := line[n.id]; twice {
+			return g.fail(n, "node %q is there twice, first in line %d", graphs.Clean(n.id), was)
+		}
+		line[n.id] = n.line
+		labels[i], ids[i] = cmp.Or(n.data[gmlLabel], n.data[gmlName]), n.id
+	}
+	named := map[string]string{}
+	for i, name := range uniqueNames(labels, ids) {
+		named[ids[i]] = name
+		if err := g.node(s, name, &g.nodes[i]); err != nil {
 			return err
 		}
 	}
-	oneWay := map[[2]int]int{}
-	for i := range g.edges {
-		e := &g.edges[i]
-		u, ok := byID[e.source]
-		v, ok2 := byID[e.target]
-		switch {
-		case !ok || !ok2:
-			if ok {
-				e.source = e.target
-			}
-			return g.fail(e, "an edge names the node %q, which is not there", graphs.Clean(e.source))
-		case u == v:
-			g.left.add("edges from a node to itself")
-			continue
-		}
-		c, err := g.edge(names[u], names[v], e)
-		if err != nil {
-			return err
-		}
-		if e.directed && c.ends[0].port == "" && returns(oneWay, u, v) {
-			s.repeated++
-			continue
-		}
-		if err := s.add(c); err != nil {
-			return err
-		}
+	if err := g.connect(s, named); err != nil {
+		return err
 	}
 	if err := s.build(f, g.name); err != nil {
 		return err
@@ -228,11 +204,41 @@ func (g *graphml) build(f *File) error {
 	return nil
 }
 
+// connect adds the edges between the nodes that have names.
+func (g *graphml) connect(s *sketch, named map[string]string) error {
+	oneWay := map[[2]string]int{}
+	for i := range g.edges {
+		e := &g.edges[i]
+		for _, id := range []string{e.source, e.target} {
+			if _, ok := named[id]; !ok {
+				return g.fail(e, "an edge names the node %q, which is not there", graphs.Clean(id))
+			}
+		}
+		u, v := named[e.source], named[e.target]
+		if u == v {
+			g.left.add("edges from a node to itself")
+			continue
+		}
+		c, err := g.edge(u, v, e)
+		if err != nil {
+			return err
+		}
+		if e.directed && c.ends[0].port == "" && returns(oneWay, u, v) {
+			s.repeated++
+			continue
+		}
+		if err := s.add(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // returns reports whether an edge from u to v is the way back of one that came before and has had none. The links between two nodes are
 // then as many as the edges of the direction that has more of them.
-func returns[N comparable](oneWay map[[2]N]int, u, v N) bool {
-	oneWay[[2]N{u, v}]++
-	return oneWay[[2]N{u, v}] <= oneWay[[2]N{v, u}]
+func returns(oneWay map[[2]string]int, u, v string) bool {
+	oneWay[[2]string{u, v}]++
+	return oneWay[[2]string{u, v}] <= oneWay[[2]string{v, u}]
 }
 
 func (g *graphml) fail(x *gmlThing, format string, args ...any) error {

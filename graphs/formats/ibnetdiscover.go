@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -143,7 +142,7 @@ func readIbPorts(f *File, name string, from []source) error {
 			}
 			m := ibListed.FindStringSubmatch(text)
 			if m == nil {
-				return &Error{at.file, at.line, fmt.Errorf("%q, expected a port such as SW 5 12 0x0002c902004b0918 4x EDR - ...", graphs.Clean(text))}
+				return &Error{at.file, at.line, fmt.Errorf("%q, expected a port such as SW 5 12 0x0002c902004b0918 4x EDR", graphs.Clean(text))}
 			}
 			if m[6] == "" {
 				dark++
@@ -271,27 +270,6 @@ func (b *infiniband) build(f *File, name string) error {
 	f.noteRepeated(labels)
 	f.noteSlow()
 	return nil
-}
-
-// noteRepeated says that names were made unique.
-func (f *File) noteRepeated(labels []string) {
-	labels = slices.Clone(labels)
-	slices.Sort(labels)
-	all := len(labels)
-	var repeated []string
-	for len(labels) > 0 {
-		n := 1
-		for n < len(labels) && labels[n] == labels[0] {
-			n++
-		}
-		if n > 1 && labels[0] != "" {
-			repeated = append(repeated, fmt.Sprintf("%q (%d nodes)", graphs.Clean(labels[0]), n))
-		}
-		labels = labels[n:]
-	}
-	if len(repeated) > 0 {
-		f.note("names that repeat among the %d nodes were completed by what identifies the node: %s", all, few(repeated))
-	}
 }
 
 // noteSlow names the links that are slower than most of their kind: a link that came up with fewer lanes or at an older speed.

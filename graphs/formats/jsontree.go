@@ -12,7 +12,7 @@ import (
 // Bounds of a JSON text, far beyond what a fabric needs.
 const (
 	maxJSONDepth  = 100
-	maxJSONValues = 6_000_000
+	maxJSONValues = 5_000_000
 )
 
 // beginsJSON reports whether a text begins as JSON objects and lists do.
@@ -40,6 +40,30 @@ func parseJSON(s source) (*yaml.Node, error) {
 	at := jsonError(s.text, err)
 	at.File = s.name
 	return nil, at
+}
+
+// topJSON parses a file that holds one JSON object.
+func topJSON(f *File) (mapping, error) {
+	root, err := parseJSON(source{text: f.text})
+	if err != nil {
+		return mapping{}, err
+	}
+	return asMapping(root, "the file")
+}
+
+// mappings returns the elements of a list of mappings.
+func (m *mapping) mappings(key, what string) ([]mapping, error) {
+	list, err := m.list(key, what)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]mapping, len(list))
+	for i, n := range list {
+		if all[i], err = asMapping(n, fmt.Sprintf("%s[%d]", join(what, key), i)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 type jsonParser struct {

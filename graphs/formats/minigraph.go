@@ -11,7 +11,9 @@ import (
 	"whichlink/graphs"
 )
 
-func isMinigraph(text []byte) bool { return bytes.Contains(text, []byte("<DeviceMiniGraph")) }
+func isMinigraph(text []byte) bool {
+	return beginsXML(text) && bytes.Contains(text, []byte("<DeviceMiniGraph"))
+}
 
 // minigraph is what a SONiC minigraph says: the links of one device and its neighbours (PngDec), addresses (DpgDec), speeds (DeviceInfos).
 // Ports have the names of the vendor there (fortyGigE0/0), not SONiC's own.
@@ -99,7 +101,7 @@ func (m *minigraph) link(d *xml.Decoder, start *xml.StartElement, at place) erro
 	if word := strings.TrimSpace(x.Bandwidth); word != "" {
 		var err error
 		if c.speed, err = megabits(word); err != nil {
-			return &Error{at.file, at.line, fmt.Errorf("Bandwidth is %w", err)}
+			return &Error{at.file, at.line, fmt.Errorf("element Bandwidth is %w", err)}
 		}
 	}
 	m.cables = append(m.cables, c)
@@ -124,7 +126,7 @@ func (m *minigraph) device(d *xml.Decoder, start *xml.StartElement, at place) er
 	if word := strings.TrimSpace(x.Management); word != "" && !n.Management.IsValid() {
 		a, err := parseAddress(word)
 		if err != nil {
-			return &Error{at.file, at.line, fmt.Errorf("ManagementAddress: %w", err)}
+			return &Error{at.file, at.line, fmt.Errorf("element ManagementAddress: %w", err)}
 		}
 		if !a.IsUnspecified() {
 			n.Management = a

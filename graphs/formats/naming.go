@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +40,27 @@ func uniqueNames(labels, ids []string) []string {
 		names[i] = s
 	}
 	return names
+}
+
+// noteRepeated says that names were made unique.
+func (f *File) noteRepeated(labels []string) {
+	labels = slices.Clone(labels)
+	slices.Sort(labels)
+	all := len(labels)
+	var repeated []string
+	for len(labels) > 0 {
+		n := 1
+		for n < len(labels) && labels[n] == labels[0] {
+			n++
+		}
+		if n > 1 && labels[0] != "" {
+			repeated = append(repeated, fmt.Sprintf("%q (%d nodes)", graphs.Clean(labels[0]), n))
+		}
+		labels = labels[n:]
+	}
+	if len(repeated) > 0 {
+		f.note("names that repeat among the %d nodes were completed by what identifies the node: %s", all, few(repeated))
+	}
 }
 
 // setSwitch says that a node is a switch. Which tier it is of may be guessed from its name.

@@ -7,18 +7,21 @@ import (
 	"whichlink/graphs"
 )
 
-// A NetworkGraph of NetJSON (https://netjson.org/rfc.html) has nodes and links, and no ports.
+// netjson is a NetworkGraph of NetJSON (https://netjson.org/rfc.html): nodes and links, and no ports.
+type netjson struct {
+	sketch *sketch
+	left   passed
+	// name is the name of the node that has an id.
+	name   map[string]string
+	oneWay map[[2]string]int
+}
 
 func isNetJSON(text []byte) bool {
 	return beginsJSON(text) && bytes.Contains(text, []byte(`"NetworkGraph"`))
 }
 
 func readNetJSON(f *File, name string) error {
-	root, err := parseJSON(source{text: f.text})
-	if err != nil {
-		return err
-	}
-	top, err := asMapping(root, "the file")
+	top, err := topJSON(f)
 	if err != nil {
 		return err
 	}
@@ -27,65 +30,75 @@ func readNetJSON(f *File, name string) error {
 	} else if label != "" {
 		name = graphs.Clean(label)
 	}
-	s, left := newSketch(), passed{}
+	g := &netjson{sketch: newSketch(), left: passed{}, name: map[string]string{}, oneWay: map[[2]string]int{}}
 	nodes, err := top.mappings("nodes", "")
 	if err != nil {
 		return err
 	}
+	if err := g.readNodes(nodes); err != nil {
+		return err
+	}
+	links, err := top.mappings("links", "")
+	if err != nil {
+		return err
+	}
+	for i := range links {
+		if err := g.readLink(&links[i], fmt.Sprintf("links[%d]", i)); err != nil {
+			return err
+		}
+	}
+	if err := g.sketch.build(f, name); err != nil {
+		return err
+	}
+	if g.sketch.repeated > 0 {
+		f.note("%d links repeat a link in the other direction", g.sketch.repeated)
+	}
+	g.left.note(f)
+	return nil
+}
+
+func (g *netjson) readNodes(nodes []mapping) error {
 	labels, ids := make([]string, len(nodes)), make([]string, len(nodes))
-	byID := map[string]int{}
 	for i := range nodes {
+		var err error
 		if ids[i], err = nodes[i].word("id", "node"); err != nil {
 			return err
 		}
 		if labels[i], err = nodes[i].word("label", "node"); err != nil {
 			return err
 		}
-		if was, twice := byID[ids[i]]; twice || ids[i] == "" {
-			return at(nodes[i].node, "nodes[%d] has no id, or that of nodes[%d]", i, was)
+		if _, twice := g.name[ids[i]]; twice || ids[i] == "" {
+			return at(nodes[i].node, "nodes[%d] has no id, or that of a node before", i)
 		}
-		byID[ids[i]] = i
+		g.name[ids[i]] = ""
 	}
-	names := uniqueNames(labels, ids)
-	for i, n := range names {
-		s.nodeAt(n, place{line: nodes[i].node.Line})
+	for i, n := range uniqueNames(labels, ids) {
+		g.name[ids[i]] = n
+		g.sketch.nodeAt(n, place{line: nodes[i].node.Line})
 	}
-	links, err := top.mappings("links", "")
-	if err != nil {
-		return err
-	}
-	oneWay := map[[2]int]int{}
-	for i := range links {
-		var ends [2]int
-		for k, key := range []string{"source", "target"} {
-			id, err := links[i].word(key, fmt.Sprintf("links[%d]", i))
-			if err != nil {
-				return err
-			}
-			n, known := byID[id]
-			if !known {
-				return at(links[i].node, "links[%d].%s: no node %q in nodes", i, key, graphs.Clean(id))
-			}
-			ends[k] = n
+	return nil
+}
+
+func (g *netjson) readLink(m *mapping, what string) error {
+	c := cable{line: m.node.Line}
+	for k, key := range []string{"source", "target"} {
+		id, err := m.word(key, what)
+		if err != nil {
+			return err
 		}
-		switch {
-		case ends[0] == ends[1]:
-			left.add("links from a node to itself")
-		case returns(oneWay, ends[0], ends[1]):
-			s.repeated++
-		default:
-			c := cable{ends: [2]socket{{node: names[ends[0]]}, {node: names[ends[1]]}}, line: links[i].node.Line}
-			if err := s.add(c); err != nil {
-				return err
-			}
+		name, known := g.name[id]
+		if !known {
+			return at(m.node, "%s.%s: no node %q in nodes", what, key, graphs.Clean(id))
 		}
+		c.ends[k].node = name
 	}
-	if err := s.build(f, name); err != nil {
-		return err
+	switch u, v := c.ends[0].node, c.ends[1].node; {
+	case u == v:
+		g.left.add("links from a node to itself")
+	case returns(g.oneWay, u, v):
+		g.sketch.repeated++
+	default:
+		return g.sketch.add(c)
 	}
-	if s.repeated > 0 {
-		f.note("%d links repeat a link in the other direction", s.repeated)
-	}
-	left.note(f)
 	return nil
 }

@@ -34,11 +34,7 @@ func ietfKey(m *mapping, key string) string {
 }
 
 func readRFC8345(f *File, name string) error {
-	root, err := parseJSON(source{text: f.text})
-	if err != nil {
-		return err
-	}
-	top, err := asMapping(root, "the file")
+	top, err := topJSON(f)
 	if err != nil {
 		return err
 	}
@@ -50,7 +46,7 @@ func readRFC8345(f *File, name string) error {
 	if err != nil {
 		return err
 	}
-	chosen, others, err := lowest(list, root)
+	chosen, others, err := lowest(list, top.node)
 	if err != nil {
 		return err
 	}
@@ -78,21 +74,6 @@ func readRFC8345(f *File, name string) error {
 	}
 	t.left.note(f)
 	return nil
-}
-
-// mappings returns the elements of a list of mappings.
-func (m *mapping) mappings(key, what string) ([]mapping, error) {
-	list, err := m.list(key, what)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]mapping, len(list))
-	for i, n := range list {
-		if all[i], err = asMapping(n, fmt.Sprintf("%s[%d]", join(what, key), i)); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // lowest picks, of the networks that rest on no other, the one with most links, and names the others.

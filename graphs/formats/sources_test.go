@@ -379,6 +379,7 @@ func TestSourceErrors(t *testing.T) {
 		{"- topology: x\n  block: {}\n", "f1:1: no topology of the form tree"},
 		{"StartDevice,StartPort,EndDevice,EndPort,BandWidth\na,1,b,1,fast\n", `f1:2: BandWidth is "fast"`},
 		{"<DeviceMiniGraph>\n<DeviceLinkBase><ElementType>DeviceInterfaceLink</ElementType></DeviceLinkBase>", "f1:2: a DeviceLinkBase has no StartDevice"},
+		{"<?xml version='9'?><graphml/>", `f1:1: not XML: unsupported version "9"`},
 		{"<graphml>\n<node></graphml>", "f1:2: a node without an id"},
 		{"<graphml>\n<node id='1'></graphml>", "f1:2: not XML: element <node> closed by </graphml>"},
 		{"<graphml>\n<node id='1'/><node id='1'/></graphml>", `f1:2: node "1" is there twice, first in line 2`},

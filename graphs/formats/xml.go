@@ -5,9 +5,12 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"strings"
 
 	"whichlink/graphs"
 )
+
+func beginsXML(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) }
 
 // eachElement visits the elements of an XML file. A visit may read an element whole with its decoder.
 func eachElement(s source, visit func(*xml.Decoder, *xml.StartElement, place) error) error {
@@ -45,5 +48,5 @@ func xmlError(s source, d *xml.Decoder, err error) error {
 	if errors.As(err, &syntax) {
 		line, err = syntax.Line, errors.New(syntax.Msg)
 	}
-	return &Error{s.name, line, errors.New("not XML: " + graphs.Clean(err.Error()))}
+	return &Error{s.name, line, errors.New("not XML: " + graphs.Clean(strings.TrimPrefix(err.Error(), "xml: ")))}
 }

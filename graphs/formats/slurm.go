@@ -39,6 +39,9 @@ func (s *slurm) tree(name, switches, nodes string, at place) error {
 			return &Error{at.file, at.line, err}
 		}
 		for _, child := range below {
+			if child == name {
+				return &Error{at.file, at.line, fmt.Errorf("switch %q is below itself", graphs.Clean(name))}
+			}
 			if err := s.node(child, i == 0, at); err != nil {
 				return err
 			}

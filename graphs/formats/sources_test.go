@@ -374,7 +374,7 @@ func TestSourceErrors(t *testing.T) {
 		{"Switch\t36 \"S-1\"\t# \"x\" base port 0\n[1]\tnonsense\n", "f1:2: \"[1]\ufffdnonsense\", expected a port"},
 		{"SwitchName=a Nodes=b[1-\n", `f1:1: "b[1-" has a [ without a ]`},
 		{"SwitchName=a Nodes=b\nSwitchName=b Nodes=c\n", `f1:2: "b" is a switch and a node`},
-		{"SwitchName=a Switches=a\n", `f1:1: link from node "a" to itself`},
+		{"SwitchName=a Switches=a\n", `f1:1: switch "a" is below itself`},
 		{"SwitchName=a Nodes=b\nBlockName=b Nodes=c\n", "f1:2: a topology of blocks tells of no switches"},
 		{"- topology: x\n  block: {}\n", "f1:1: no topology of the form tree"},
 		{"StartDevice,StartPort,EndDevice,EndPort,BandWidth\na,1,b,1,fast\n", `f1:2: BandWidth is "fast"`},

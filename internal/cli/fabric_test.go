@@ -140,6 +140,24 @@ func TestFabricPlan(t *testing.T) {
 	}
 }
 
+func TestFabricPlanCoverage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.clab.yml")
+	mustFabric(t, "", "new", "random", "--switches", "40", "--degree", "6", "--out", path)
+	all := fabricJSON(t, mustFabric(t, "", "plan", path, "-o", "json"))
+	few := fabricJSON(t, mustFabric(t, "", "plan", path, "--crossings", "1", "--coverage", "99%", "-o", "json"))
+	if few["coverage"].(float64) < 0.99 || few["flows"].(float64) > all["flows"].(float64)/2 {
+		t.Errorf("%v of the arcs by %v flows, where all arcs are covered by %v", few["coverage"], few["flows"], all["flows"])
+	}
+	if text := mustFabric(t, "", "plan", path, "--crossings", "1"); !strings.Contains(text, "are expected to be crossed once or more (100.00 %)\n") {
+		t.Errorf("got %s", text)
+	}
+	// Hosts of an edge list have no addresses, which is worth a warning.
+	_, said, err := runFabric(t, "h1 a\na b\na c\nb d\nc d\nd h2\n", "plan", "-")
+	if err != nil || !strings.Contains(said, "warning: 2 hosts without an address, whose flows cannot be sent: h1, h2\n") {
+		t.Errorf("%v, said %q", err, said)
+	}
+}
+
 func TestFabricErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.clab.yml")
 	mustFabric(t, "", "new", "leafspine", "--out", path)
@@ -165,7 +183,13 @@ func TestFabricErrors(t *testing.T) {
 		{"", "paths --fabric " + path + " h1-1 h1-1", "both ends"},
 		{"", "paths --fabric " + path + " --model magic h1-1 h2-1", `no forwarding model is called "magic"`},
 		{"a b\nb c\nc a\n", "plan -", "no host can probe another"},
-		{"", "plan --crossings -1 " + path, "-1 crossings"},
+		{"", "plan --crossings -1 " + path, "--crossings -1 is not one of 1 to 64"},
+		{"", "plan --crossings 0 " + path, "--crossings 0 is not"},
+		{"", "plan --max-flows -1 " + path, "--max-flows -1 is not"},
+		{"", "plan --max-flows 0 " + path, "--max-flows 0 is not"},
+		{"", "plan --coverage 101% " + path, "is no share"},
+		{"", "plan --coverage 0 " + path, "is no share"},
+		{"", "plan --coverage nan " + path, "is no share"},
 	} {
 		_, _, err := runFabric(t, c.stdin, strings.Fields(c.args)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"whichlink/graphs"
-	"whichlink/pathfind"
 )
 
 // A chooser picks pairs of hosts, one flow after another, those first that help most.
@@ -21,18 +20,25 @@ type chooser struct {
 	from   []int // flows by source
 	to     []int // flows by destination
 	times  map[[2]graphs.NodeID]int
-	near   map[graphs.NodeID][]graphs.NodeID
+	near   map[graphs.NodeID]neighbourhood
+	behind map[graphs.NodeID][]graphs.NodeID // hosts by gate
+
+	anyPair map[graphs.ArcID]pair // by arc, one that crosses it; nil until asked for
+	frugal  bool                  // as few flows as can be
 }
 
 type pair struct{ src, dst graphs.NodeID }
 
-func newChooser(e *pathfind.ECMP, cfg Config, probes []graphs.NodeID) *chooser {
-	f := e.Fabric()
-	w := newWays(e)
+func newChooser(w *ways, cfg Config, probes []graphs.NodeID) *chooser {
+	f := w.f
 	c := &chooser{
 		cfg: cfg, ways: w, all: w.connected(f.Hosts()), probes: w.connected(probes), runs: make([]bool, f.NumNodes()),
 		tally: newTally(f.NumArcs(), cfg.Crossings), from: make([]int, f.NumNodes()), to: make([]int, f.NumNodes()),
-		times: map[[2]graphs.NodeID]int{}, near: map[graphs.NodeID][]graphs.NodeID{},
+		times: map[[2]graphs.NodeID]int{}, near: map[graphs.NodeID]neighbourhood{}, behind: map[graphs.NodeID][]graphs.NodeID{},
+	}
+	for _, h := range c.all {
+		g := w.gate[h].node
+		c.behind[g] = append(c.behind[g], h)
 	}
 	for _, h := range c.probes {
 		c.runs[h] = true
@@ -46,6 +52,11 @@ func (c *chooser) add(p pair) {
 	c.to[p.dst]++
 	c.times[unordered(p)]++
 	c.tally.add(c.ways.flow(p.src, p.dst))
+}
+
+// exhausted reports whether some host has as many flows as it may, and arcs lack crossings all the same.
+func (c *chooser) exhausted() bool {
+	return slices.Max(c.from) >= c.cfg.MaxFlows && slices.ContainsFunc(c.tally.lacking, func(p uint32) bool { return p > risk && p < one })
 }
 
 func unordered(p pair) [2]graphs.NodeID {
@@ -68,9 +79,6 @@ const sample = 6
 // spread gives every host the same number of flows: in each round one, to the destination which, of some that chance proposes, helps most and
 // is not probed by many already.
 func (c *chooser) spread() {
-	if len(c.all) < 2 || len(c.probes) == 0 {
-		return
-	}
 	least := c.leastFlows()
 	for round := range least {
 		for i := range c.probes {
@@ -123,7 +131,6 @@ const risk = one / 5000
 // mend adds flows for the arcs that are crossed too seldom, those that lack most first, until none is left or nobody may have more flows.
 func (c *chooser) mend() {
 	hopeless := map[graphs.ArcID]bool{}
-	var witness map[graphs.ArcID]pair
 	for {
 		lacking := c.lackingArcs(hopeless)
 		if len(lacking) == 0 {
@@ -134,14 +141,7 @@ func (c *chooser) mend() {
 			if c.tally.lacking[a] <= risk {
 				continue // a flow for another arc has helped
 			}
-			p, ok := c.pairFor(a)
-			if !ok {
-				if witness == nil {
-					witness = c.witnesses()
-				}
-				p, ok = witness[a]
-				ok = ok && c.turn(&p)
-			}
+			p, ok := c.help(a)
 			if !ok {
 				hopeless[a] = true
 				continue
@@ -153,6 +153,18 @@ func (c *chooser) mend() {
 			return
 		}
 	}
+}
+
+// help finds a pair for an arc that is crossed too seldom. It reports false where no pair can cross the arc and have another flow.
+func (c *chooser) help(a graphs.ArcID) (pair, bool) {
+	if p, ok := c.pairFor(a); ok {
+		return p, true
+	}
+	if c.anyPair == nil {
+		c.anyPair = c.witnesses()
+	}
+	p, ok := c.anyPair[a]
+	return p, ok && c.turn(&p)
 }
 
 func (c *chooser) lackingArcs(hopeless map[graphs.ArcID]bool) []graphs.ArcID {
@@ -168,8 +180,11 @@ func (c *chooser) lackingArcs(hopeless map[graphs.ArcID]bool) []graphs.ArcID {
 	return lacking
 }
 
-// pairsLooked bounds how many pairs are compared for an arc.
-const pairsLooked = 8
+// pairsLooked bounds how many pairs are compared for an arc; pairsLookedWell, where flows are to be few.
+const (
+	pairsLooked     = 8
+	pairsLookedWell = 32
+)
 
 // pairFor finds the pair that helps most of those whose hosts are near to an arc's ends, and cross it.
 func (c *chooser) pairFor(a graphs.ArcID) (pair, bool) {
@@ -180,10 +195,14 @@ func (c *chooser) pairFor(a graphs.ArcID) (pair, bool) {
 	} else {
 		heads, tails = c.nearest(f.Tail(a)), c.nearest(f.Head(a))
 	}
+	enough, score := pairsLooked, c.score
+	if c.frugal {
+		enough, score = pairsLookedWell, c.worth
+	}
 	var best pair
 	var bestScore uint64
 	looked := 0
-	for sum := 0; sum < len(heads)+len(tails)-1 && looked < pairsLooked; sum++ {
+	for sum := 0; sum < len(heads)+len(tails)-1 && looked < enough; sum++ {
 		for i := max(0, sum-len(tails)+1); i <= min(sum, len(heads)-1); i++ {
 			p := pair{heads[i], tails[sum-i]}
 			if p.src == p.dst || !c.turn(&p) || !c.ways.reaches(p.src, p.dst) {
@@ -195,8 +214,8 @@ func (c *chooser) pairFor(a graphs.ArcID) (pair, bool) {
 			}
 			looked++
 			// What helps other arcs is welcome, but this one is to be done with soon.
-			if score := c.score(p) * (share >> 16); score > bestScore {
-				best, bestScore = p, score
+			if s := score(p) * (share >> 16); s > bestScore {
+				best, bestScore = p, s
 			}
 		}
 	}
@@ -221,17 +240,40 @@ func (c *chooser) turn(p *pair) bool {
 	return may(p.src)
 }
 
-// nearest returns some of the hosts nearest to a switch, in the order of their distance, and in one that chance gives at the same distance.
+// A neighbourhood is the hosts nearest to a switch, in the order of their distance.
+type neighbourhood struct {
+	hosts []graphs.NodeID
+	last  int // where those that are farthest begin, in an order that chance gave
+}
+
+// nearest returns some of the hosts nearest to a switch. Where flows are to be few, it is not always the same of those farthest away: whoever
+// probes for one arc helps others by chance, and those should not be the same ones each time.
 func (c *chooser) nearest(n graphs.NodeID) []graphs.NodeID {
-	if hosts, ok := c.near[n]; ok {
-		return hosts
+	const most = 12
+	near, ok := c.near[n]
+	if !ok {
+		near = c.neighbourhood(n)
+		c.near[n] = near
 	}
-	const enough, most = 6, 12
+	if !c.frugal || len(near.hosts) <= most {
+		return near.hosts[:min(len(near.hosts), most)]
+	}
+	hosts := slices.Clone(near.hosts[:min(near.last, most)])
+	ring := near.hosts[near.last:]
+	start := int(mix(c.cfg.Seed, uint64(n), uint64(len(c.chosen)), 'n') % uint64(len(ring)))
+	for i := 0; len(hosts) < most; i++ {
+		hosts = append(hosts, ring[(start+i)%len(ring)])
+	}
+	return hosts
+}
+
+func (c *chooser) neighbourhood(n graphs.NodeID) neighbourhood {
+	const enough = 6
 	f := c.ways.f
 	seen := map[graphs.NodeID]bool{n: true}
 	level := []graphs.NodeID{n}
-	var hosts []graphs.NodeID
-	for len(level) > 0 && len(hosts) < enough {
+	var near neighbourhood
+	for len(level) > 0 && len(near.hosts) < enough {
 		var then, ring []graphs.NodeID
 		for _, x := range level {
 			if f.Node(x).IsHost() {
@@ -252,10 +294,9 @@ func (c *chooser) nearest(n graphs.NodeID) []graphs.NodeID {
 		slices.SortFunc(ring, func(a, b graphs.NodeID) int {
 			return cmp.Compare(mix(c.cfg.Seed, uint64(n), uint64(a)), mix(c.cfg.Seed, uint64(n), uint64(b)))
 		})
-		hosts = append(hosts, ring...)
+		near.last = len(near.hosts)
+		near.hosts = append(near.hosts, ring...)
 		level = then
 	}
-	hosts = hosts[:min(len(hosts), most)]
-	c.near[n] = hosts
-	return hosts
+	return near
 }

@@ -17,10 +17,12 @@ import (
 	"whichlink/pathfind"
 )
 
-// Defaults of a Config.
+// Defaults of a Config, and the most that it may ask for.
 const (
 	DefaultCrossings = 3
 	DefaultMaxFlows  = 64
+	MaxCrossings     = 64 // bounds the memory of a tally
+	MaxMaxFlows      = numPorts / 2
 )
 
 // Risk is the probability that an arc is crossed too seldom, down to which flows are added.
@@ -44,6 +46,9 @@ type Config struct {
 	Hosts []graphs.NodeID
 	// MaxFlows bounds the flows of a host; 0 means DefaultMaxFlows.
 	MaxFlows int
+	// Coverage is the share (0..1) of the arcs which flows can cross at all that is expected to be crossed so often, with no more flows than that
+	// takes. 0 means all arcs but for Risk, and that every host has some flows, for arcs are told apart by many pairs.
+	Coverage float64
 }
 
 // A Flow is probed from Src to Dst; the destination port is for the prober to choose, the same for all.
@@ -79,10 +84,12 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 		cfg.MaxFlows = DefaultMaxFlows
 	}
 	switch {
-	case cfg.Crossings < 1 || cfg.Crossings > maxCrossings:
-		return nil, fmt.Errorf("plan: %d crossings, expected 1 to %d", cfg.Crossings, maxCrossings)
-	case cfg.MaxFlows < 1 || cfg.MaxFlows > numPorts/2:
-		return nil, fmt.Errorf("plan: at most %d flows a host, expected 1 to %d", cfg.MaxFlows, numPorts/2)
+	case cfg.Crossings < 1 || cfg.Crossings > MaxCrossings:
+		return nil, fmt.Errorf("plan: %d crossings, expected 1 to %d", cfg.Crossings, MaxCrossings)
+	case cfg.MaxFlows < 1 || cfg.MaxFlows > MaxMaxFlows:
+		return nil, fmt.Errorf("plan: at most %d flows a host, expected 1 to %d", cfg.MaxFlows, MaxMaxFlows)
+	case !(cfg.Coverage >= 0 && cfg.Coverage <= 1):
+		return nil, fmt.Errorf("plan: coverage %g is not a share of 0 to 1", cfg.Coverage)
 	}
 	f := e.Fabric()
 	hosts := slices.Clone(cfg.Hosts)
@@ -96,12 +103,10 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 			return nil, fmt.Errorf("plan: node %d is not a host", h)
 		}
 	}
-	c := newChooser(e, cfg, hosts)
-	c.spread()
+	c := choose(e, cfg, hosts)
 	if len(c.chosen) == 0 {
-		return nil, fmt.Errorf("plan: %w: %d hosts of which %d run probes", ErrHosts, len(c.all), len(hosts))
+		return nil, fmt.Errorf("plan: %w (hosts that are connected: %d, that are to run probes: %d)", ErrHosts, len(c.all), len(hosts))
 	}
-	c.mend()
 
 	p := &Plan{
 		f: f, cfg: cfg, hosts: hosts, tally: c.tally,
@@ -116,6 +121,28 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 	p.countRequests()
 	p.quota = p.shareOut()
 	return p, nil
+}
+
+// choose picks the pairs of a plan. Where hosts cannot have as many flows as it takes that way, it is thrifty with them.
+func choose(e *pathfind.ECMP, cfg Config, hosts []graphs.NodeID) *chooser {
+	w := newWays(e)
+	c := newChooser(w, cfg, hosts)
+	if len(c.all) < 2 || len(c.probes) == 0 {
+		return c
+	}
+	if cfg.Coverage == 0 {
+		c.spread()
+		c.mend()
+		if !c.exhausted() {
+			return c
+		}
+	}
+	t := newChooser(w, cfg, hosts)
+	t.thrifty()
+	if len(c.chosen) > 0 && c.tally.missing <= t.tally.missing {
+		return c
+	}
+	return t
 }
 
 // port returns the source port of a host's n-th flow.
@@ -144,6 +171,12 @@ func (p *Plan) Crossings() int { return p.cfg.Crossings }
 
 // Expected returns how often an arc is expected to be crossed by all flows, forward or back; 0 where none can cross it.
 func (p *Plan) Expected(a graphs.ArcID) float64 { return p.tally.expected(a) }
+
+// Covered returns how many arcs are expected to be crossed as often as they should be, whatever the switches hash: the sum over all arcs of
+// the probability of it.
+func (p *Plan) Covered() float64 {
+	return float64(uint64(p.f.NumArcs())*one-p.tally.missing) / one
+}
 
 // Lacking returns the probability that an arc is crossed fewer times than it should be.
 func (p *Plan) Lacking(a graphs.ArcID) float64 { return float64(p.tally.lacking[a]) / one }

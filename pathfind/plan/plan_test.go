@@ -269,7 +269,7 @@ func TestUnreachableArc(t *testing.T) {
 func TestMakeErrors(t *testing.T) {
 	f := fabrics(t)[0]
 	e := pathfind.NewECMP(f)
-	for _, cfg := range []Config{{Crossings: -1}, {Crossings: 1000}, {MaxFlows: -1}, {MaxFlows: 1 << 20}, {Hosts: []graphs.NodeID{0}}, {Hosts: []graphs.NodeID{999}}} {
+	for _, cfg := range []Config{{Crossings: -1}, {Crossings: 1000}, {MaxFlows: -1}, {MaxFlows: 1 << 20}, {Coverage: -0.1}, {Coverage: 1.1}, {Coverage: math.NaN()}, {Hosts: []graphs.NodeID{0}}, {Hosts: []graphs.NodeID{999}}} {
 		if _, err := Make(e, cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
 		}

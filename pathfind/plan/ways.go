@@ -120,9 +120,6 @@ func shareOf(cs []crossing, a graphs.ArcID) uint32 {
 	return 0
 }
 
-// maxCrossings bounds the memory of a tally.
-const maxCrossings = 64
-
 // A tally keeps, for every arc, the distribution of the number of crossings as far as it matters: the probability of each count
 // below c. Flows choose their paths independently, so adding one is a step of a Poisson binomial distribution.
 type tally struct {
@@ -130,10 +127,11 @@ type tally struct {
 	exactly []uint32 // c for each arc, parts of one
 	lacking []uint32 // their sum: the probability of fewer than c crossings
 	sum     []uint64 // expected crossings, parts of one
+	missing uint64   // sum of lacking: expected arcs with fewer than c crossings
 }
 
 func newTally(arcs, c int) *tally {
-	t := &tally{c: c, exactly: make([]uint32, arcs*c), lacking: make([]uint32, arcs), sum: make([]uint64, arcs)}
+	t := &tally{c: c, exactly: make([]uint32, arcs*c), lacking: make([]uint32, arcs), sum: make([]uint64, arcs), missing: uint64(arcs) * one}
 	for a := range arcs {
 		t.exactly[a*c], t.lacking[a] = one, one
 	}
@@ -151,6 +149,7 @@ func (t *tally) add(cs []crossing) {
 			carry = moved
 			sum += uint64(exactly[i])
 		}
+		t.missing = t.missing - uint64(t.lacking[x.arc]) + sum
 		t.lacking[x.arc] = uint32(sum)
 		t.sum[x.arc] += p
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -97,27 +96,6 @@ func (e *env) openFabric(flag string, given []string) (*graphs.Fabric, error) {
 	return file.Fabric, nil
 }
 
-// fabricShape is what fabric show prints as JSON.
-type fabricShape struct {
-	Name     string `json:"name"`
-	Nodes    int    `json:"nodes"`
-	Hosts    int    `json:"hosts"`
-	Switches int    `json:"switches"`
-	Ports    int    `json:"ports"`
-	Links    int    `json:"links"`
-	Arcs     int    `json:"arcs"`
-	Degree   struct {
-		Min  int     `json:"min"`
-		Max  int     `json:"max"`
-		Mean float64 `json:"mean"`
-	} `json:"degree"`
-	Diameter int                 `json:"diameter"`
-	MeanPath float64             `json:"mean_path_length"`
-	Parts    int                 `json:"parts"`
-	Roles    map[graphs.Role]int `json:"roles"`
-	Groups   int                 `json:"groups"`
-}
-
 // fabricWriters write a whole fabric, by the names of the output forms.
 var fabricWriters = map[string]func(io.Writer, *graphs.Fabric) error{
 	"dot": formats.WriteDOT, "containerlab": formats.WriteFabric, "graphml": formats.WriteGraphML,
@@ -131,6 +109,9 @@ func newFabricShowCmd(e *env) *cobra.Command {
 		Use:   "show FILE",
 		Short: "Describe a fabric in numbers, draw it, or write it in another format",
 		Long: `Show describes a fabric. Degrees and path lengths are of the graph that the switches form: links to hosts do not count.
+Pairs are pairs of switches that have hosts. The spectral gap is that of the adjacency matrix; where the degrees of
+switches differ, that of the normalised Laplacian. The bisection is a number of links between two halves of the hosts:
+no cut has fewer than the lower one, which the spectrum gives, and a search has found a cut with the upper one.
 The form dot is a drawing for Graphviz, containerlab the fabric file, graphml the same for other programs, csv a list of cables for
 spreadsheets, md a table of the links for tickets. What containerlab, graphml and csv hold can be read again.`,
 		Args: args(0, 1),
@@ -145,44 +126,14 @@ spreadsheets, md a table of the links for tickets. What containerlab, graphml an
 			if write := fabricWriters[output]; write != nil {
 				return write(e.stdout, f)
 			}
-			s := f.Shape()
+			s := describeShape(f)
 			if output == "text" {
-				return printShape(e.stdout, f, s)
+				return printShape(e.stdout, s)
 			}
-			out := fabricShape{
-				Name: f.Name(), Nodes: s.Nodes, Hosts: s.Hosts, Switches: s.Switches, Ports: s.Ports, Links: s.Links, Arcs: s.Arcs,
-				Diameter: s.Diameter, MeanPath: s.MeanPath, Parts: s.Parts, Roles: s.Roles, Groups: f.NumGroups(),
-			}
-			out.Degree.Min, out.Degree.Max, out.Degree.Mean = s.Degree.Min, s.Degree.Max, s.Degree.Mean
-			return printJSON(e.stdout, out)
+			return printJSON(e.stdout, s)
 		},
 	}
 	fabricFlag(cmd, &fabric)
 	outputFlag(cmd, &output, forms...)
 	return cmd
-}
-
-func printShape(w io.Writer, f *graphs.Fabric, s graphs.Shape) error {
-	var roles []string
-	for _, r := range slices.Sorted(maps.Keys(s.Roles)) {
-		if r != graphs.RoleHost {
-			roles = append(roles, fmt.Sprintf("%d %s", s.Roles[r], r))
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d switches", f.Name(), s.Switches)
-	if len(roles) > 0 {
-		fmt.Fprintf(&b, " (%s)", strings.Join(roles, ", "))
-	}
-	fmt.Fprintf(&b, ", %d hosts, %d links, %d ports\n", s.Hosts, s.Links, s.Ports)
-	fmt.Fprintf(&b, "links of a switch to others: %d to %d, mean %.2f\n", s.Degree.Min, s.Degree.Max, s.Degree.Mean)
-	fmt.Fprintf(&b, "paths between switches: at most %d links, mean %.4f\n", s.Diameter, s.MeanPath)
-	if s.Parts > 1 {
-		fmt.Fprintf(&b, "the switches fall into %d parts which are not connected\n", s.Parts)
-	}
-	if n := f.NumGroups(); n > 0 {
-		fmt.Fprintf(&b, "shared-risk groups: %d\n", n)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

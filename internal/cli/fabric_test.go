@@ -59,6 +59,24 @@ func TestFabricNewAndShow(t *testing.T) {
 	if r := got["roles"].(map[string]any); r["tor"] != 16.0 || r["host"] != 16.0 {
 		t.Errorf("roles are %v", r)
 	}
+	if x := got["spectral"].(map[string]any); math.Abs(x["lambda1"].(float64)-4) > 1e-9 || math.Abs(x["lambda1"].(float64)-x["lambda2"].(float64)-x["gap"].(float64)) > 1e-9 {
+		t.Errorf("spectrum is %v", x)
+	}
+	if x := got["bisection"].(map[string]any); x["of"] != "hosts" || x["at_least"].(float64) > x["links"].(float64) || x["links"].(float64) > 16 {
+		t.Errorf("bisection is %v", x)
+	}
+	if x := got["diversity"].(map[string]any); x["pairs"] != 240.0 || x["disjoint"].(map[string]any)["min"].(float64) > 4 {
+		t.Errorf("diversity is %v", x)
+	}
+	for stdin, want := range map[string]string{
+		"a b\nb c\nc a\n":                ": 3 switches",
+		"h1 a\n":                         "paths between switches: at most 0 links, mean 0.0000\n",
+		"a b\nb c\na c\nd e\ne f\nd f\n": "the switches fall into 2 parts which are not connected\n",
+	} {
+		if text := mustFabric(t, stdin, "show", "-"); !strings.Contains(text, want) {
+			t.Errorf("got %s, want one that says %q", text, want)
+		}
+	}
 	if text := mustFabric(t, "", "show", "--fabric", path); !strings.HasPrefix(text, "rr16d4: 16 switches (16 tor), 16 hosts, 48 links, 96 ports\n") {
 		t.Errorf("got %s", text)
 	}

@@ -399,5 +399,8 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e" // switches
+	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -107,7 +107,7 @@ func planLimits(cmd *cobra.Command, cfg *plan.Config, coverage string) error {
 func summarizePlan(f *graphs.Fabric, p *plan.Plan) planSummary {
 	s := planSummary{
 		Flows: p.NumFlows(), Arcs: f.NumArcs(), Covered: int(math.Round(p.Covered())), Coverage: p.Covered() / float64(f.NumArcs()),
-		Crossings: p.Crossings(), PerHost: map[string]int{}, Seconds: p.TraceSeconds(probes.DefaultSwitchRate), Uncovered: []string{},
+		Crossings: p.Crossings(), PerHost: map[string]int{}, Seconds: p.TraceSeconds(probes.DefaultSwitchRate), Uncovered: []string{}, Unreachable: len(p.Unreachable()),
 	}
 	for _, h := range p.Hosts() {
 		s.PerHost[f.NodeName(h)] = len(p.Flows(h))
@@ -120,9 +120,6 @@ func summarizePlan(f *graphs.Fabric, p *plan.Plan) planSummary {
 	for a := range graphs.ArcID(f.NumArcs()) {
 		if p.Lacking(a) > 0.5 {
 			s.Uncovered = append(s.Uncovered, f.ArcName(a))
-		}
-		if p.Expected(a) == 0 {
-			s.Unreachable++
 		}
 	}
 	return s
@@ -139,7 +136,7 @@ func printPlan(w io.Writer, s planSummary) error {
 	fmt.Fprintf(&b, "%d of %s are expected to be crossed %s (%.2f %%)\n", s.Covered, plural(s.Arcs, "arc"), often, 100*s.Coverage)
 	fmt.Fprintf(&b, "tracing all flows once takes %.1f s\n", s.Seconds)
 	if n := len(s.Uncovered); n > 0 {
-		fmt.Fprintf(&b, "%s more likely than not crossed too seldom (%d that no flow can cross):\n", plural(n, "arc"), s.Unreachable)
+		fmt.Fprintf(&b, "more likely than not crossed too seldom: %s, of which no flow can cross %d\n", plural(n, "arc"), s.Unreachable)
 		const most = 10
 		for _, a := range s.Uncovered[:min(most, n)] {
 			fmt.Fprintf(&b, "  %s\n", a)

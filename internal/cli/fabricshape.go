@@ -116,7 +116,9 @@ func printShape(w io.Writer, s fabricShape) error {
 	} else if x != nil {
 		fmt.Fprintf(&b, "spectral gap: %.4f, of the normalised Laplacian\n", x.LaplacianGap)
 	}
-	if x := s.Bisection; x != nil {
+	if x := s.Bisection; x != nil && x.AtLeast == x.Links {
+		fmt.Fprintf(&b, "bisection: %s between halves of the %s\n", plural(x.Links, "link"), x.Of)
+	} else if x != nil {
 		fmt.Fprintf(&b, "bisection: %d to %d links between halves of the %s\n", x.AtLeast, x.Links, x.Of)
 	}
 	if s.Triangles > 0 {

@@ -160,11 +160,16 @@ func (c *chooser) help(a graphs.ArcID) (pair, bool) {
 	if p, ok := c.pairFor(a); ok {
 		return p, true
 	}
+	p := c.witnessOf(a)
+	return p, p != (pair{}) && c.turn(&p)
+}
+
+// witnessOf returns a pair that may cross an arc, the zero pair if there is none.
+func (c *chooser) witnessOf(a graphs.ArcID) pair {
 	if c.anyPair == nil {
 		c.anyPair = c.witnesses()
 	}
-	p, ok := c.anyPair[a]
-	return p, ok && c.turn(&p)
+	return c.anyPair[a]
 }
 
 func (c *chooser) lackingArcs(hopeless map[graphs.ArcID]bool) []graphs.ArcID {

@@ -69,13 +69,14 @@ type Plan struct {
 	// crossings of the flows of a host, in their order
 	crossings map[graphs.NodeID][][]crossing
 	tally     *tally
+	never     []graphs.ArcID // that no flow can cross
 	quota     map[graphs.NodeID]map[graphs.ArcID]int
 	requests  map[graphs.NodeID]map[graphs.NodeID]float64 // by host and switch
 	total     map[graphs.NodeID]float64                   // by switch
 }
 
 // Make plans the flows of all hosts. It takes an error where the configuration cannot be met at all; an arc that no flow
-// can cross is none: see [Plan.Expected].
+// can cross is none: see [Plan.Unreachable].
 func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 	if cfg.Crossings == 0 {
 		cfg.Crossings = DefaultCrossings
@@ -109,7 +110,7 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 	}
 
 	p := &Plan{
-		f: f, cfg: cfg, hosts: hosts, tally: c.tally,
+		f: f, cfg: cfg, hosts: hosts, tally: c.tally, never: c.unreachable(),
 		flows: map[graphs.NodeID][]Flow{}, crossings: map[graphs.NodeID][][]crossing{},
 		requests: map[graphs.NodeID]map[graphs.NodeID]float64{}, total: map[graphs.NodeID]float64{},
 	}
@@ -169,7 +170,7 @@ func (p *Plan) NumFlows() int {
 // Crossings returns how often every arc is to be crossed.
 func (p *Plan) Crossings() int { return p.cfg.Crossings }
 
-// Expected returns how often an arc is expected to be crossed by all flows, forward or back; 0 where none can cross it.
+// Expected returns how often an arc is expected to be crossed by all flows, forward or back.
 func (p *Plan) Expected(a graphs.ArcID) float64 { return p.tally.expected(a) }
 
 // Covered returns how many arcs are expected to be crossed as often as they should be, whatever the switches hash: the sum over all arcs of
@@ -177,6 +178,9 @@ func (p *Plan) Expected(a graphs.ArcID) float64 { return p.tally.expected(a) }
 func (p *Plan) Covered() float64 {
 	return float64(uint64(p.f.NumArcs())*one-p.tally.missing) / one
 }
+
+// Unreachable returns the arcs that no flow of the plan's hosts can cross, in order.
+func (p *Plan) Unreachable() []graphs.ArcID { return p.never }
 
 // Lacking returns the probability that an arc is crossed fewer times than it should be.
 func (p *Plan) Lacking(a graphs.ArcID) float64 { return float64(p.tally.lacking[a]) / one }

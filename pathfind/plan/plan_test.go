@@ -258,6 +258,12 @@ func TestUnreachableArc(t *testing.T) {
 			t.Errorf("%s is expected to be crossed %g times", f.ArcName(a), p.Expected(a))
 		}
 	}
+	for _, cfg := range []Config{{}, {Coverage: 0.5}} {
+		_, p := plan(t, f, cfg)
+		if d := cmp.Diff([]graphs.ArcID{8, 9}, p.Unreachable()); d != "" {
+			t.Errorf("%+v: %s", cfg, d)
+		}
+	}
 	if len(p.Flows(h3)) != 0 || slices.ContainsFunc(p.Flows(h1), func(x Flow) bool { return x.Dst == h3 }) {
 		t.Error("a host without a link takes part")
 	}

@@ -50,7 +50,30 @@ func (c *chooser) greet() {
 func (c *chooser) gates() []graphs.NodeID { return slices.Sorted(maps.Keys(c.behind)) }
 
 // worth says how much a flow of a pair helps all arcs that it crosses, those of the hosts' own links too.
-func (c *chooser) worth(p pair) uint64 { return c.tally.gain(c.ways.flow(p.src, p.dst)) }
+func (c *chooser) worth(p pair) uint64 {
+	gain := c.tally.gain(c.ways.between(p.src, p.dst))
+	for _, h := range [...]graphs.NodeID{p.src, p.dst} {
+		if in := c.ways.gate[h].in; in != graphs.None {
+			gain += c.tally.gain([]crossing{{in, one}, {in.Reverse(), one}})
+		}
+	}
+	return gain
+}
+
+// unreachable returns the arcs that no flow can cross, of hosts that run probes. Every other arc is crossed by a chosen flow already, or by
+// some pair that could be.
+func (c *chooser) unreachable() []graphs.ArcID {
+	var arcs []graphs.ArcID
+	for a, sum := range c.tally.sum {
+		if sum > 0 {
+			continue
+		}
+		if _, ok := c.pairFor(graphs.ArcID(a)); !ok && c.witnessOf(graphs.ArcID(a)) == (pair{}) {
+			arcs = append(arcs, graphs.ArcID(a))
+		}
+	}
+	return arcs
+}
 
 // A want is an arc that is crossed too seldom, and how much it lacked when it was looked at last.
 type want struct {

@@ -54,9 +54,13 @@ func (c *chooser) add(p pair) {
 	c.tally.add(c.ways.flow(p.src, p.dst))
 }
 
-// exhausted reports whether some host has as many flows as it may, and arcs lack crossings all the same.
+// exhausted reports whether some host has as many flows as it may, and arcs lack crossings that they could have.
 func (c *chooser) exhausted() bool {
-	return slices.Max(c.from) >= c.cfg.MaxFlows && slices.ContainsFunc(c.tally.lacking, func(p uint32) bool { return p > risk && p < one })
+	if slices.Max(c.from) < c.cfg.MaxFlows {
+		return false
+	}
+	lacking := c.lackingArcs(nil)
+	return len(lacking) > 0 && len(lacking) > len(c.unreachable())
 }
 
 func unordered(p pair) [2]graphs.NodeID {

@@ -50,8 +50,8 @@ func Port(name string) string {
 		return mac
 	}
 	word, number := cutNumber(name)
-	if number == "" {
-		return name
+	if number == "" || name == "eth0" {
+		return name // eth0 is the management port, also where Ethernet0 is a port of the front
 	}
 	if word != "" {
 		number = physical(number)

@@ -20,8 +20,8 @@ func Node(name string) string {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a.Unmap().String()
 	}
-	if host, _, ok := strings.Cut(name, "."); ok && host != "" {
-		return host
+	if host, _, _ := strings.Cut(name, "."); strings.TrimSpace(host) != "" {
+		return strings.TrimSpace(host)
 	}
 	return name
 }

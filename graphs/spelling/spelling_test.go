@@ -12,7 +12,7 @@ import (
 var ports = []string{
 	"Ethernet1/1 Eth1/1 e1-1 ethernet-1/1 eth1_1 ETHERNET1/1 et1/1 ethernet-1/1.0 Eth1/1.100",
 	"Ethernet1 eth1 Et1 eth1.100",
-	"Ethernet4 eth4",
+	"Ethernet4 eth4", "Ethernet0", "eth0",
 	"Ethernet1/7/2 Eth1/7/2 e1-7-2 ethernet-1/7/2",
 	"swp1 SWP1 swp1.100",
 	"swp1s0", "swp1s1", "swp11",
@@ -65,13 +65,15 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// The canonical form is its own canonical form, whatever the name.
+// Case never tells two ports apart, and a node's canonical form is its own canonical form, whatever the name.
 func TestCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[A-Za-z-]{0,10}[ _-]?[0-9]{0,2}([/:.s_-][0-9]{1,2}){0,3}`)).Draw(t, "name")
-		if p := Port(name); Port(strings.ToUpper(p)) != Port(p) {
-			t.Fatalf("port %q: %q, and again %q", name, p, Port(strings.ToUpper(p)))
+		port := rapid.StringMatching(`[A-Za-z-]{0,10}[ _-]?[0-9]{0,2}([/:.s_-][0-9]{1,2}){0,3}`).Draw(t, "port")
+		if lower, upper := Port(strings.ToLower(port)), Port(strings.ToUpper(port)); lower != upper {
+			t.Fatalf("%q and %q", lower, upper)
 		}
+		name := rapid.String().Draw(t, "name")
+		Port(name)
 		if n := Node(name); Node(n) != n {
 			t.Fatalf("node %q: %q, and again %q", name, n, Node(n))
 		}
@@ -111,6 +113,20 @@ func TestMatch(t *testing.T) {
 		Ambiguous: []Ambiguity{{First: []string{"xe-0/0/1"}, Second: []string{"xe-0/0/1.0", "xe-0/0/1.100"}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSameNodes(t *testing.T) {
+	first, ambiguous := SameNodes([]string{"leaf1", "LEAF1.dc.net", "Spine1.dc.net", "spine1", "SPINE1", "sw1.a.net", "sw1", "SW1.b.net", "sw2.a.net", "sw2.b.net", "sw1"})
+	want := map[string]string{
+		"leaf1": "leaf1", "LEAF1.dc.net": "leaf1", "Spine1.dc.net": "Spine1.dc.net", "spine1": "Spine1.dc.net", "SPINE1": "Spine1.dc.net",
+		"sw1.a.net": "sw1.a.net", "sw1": "sw1", "SW1.b.net": "SW1.b.net", "sw2.a.net": "sw2.a.net", "sw2.b.net": "sw2.b.net",
+	}
+	if d := cmp.Diff(want, first); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([][]string{{"sw1", "sw1.a.net", "SW1.b.net"}}, ambiguous); d != "" {
 		t.Error(d)
 	}
 }

@@ -63,6 +63,9 @@ func readClab(f *File, name string) error {
 	if err != nil {
 		return err
 	}
+	if topo.get("nodes") == nil {
+		return at(top.get("topology"), "topology has no key nodes, expected a containerlab topology: name, topology.nodes, topology.links")
+	}
 	if err := c.readNodes(&topo); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *clab) readLink(n *yaml.Node, what string) error {
 		c.file.note("%s (line %d) of type %s leads out of the fabric: passed over", what, n.Line, kind)
 		return nil
 	}
-	if kind != "" && kind != "veth" {
+	if kind != "" && kind != "veth" && kind != "bridge" {
 		return at(m.get("type"), "%s.type is %q, expected veth or one of %s", what, graphs.Clean(kind), strings.Join(outside, ", "))
 	}
 	ends, err := m.list("endpoints", what)
@@ -102,14 +102,14 @@ func (c *clab) readEnd(n *yaml.Node, what string) (end graphs.End, inside bool, 
 		}
 		node, port, _ = strings.Cut(word, ":")
 	}
+	if _, ok := c.byName[node]; !ok && slices.Contains(outside, node) {
+		return end, false, nil // dummy: names no port
+	}
 	if node == "" || port == "" {
 		return end, false, at(n, "%s is %s, expected a node and a port such as leaf1:eth1", what, kindOf(n))
 	}
 	id, ok := c.byName[node]
 	if !ok {
-		if slices.Contains(outside, node) {
-			return end, false, nil
-		}
 		return end, false, at(n, "%s: no node %q in topology.nodes", what, graphs.Clean(node))
 	}
 	end = graphs.End{Node: graphs.NodeID(id), Port: port}

@@ -2,8 +2,7 @@
 //
 // The fabric file is a containerlab topology (*.clab.yml, https://containerlab.dev/manual/topo-def-file/), so that existing lab files
 // load as they are. What containerlab does not know stands in labels (whichlink.role, whichlink.loopback, whichlink.model) and in the
-// variables of links (ipv4, ipv6, speed, group). Plain edge lists, a link "u v" or "u->v" a line, are read too; what a file is, is told
-// from its content.
+// variables of links (ipv4, ipv6, speed, group). [Names] lists the other formats that are read; what a file is, is told from its content.
 //
 // [ReadFile] and [WriteFile] are what most callers need. Whatever is wrong in a file is an [Error] with file and line. What was guessed or
 // passed over, and might surprise, is in [File.Notes].
@@ -70,12 +69,15 @@ func ReadFile(path string) (*File, error) {
 }
 
 // Read reads a fabric. The name of the file stands in errors and names a fabric which has no name of its own.
-func Read(r io.Reader, name string) (*File, error) {
+func Read(r io.Reader, name string) (*File, error) { return ReadAs("", r, name) }
+
+// ReadAs is Read for a file of a format, which is recognised if it is not named.
+func ReadAs(format string, r io.Reader, name string) (*File, error) {
 	from, err := readSource(r, name)
 	if err != nil {
 		return nil, err
 	}
-	return importSources("", fabricName(name), []source{from})
+	return importSources(format, fabricName(name), []source{from})
 }
 
 // fabricName is a file's name without directory and extensions.

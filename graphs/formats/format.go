@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +29,11 @@ type source struct {
 }
 
 // known are the formats in the order in which a file is tried against them: first those that cannot be mistaken.
-// Containerlab, being any YAML, stands last and takes what nothing else has taken.
 var known = []format{
+	{"lldp", isLLDP, readLLDP},
+	{"dot", isDot, func(f *File, name string, from []source) error { return one(f, name, from, readDot) }},
+	{"air", isAir, func(f *File, name string, from []source) error { return one(f, name, from, readAir) }},
+	{"batfish", isBatfish, func(f *File, name string, from []source) error { return one(f, name, from, readBatfish) }},
 	{"netbox", isNetbox, readNetbox},
 	{"sonic", isSonic, readSonic},
 	{"graphml", isGraphML, func(f *File, name string, from []source) error { return one(f, name, from, readGraphML) }},
@@ -39,7 +43,7 @@ var known = []format{
 	{"slurm", isSlurm, readSlurm},
 	{"csv", isCableList, readCableList},
 	{"edgelist", isEdgeList, func(f *File, name string, from []source) error { return one(f, name, from, readEdgeList) }},
-	{"containerlab", func([]byte) bool { return true }, func(f *File, name string, from []source) error { return one(f, name, from, readClab) }},
+	{"containerlab", isClab, func(f *File, name string, from []source) error { return one(f, name, from, readClab) }},
 }
 
 // Names are the formats that [Import] reads, in no order that matters.
@@ -65,6 +69,7 @@ func Import(name string, paths ...string) (*File, error) {
 		return nil, errors.New("read a fabric: no file given")
 	}
 	from := make([]source, len(paths))
+	size := 0
 	for i, p := range paths {
 		r, err := os.Open(p)
 		if err != nil {
@@ -75,43 +80,73 @@ func Import(name string, paths ...string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
+		if size += len(from[i].text); size > MaxSize {
+			return nil, &Error{from[i].name, 0, fmt.Errorf("together with the files before it %w", ErrTooLarge)}
+		}
 	}
 	return importSources(name, fabricName(paths[0]), from)
 }
 
+// readSource reads a file whole, and unpacks it where it is packed by gzip.
 func readSource(r io.Reader, path string) (source, error) {
 	s := source{name: graphs.Clean(path)}
-	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err != nil {
-		return s, fmt.Errorf("read %s: %w", s.name, err)
+	text, err := readLimited(r)
+	if err == nil && bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+		var packed *gzip.Reader
+		if packed, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
+			text, err = readLimited(packed)
+		}
+		if err != nil && !errors.Is(err, ErrTooLarge) {
+			err = fmt.Errorf("unpack with gzip: %w", err)
+		}
 	}
-	if len(text) > MaxSize {
+	switch {
+	case errors.Is(err, ErrTooLarge):
 		return s, &Error{s.name, 0, ErrTooLarge}
+	case err != nil:
+		return s, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	// Spreadsheets and some exporters begin with a byte order mark.
 	s.text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	return s, nil
 }
 
-func importSources(format, name string, from []source) (*File, error) {
-	f := &File{text: from[0].text}
-	for _, k := range known {
-		if format != "" && k.name != format || format == "" && !k.is(from[0].text) {
-			continue
-		}
-		f.Format = k.name
-		err := k.read(f, name, from)
-		if err == nil {
-			return f, nil
-		}
-		var at *Error
-		if !errors.As(err, &at) {
-			at = &Error{Err: err}
-		}
-		if at.File == "" {
-			at.File = from[0].name
-		}
-		return nil, at
+func readLimited(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err == nil && len(text) > MaxSize {
+		err = ErrTooLarge
 	}
-	return nil, fmt.Errorf("no format is called %q, expected %s", graphs.Clean(format), strings.Join(Names(), ", "))
+	return text, err
+}
+
+func importSources(name, fabric string, from []source) (*File, error) {
+	k, err := pick(name, from)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{text: from[0].text, Format: k.name}
+	err = k.read(f, fabric, from)
+	if err == nil {
+		return f, nil
+	}
+	var at *Error
+	if !errors.As(err, &at) {
+		at = &Error{Err: err}
+	}
+	if at.File == "" {
+		at.File = from[0].name
+	}
+	return nil, at
+}
+
+func pick(name string, from []source) (*format, error) {
+	if name == "" {
+		return recognise(from)
+	}
+	for i := range known {
+		if known[i].name == name {
+			return &known[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no format is called %q, expected %s", graphs.Clean(name), strings.Join(Names(), ", "))
 }

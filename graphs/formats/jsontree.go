@@ -2,17 +2,10 @@ package formats
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 
 	"go.yaml.in/yaml/v3"
-)
-
-// Bounds of a JSON text, far beyond what a fabric needs.
-const (
-	maxJSONDepth  = 100
-	maxJSONValues = 5_000_000
 )
 
 // beginsJSON reports whether a text begins as JSON objects and lists do.
@@ -23,23 +16,43 @@ func beginsJSON(text []byte) bool {
 
 // parseJSON parses a JSON text into the same tree as YAML, whose nodes know their lines.
 func parseJSON(s source) (*yaml.Node, error) {
-	p := &jsonParser{dec: json.NewDecoder(bytes.NewReader(s.text)), text: s.text, line: 1}
-	p.dec.UseNumber()
-	n, err := p.value(0)
-	if err == nil {
-		if _, err = p.dec.Token(); err == io.EOF {
-			return n, nil
-		} else if err == nil {
-			err = &Error{Line: p.line, Err: fmt.Errorf("more text after the end of the JSON value")}
+	values, err := parseValues(s.text, 0)
+	if err != nil {
+		err.(*Error).File = s.name
+		return nil, err
+	}
+	switch len(values) {
+	case 0:
+		return nil, &Error{s.name, 0, errors.New("not JSON: there is no value")}
+	case 1:
+		return values[0].tree(), nil
+	}
+	return nil, &Error{s.name, values[1].line, errors.New("more text after the end of the JSON value")}
+}
+
+// tree makes of a value the node that YAML would have for it.
+func (v *jsonValue) tree() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Value: v.text, Line: v.line}
+	switch v.kind {
+	case '{', '[':
+		n.Kind = yaml.MappingNode
+		if v.kind == '[' {
+			n.Kind = yaml.SequenceNode
 		}
+		n.Content = make([]*yaml.Node, 0, len(v.keys)+len(v.items))
+		for i := range v.items {
+			item := v.items[i].tree()
+			if v.kind == '{' {
+				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v.keys[i], Line: item.Line})
+			}
+			n.Content = append(n.Content, item)
+		}
+	case '"':
+		n.Tag = "!!str"
+	case 'n':
+		n.Tag = "!!null"
 	}
-	if at, ok := err.(*Error); ok {
-		at.File = s.name
-		return nil, at
-	}
-	at := jsonError(s.text, err)
-	at.File = s.name
-	return nil, at
+	return n
 }
 
 // topJSON parses a file that holds one JSON object.
@@ -64,53 +77,4 @@ func (m *mapping) mappings(key, what string) ([]mapping, error) {
 		}
 	}
 	return all, nil
-}
-
-type jsonParser struct {
-	dec    *json.Decoder
-	text   []byte
-	done   int // up to where lines are counted
-	line   int
-	values int
-}
-
-func (p *jsonParser) value(depth int) (*yaml.Node, error) {
-	token, err := p.dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	offset := int(p.dec.InputOffset())
-	p.line += bytes.Count(p.text[p.done:offset], []byte("\n"))
-	p.done = offset
-	if p.values++; p.values > maxJSONValues {
-		return nil, &Error{Line: p.line, Err: fmt.Errorf("more than %d values, which no fabric has", maxJSONValues)}
-	}
-	n := &yaml.Node{Kind: yaml.ScalarNode, Line: p.line}
-	switch x := token.(type) {
-	case json.Delim:
-		if depth++; depth > maxJSONDepth {
-			return nil, &Error{Line: p.line, Err: fmt.Errorf("nested more than %d levels deep", maxJSONDepth)}
-		}
-		n.Kind = yaml.MappingNode
-		if x == '[' {
-			n.Kind = yaml.SequenceNode
-		}
-		for p.dec.More() {
-			child, err := p.value(depth)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, child)
-		}
-		_, err = p.dec.Token() // the closing bracket
-	case string:
-		n.Tag, n.Value = "!!str", x
-	case json.Number:
-		n.Value = x.String()
-	case bool:
-		n.Value = fmt.Sprint(x)
-	case nil:
-		n.Tag = "!!null"
-	}
-	return n, err
 }

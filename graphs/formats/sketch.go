@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"whichlink/graphs"
 )
@@ -19,6 +20,8 @@ type sketch struct {
 	byPort map[socket]int
 	// Repeated counts the cables that were told of again, most often from their other end.
 	repeated int
+	// loops counts the cables from a node to itself, which no path takes.
+	loops int
 }
 
 // A place is a line of a file.
@@ -48,6 +51,7 @@ func (s *sketch) node(name string) *graphs.Node { return s.nodeAt(name, place{})
 
 // nodeAt is node with the place that stands in errors about the node.
 func (s *sketch) nodeAt(name string, at place) *graphs.Node {
+	name = strings.TrimSpace(name)
 	i, ok := s.byName[name]
 	if !ok {
 		i = len(s.nodes)
@@ -59,8 +63,16 @@ func (s *sketch) nodeAt(name string, at place) *graphs.Node {
 }
 
 // add adds a cable. One that is already known, whichever way round, is counted and completed, not added again; one that takes a port
-// from another is an error.
+// from another is an error. A cable from a node to itself is counted, and not added.
 func (s *sketch) add(c cable) error {
+	for i := range c.ends { // the fabric file has no room for space around names
+		c.ends[i] = socket{strings.TrimSpace(c.ends[i].node), strings.TrimSpace(c.ends[i].port)}
+	}
+	if c.ends[0].node == c.ends[1].node {
+		s.nodeAt(c.ends[0].node, place{c.file, c.line})
+		s.loops++
+		return nil
+	}
 	for i, e := range c.ends {
 		s.nodeAt(e.node, place{c.file, c.line})
 		if e.port == "" {
@@ -127,6 +139,9 @@ func (s *sketch) build(f *File, name string) error {
 	f.Fabric = fabric
 	if numbered > 0 {
 		f.note("%d ports have no name in the file: they were numbered p1, p2, ... in the order of their links", numbered)
+	}
+	if s.loops > 0 {
+		f.note("%d cables lead from a node to itself: passed over", s.loops)
 	}
 	f.noteGuesses()
 	return nil

@@ -82,7 +82,9 @@ func (s *slurm) build(f *File, name string) error {
 
 var slurmLine = regexp.MustCompile(`(?im)^[ \t]*SwitchName[ \t]*=`)
 
-func isSlurm(text []byte) bool { return slurmLine.Match(text) || slurmEntry.Match(text) }
+func isSlurm(text []byte) bool {
+	return slurmLine.Match(text) || bytes.HasPrefix(firstLine(text), []byte("-")) && slurmEntry.Match(text)
+}
 
 func readSlurm(f *File, name string, from []source) error {
 	if slurmEntry.Match(from[0].text) {

@@ -28,11 +28,13 @@ func parse(text []byte) (root *yaml.Node, more bool, err error) {
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, false, errors.New("the file is empty, expected a containerlab topology or an edge list")
+		return nil, false, errors.New("the file is empty, expected a containerlab topology")
 	case err != nil:
 		e := &Error{Err: errors.New(graphs.Clean(yamlLine.ReplaceAllString(err.Error(), "not YAML: ")))}
-		if bytes.Contains(text, []byte("{{")) {
-			e.Err = fmt.Errorf("%w (a Go template? it must be rendered first, as containerlab does)", e.Err)
+		if before, _, ok := bytes.Cut(text, []byte("{{")); ok {
+			// The parser trips over a template wherever it happens to.
+			return nil, false, &Error{Line: 1 + bytes.Count(before, []byte("\n")),
+				Err: errors.New("{{: a template, which must be rendered first; containerlab does so with its variables when it deploys")}
 		}
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])

@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 	var got strings.Builder
 	for _, text := range []string{
 		"", "\n# nothing\n", "just words in a row", "[1, 2]", "name: x\n", "name: x\ntopolgy: {}\n", "name: x\ntopology: [a]\n",
-		"name: x\ntopology:\n  nodes: {}\n", "name: [x]\ntopology: {nodes: {a: }}\n",
+		"name: x\ntopology:\n  nodes: {}\n", "topology:\n  VMs: {}\n", "name: [x]\ntopology: {nodes: {a: }}\n",
 		"name: x\n\ttopology:\n", "name: x\ntopology:\n{{ range . }}\n  nodes: {}\n",
 		"name: x\ntopology:\n  nodes:\n    a: 7\n", "name: x\ntopology:\n  nodes:\n    a:\n    a:\n",
 		"name: x\ntopology:\n  nodes:\n    \"a\\e[2J\":\n", "name: x\ntopology:\n  nodes:\n    a>b:\n",
@@ -112,7 +112,8 @@ func TestErrors(t *testing.T) {
 		if !errors.As(err, &at) {
 			t.Errorf("%q: error %v has no place", text, err)
 		}
-		fmt.Fprintln(&got, err)
+		seems, _, _ := strings.Cut(err.Error(), "; expected one of: lldp") // what follows grows with every format
+		fmt.Fprintln(&got, seems)
 	}
 	golden(t, "testdata/errors.golden", got.String())
 }

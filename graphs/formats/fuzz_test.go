@@ -68,6 +68,68 @@ func FuzzCableList(f *testing.F) {
 	fuzzFormat(f, "csv", "", "a_node,a_port,a_role,a_addresses,b_node,b_port,speed,groups\na,1,host,10.0.0.0/31;fd00::/64,'=b,2,100G,x;y\\;z\n")
 }
 
+func FuzzLLDP(f *testing.F) {
+	fuzzFormat(f, "lldp", "lldpctl/s2.json0", `{"lldp": {"interface": {"swp1": {"chassis": {"b": {"id": {"type": "mac", "value": "52:54:00:00:00:01"}}}, "port": {"id": {"type": "mac", "value": "x"}, "descr": "e1"}}}}}`,
+		`{"lldpNeighbors": {"Ethernet1": {"lldpNeighborInfo": [{"systemName": "b", "chassisId": "5254.0000.0001", "neighborInterfaceInfo": {"interfaceId": "\"e1\""}}]}}}`,
+		`{"TABLE_nbor": {"ROW_nbor": {"chassis_id": "b", "l_port_id": "Eth1/1", "port_id": "5254.0000.0002"}}}`,
+		`{"lldp-neighbors-information": [{"lldp-neighbor-information": [{"lldp-local-interface": [{"data": "xe-0/0/0"}], "lldp-remote-system-name": [{"data": "b"}]}]}]}`,
+		`[{"hostname": "a", "cmd": "lldpctl", "data": "LLDP neighbors:\nInterface: swp1, via\n SysName: b\n PortID: ifname swp2\n"}, {"hostname": "b", "data": "{\"lldp\": {}}"}]`)
+}
+
+func FuzzLLDPText(f *testing.F) {
+	fuzzFormat(f, "lldp", "lldpctl/s2.keyvalue", "----\nLLDP neighbors:\n----\nInterface:    eth1, via: LLDP\n  SysName:  b\n  ChassisID: mac 52:54:00:00:00:01\n  PortID: ifalias to a\n",
+		`<lldp><interface name="swp1"><chassis><name>b</name></chassis><port><id type="mac">x</id></port></interface></lldp>`)
+}
+
+// FuzzLLDPJoin has short records instead of real ones, of which many meet: names, chassis and ports are single letters.
+func FuzzLLDPJoin(f *testing.F) {
+	f.Add([]byte("a1bAp2b2aBp1a3b.p2b2a.p3"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file := &File{}
+		l := &lldp{file: file, known: map[string]bool{}, ports: map[string][]string{}}
+		for ; len(text) >= 6; text = text[6:] {
+			n := neighbour{host: string('a' + text[0]%4), port: string('0' + text[1]%5), id: string('0' + text[5]%5), file: "x", line: 1, alias: text[4]&1 > 0}
+			if text[2]%8 > 0 {
+				n.name = string('a' + text[2]%5)
+			}
+			if text[3]%4 > 0 {
+				n.chassis = "52:54:00:00:00:0" + string('0'+text[3]%4)
+			}
+			if text[4]&6 == 6 {
+				n.id = "0c:42:a1:00:00:0" + n.id
+			}
+			l.host(n.host, false)
+			l.add(n)
+		}
+		if len(l.hosts) == 0 {
+			return
+		}
+		if err := l.build("x"); err != nil {
+			t.Fatal(err)
+		}
+		roundTrip(t, "x", file.Fabric)
+	})
+}
+
+func FuzzDot(f *testing.F) {
+	fuzzFormat(f, "dot", "ptm-dot/ptm-sample.dot",
+		"graph G { L1=\"m\" # c\n a [function=leaf]; \"a\":\"p1\" -- b:p2 [x=y, z=\"1\"+\"2\"] subgraph s { a b } -> {c d}; node [x=<b>] }", "strict digraph { a -> b -> a }")
+}
+
+func FuzzAir(f *testing.F) {
+	fuzzFormat(f, "air", "", `{"format": "JSON", "content": {"nodes": {"a": {"os": "ubuntu"}, "b": {}}, "links": [[{"node": "a", "interface": "1"}, {"node": "b", "interface": "2"}], [{"node": "a", "interface": "3"}, "unconnected"]]}}`,
+		`{"format": "DOT", "content": "graph { a:b -- c:d }"}`)
+}
+
+func FuzzBatfish(f *testing.F) {
+	fuzzFormat(f, "batfish", "batfish/asymmetric.json", `{"edges": [{"node1": {"hostname": "a", "interfaceName": "1"}, "node2": {"hostname": "b", "interfaceName": "1"}}]}`)
+}
+
+// FuzzRecognise reads whatever comes without being told what it is.
+func FuzzRecognise(f *testing.F) {
+	fuzzFormat(f, "", "suzieq-lldp/eos.ifCounters.output", "{", "[{\"nodes\": {", "<a/>", "a b", "graph {", "name: x", "lldp.a.via=LLDP", "---\nLLDP neighbors:")
+}
+
 // leaks are the words by which libraries speak of this program's own types and functions.
 var leaks = regexp.MustCompile(`\bGo (value|struct)|unmarshal|strconv\.|formats\.|\bjson:|\bxml:|\bcsv:|ParseAddr|ParsePrefix`)
 
@@ -103,6 +165,7 @@ func fuzzFormat(f *testing.F, format, real string, seeds ...string) {
 		if file.Fabric.NumNodes() > 10_000 {
 			return
 		}
+		roundTrip(t, format, file.Fabric)
 		var out bytes.Buffer
 		if err := WriteGraphML(&out, file.Fabric); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func newFabricCmd(e *env) *cobra.Command {
 			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
 		},
 	}
-	cmd.AddCommand(newFabricNewCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e))
+	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e))
 	return cmd
 }
 
@@ -45,19 +45,22 @@ func newFabricNewCmd(e *env) *cobra.Command {
 		},
 	}
 	cmd.PersistentFlags().StringVar(&out, "out", "-", "write to `FILE`, whole or not at all; - is standard output")
-	for _, c := range shapeCmds(func(_ *cobra.Command, f *graphs.Fabric) error {
-		if out == "-" {
-			return formats.WriteFabric(e.stdout, f)
-		}
-		if err := formats.WriteFile(out, f); err != nil {
-			return err
-		}
-		e.say("wrote %s: %s", out, f)
-		return nil
-	}) {
+	for _, c := range shapeCmds(func(_ *cobra.Command, f *graphs.Fabric) error { return e.putFabric(out, f) }) {
 		cmd.AddCommand(c)
 	}
 	return cmd
+}
+
+// putFabric writes a fabric file, or its text to standard output where out is "-".
+func (e *env) putFabric(out string, f *graphs.Fabric) error {
+	if out == "-" {
+		return formats.WriteFabric(e.stdout, f)
+	}
+	if err := formats.WriteFile(out, f); err != nil {
+		return err
+	}
+	e.say("wrote %s: %s", out, f)
+	return nil
 }
 
 // commandNames lists the commands of a command.

@@ -216,6 +216,41 @@ func TestFabricErrors(t *testing.T) {
 	}
 }
 
+func TestFabricImport(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "f.clab.yml")
+	const formatsDir = "../../graphs/formats/testdata/"
+	_, notes, err := runFabric(t, "", "import", "lldp", formatsDir+"lldpctl/s1.json", formatsDir+"lldpctl/l1.json", "--out", out)
+	if err != nil || !strings.Contains(notes, "taken for those of s1, l1, after the files' names") || !strings.Contains(notes, "wrote "+out+": lldp (4 nodes, 3 links)") {
+		t.Errorf("%v: %s", err, notes)
+	}
+	if got := fabricJSON(t, mustFabric(t, "", "show", out, "-o", "json")); got["links"] != 3.0 {
+		t.Errorf("got %v", got)
+	}
+	const dot = `graph { "leaf1":"swp1" -- "spine1":"swp1" }`
+	for _, arguments := range []string{"import -", "import dot -"} {
+		if text := mustFabric(t, dot, strings.Fields(arguments)...); !strings.Contains(text, `- endpoints: ["leaf1:swp1", "spine1:swp1"]`) {
+			t.Errorf("%s: got %s", arguments, text)
+		}
+	}
+	// Whatever import knows, --fabric takes.
+	if got := fabricJSON(t, mustFabric(t, dot, "show", "--fabric", "-", "-o", "json")); got["links"] != 1.0 {
+		t.Errorf("got %v", got)
+	}
+	for arguments, want := range map[string]string{
+		"import":                                 "0 arguments given",
+		"import dot":                             "no file given that is to be read as dot",
+		"import dot - x.dot":                     "standard input is one file",
+		"import lldpctl no-such-file.json":       "no such file",
+		"import batfish -":                       "standard input:1: not JSON: ",
+		"import " + formatsDir + "errors.golden": "expected one of: ",
+	} {
+		if _, _, err := runFabric(t, dot, strings.Fields(arguments)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", arguments, err, want)
+		}
+	}
+}
+
 // A fabric of resilient network graphs says on standard error what its cabling came to, and its file holds what links share.
 func TestFabricNewRNG(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.clab.yml")

@@ -80,6 +80,10 @@ func TestLLDPJoin(t *testing.T) {
 			leaf1 swp6 hears name=srv1 id=0c:42:a1:00:00:02
 			leaf1 swp5 hears name=srv1 id=0c:42:a1:00:00:01`,
 			[]string{"srv1:eth1--leaf1:swp5", "srv1:eth2--leaf1:swp6"}, nil},
+		{"what somebody wrote about a port is not believed over its name", `
+			a swp1 hears name=b id=swp7 descr=swp2
+			b swp2 hears name=c id=swp1`,
+			[]string{"a:swp1--b:swp7", "b:swp2--c:swp1"}, nil},
 		{"both ports known by alias only, and no other between the two", `
 			a swp1 hears name=b alias=to_a
 			b swp9 hears name=a id=0c:42:a1:00:00:01`,

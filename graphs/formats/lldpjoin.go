@@ -287,18 +287,28 @@ func (j *lldpJoin) look() {
 			j.loops++
 			continue
 		}
+		descr := ""
+		if n.opaque() {
+			descr = n.descr
+		}
 		if p := j.ports[s.to.node]; p != nil {
-			s.to.port = p.find(n.id, n.descr)
+			s.to.port = p.find(n.id, descr)
 		}
 		if s.to.port == "" {
 			s.loose = true
 			s.to.port = n.id
-			if _, mac := spelling.MAC(n.id); (mac || n.alias || strings.Trim(n.id, "0123456789") == "") && j.portLike(n.descr) {
-				s.to.port = n.descr
+			if j.portLike(descr) {
+				s.to.port = descr
 			}
 		}
 		j.seen = append(j.seen, s)
 	}
+}
+
+// opaque reports whether the identifier of the far port is no name of a port: an address, a number, or what somebody wrote about it.
+func (n *neighbour) opaque() bool {
+	_, mac := spelling.MAC(n.id)
+	return mac || n.alias || strings.Trim(n.id, "0123456789") == ""
 }
 
 // portLike reports whether a description is likely the name of a port, as lldpd and Junos have it where nobody wrote another.

@@ -59,7 +59,7 @@ func unknown(text []byte) error {
 			expected += " (" + about[name] + ")"
 		}
 	}
-	seems := "no known format"
+	var seems string
 	switch keys := topLevel(text); {
 	case len(trimmed) == 0:
 		seems = "the file is empty"
@@ -90,12 +90,12 @@ func firstLine(text []byte) []byte {
 	return nil
 }
 
-// clabKey is a key of containerlab at the beginning of a line.
-var clabKey = regexp.MustCompile(`(?m)^["']?(name|topology|prefix|mgmt)["']?[ \t]*:(\s|$)`)
+// clabKey is a key of containerlab at the beginning of a line, or of a mapping in braces.
+var clabKey = regexp.MustCompile(`(?m)^\{?["']?(name|topology|prefix|mgmt)["']?[ \t]*:(\s|$)`)
 
 // isClab recognises containerlab's YAML, also where it is written as JSON or is a template, whose reader says what to do about it.
 func isClab(text []byte) bool {
-	if keys := topLevel(text); keys != nil {
+	if keys := topLevel(text); len(keys) > 0 {
 		_, ok := keys["topology"]
 		return ok
 	}

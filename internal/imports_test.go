@@ -15,7 +15,8 @@ import (
 var floors = map[string][]string{
 	"graphs":            {},
 	"graphs/generate":   {"graphs"},
-	"graphs/formats":    {"graphs"},
+	"graphs/spelling":   {},
+	"graphs/formats":    {"graphs", "graphs/spelling"},
 	"internal/evidence": {"graphs"},
 	"pathfind":          {"graphs", "internal/evidence"},
 	"pathfind/plan":     {"graphs", "pathfind"},

@@ -100,7 +100,7 @@ func TestCompare(t *testing.T) {
 		{"dark as expected, and not", plan, []string{"a:1--b:1", "e:1--f:1", "e:2--g:2", "c", "d"},
 			Config{Dark: []string{"a:2", "d", "e:1--f:1", "e:9", "nobody"}}, &Comparison{
 				Planned: 6, Observed: 3, Right: 3, DarkLinks: 3,
-				Dark: []string{"a:2", "d:1", "d:2", "e:9", "nobody"}, Lit: []string{"e:1", "f:1"},
+				Dark: []string{"a:2", "d:1", "d:2", "e:9"}, Lit: []string{"e:1", "f:1"}, Unknown: []string{"nobody"},
 			}},
 		{"a silent node is told once", plan, []string{"a:1--b:1", "a:2--b:2", "e:1--f:1", "e:2--g:2", "d"}, Config{}, &Comparison{
 			Planned: 6, Observed: 4, Right: 4, Unseen: []Unseen{{"c", 2}}, UnseenLinks: 2,
@@ -169,6 +169,11 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const (
+		tiers  = "links join agg and core (16), agg and edge (16), and no others"
+		planes = "between agg and core the plan has 2 parts, which no link joins"
+		pods   = "between agg and edge the plan has 4 parts, which no link joins"
+	)
 	xpander := wire(t, "m01-sw01:1--m02-sw01:1", "m01-sw02:1--m02-sw02:1", "m01-sw01:2--m03-sw01:1", "m01-sw02:2--m03-sw02:1",
 		"m02-sw01:2--m03-sw01:2", "m02-sw02:2--m03-sw02:2")
 	for _, tc := range []struct {
@@ -177,15 +182,21 @@ func TestRules(t *testing.T) {
 		swap []string // links of which the second ends are exchanged
 		want []Rule
 	}{
-		{"fat-tree, leaf to leaf", fatTree, []string{"edge1-1:swp1--agg1-1:swp1", "agg1-2:swp1--edge1-1:swp2"}, []Rule{
-			{Name: "tiers", Says: "links join agg and core (16), agg and edge (16), and no others"},
-			{Name: "parts", Says: "between agg and core the plan has 2 parts, which no link joins"},
-			{Name: "parts", Says: "between agg and edge the plan has 4 parts, which no link joins"},
+		{"fat-tree, tiers skipped", fatTree, []string{"edge1-1:swp1--agg1-1:swp1", "agg2-1:swp3--core1:swp2"}, []Rule{
+			{Name: "tiers", Says: tiers, Observed: []string{"edge1-1:swp1--core1:swp2 joins core and edge", "agg2-1:swp3--agg1-1:swp1 joins agg and agg"}},
+			{Name: "parts", Says: planes},
+			{Name: "parts", Says: pods},
+		}},
+		{"fat-tree, pods mixed", fatTree, []string{"edge1-1:swp1--agg1-1:swp1", "edge2-1:swp1--agg2-1:swp1"}, []Rule{
+			{Name: "tiers", Says: tiers},
+			{Name: "parts", Says: planes},
+			{Name: "parts", Says: pods, Observed: []string{
+				"edge1-1:swp1--agg2-1:swp1 joins the parts of edge1-1 and agg2-1", "edge2-1:swp1--agg1-1:swp1 joins the parts of edge2-1 and agg1-1"}},
 		}},
 		{"xpander", xpander, []string{"m01-sw01:1--m02-sw01:1", "m02-sw02:2--m03-sw02:2"}, []Rule{
-			{Name: "meta-nodes", Says: "no links within any of 3 meta-nodes, 2 between any two", Observed: []string{
-				"m02-sw02:2--m02-sw01:1 is within meta-node m02", "1 links between meta-nodes m01 and m02, not 2",
-				"3 links between meta-nodes m01 and m03, not 2", "1 links between meta-nodes m02 and m03, not 2"}},
+			{Name: "meta-nodes", Says: "no link within any of 3 meta-nodes, 2 between any two", Observed: []string{
+				"m02-sw02:2--m02-sw01:1 is within meta-node m02", "between meta-nodes m01 and m02 there are 1 links, not 2",
+				"between meta-nodes m01 and m03 there are 3 links, not 2", "between meta-nodes m02 and m03 there are 1 links, not 2"}},
 		}},
 		{"no structure", wire(t, "a:1--b:1", "b:2--c:1"), nil, nil},
 	} {

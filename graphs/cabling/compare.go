@@ -36,9 +36,9 @@ type Comparison struct {
 	// Unexpected are the links found between ports of which the plan knows neither.
 	Unexpected []string
 	// Dark are the ports that were expected to be dark and are, Lit those that were expected to be and are not. DarkLinks counts the
-	// planned links that are dark for this reason.
-	Dark, Lit []string
-	DarkLinks int
+	// planned links that are dark for this reason. Unknown are the names of [Config].Dark that neither fabric has.
+	Dark, Lit, Unknown []string
+	DarkLinks          int
 	// Unseen are nodes of the plan that the observation lacks; of UnseenLinks planned links nothing is known for that reason.
 	Unseen      []Unseen
 	UnseenLinks int
@@ -81,7 +81,7 @@ func Compare(plan, observed *graphs.Fabric, config Config) *Comparison {
 	s := newSeating(plan, observed, config)
 	c.HalfNamed, c.Unclear, c.Ambiguous = s.halfNamed, s.unclearLinks, s.ambiguous
 	dark := newDarkList(s, config.Dark)
-	c.Dark, c.Lit = dark.unlit, dark.lit
+	c.Dark, c.Lit, c.Unknown = dark.unlit, dark.lit, dark.unknown
 	c.classify(s, dark)
 	for l := range graphs.LinkID(observed.NumLinks()) {
 		a, b := s.ends[l][0], s.ends[l][1]

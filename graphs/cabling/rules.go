@@ -47,8 +47,8 @@ func rules(s *seating) []Rule {
 		all = append(all, t.rule(found))
 		all = append(all, t.partRules(planned, found)...)
 	}
-	if r, ok := metaNodes(s.plan, planned, found); ok {
-		all = append(all, r)
+	if m, ok := newMetas(s.plan, planned); ok {
+		all = append(all, m.rule(planned, found))
 	}
 	return all
 }
@@ -178,46 +178,76 @@ func (p *parts) count() int {
 
 var metaName = regexp.MustCompile(`^(m\d+)-sw\d+$`)
 
-// metaNodes is the rule of Xpander (Valadarsky et al., CoNEXT 2016): no links within a meta-node, equally many between any two. It is there
-// where every switch has the name of its meta-node before its own.
-func metaNodes(plan *graphs.Fabric, planned, found []span) (Rule, bool) {
-	meta := make([]string, plan.NumNodes())
-	all := map[string]bool{}
-	for _, n := range plan.Switches() {
-		m := metaName.FindStringSubmatch(strings.ToLower(plan.NodeName(n)))
-		if m == nil {
-			return Rule{}, false
-		}
-		meta[n] = m[1]
-		all[m[1]] = true
-	}
-	if len(all) < 3 {
-		return Rule{}, false
-	}
-	names := slices.Sorted(maps.Keys(all))
-	pairs := len(names) * (len(names) - 1) / 2
-	each := len(planned) / pairs
-	r := Rule{Name: "meta-nodes", Says: fmt.Sprintf("no links within any of %d meta-nodes, %d between any two", len(names), each)}
-	r.Plan = breaksOfMeta(meta, names, planned, each)
-	r.Observed = breaksOfMeta(meta, names, found, each)
-	return r, true
+// metas are the meta-nodes of an Xpander.
+type metas struct {
+	of    []string // by node
+	names []string
+	each  int // links between any two
 }
 
-func breaksOfMeta(meta, names []string, links []span, each int) []string {
-	var breaks []string
-	type pair struct{ a, b string }
-	between := map[pair]int{}
-	for _, x := range links {
-		a, b := meta[x.a], meta[x.b]
-		if a == b {
-			breaks = append(breaks, fmt.Sprintf("%s is within meta-node %s", x.name, a))
+// newMetas finds the meta-nodes: every switch has the name of its own before its name, and most pairs of them have the same number of links.
+func newMetas(plan *graphs.Fabric, planned []span) (*metas, bool) {
+	m := &metas{of: make([]string, plan.NumNodes())}
+	all := map[string]bool{}
+	for _, n := range plan.Switches() {
+		name := metaName.FindStringSubmatch(strings.ToLower(plan.NodeName(n)))
+		if name == nil {
+			return nil, false
 		}
-		between[pair{min(a, b), max(a, b)}]++
+		m.of[n] = name[1]
+		all[name[1]] = true
 	}
-	for i, a := range names {
-		for _, b := range names[i+1:] {
-			if n := between[pair{a, b}]; n != each {
-				breaks = append(breaks, fmt.Sprintf("%d links between meta-nodes %s and %s, not %d", n, a, b, each))
+	m.names = slices.Sorted(maps.Keys(all))
+	often := map[int]int{}
+	most := 0
+	for _, n := range m.between(planned) {
+		if often[n]++; often[n] > most {
+			m.each, most = n, often[n]
+		}
+	}
+	return m, len(m.names) > 2 && m.each > 0 && 4*most > len(m.names)*(len(m.names)-1)
+}
+
+// A metaPair is two meta-nodes in order.
+type metaPair struct{ a, b string }
+
+// between counts the links between any two meta-nodes, of which there may be none.
+func (m *metas) between(links []span) map[metaPair]int {
+	n := map[metaPair]int{}
+	for i, a := range m.names {
+		for _, b := range m.names[i+1:] {
+			n[metaPair{a, b}] = 0
+		}
+	}
+	for _, x := range links {
+		if a, b := m.of[x.a], m.of[x.b]; a != b {
+			n[metaPair{min(a, b), max(a, b)}]++
+		}
+	}
+	return n
+}
+
+// rule is that of Xpander (Valadarsky et al., CoNEXT 2016): no links within a meta-node, equally many between any two.
+func (m *metas) rule(planned, found []span) Rule {
+	return Rule{
+		Name: "meta-nodes", Says: fmt.Sprintf("no link within any of %d meta-nodes, %d between any two", len(m.names), m.each),
+		Plan: m.breaks(planned, true), Observed: m.breaks(found, len(found) >= len(planned)),
+	}
+}
+
+// breaks says what breaks the rule. Pairs with too few links are told where none is missing from sight.
+func (m *metas) breaks(links []span, few bool) []string {
+	var breaks []string
+	for _, x := range links {
+		if m.of[x.a] == m.of[x.b] {
+			breaks = append(breaks, fmt.Sprintf("%s is within meta-node %s", x.name, m.of[x.a]))
+		}
+	}
+	between := m.between(links)
+	for i, a := range m.names {
+		for _, b := range m.names[i+1:] {
+			if n := between[metaPair{a, b}]; n > m.each || few && n < m.each {
+				breaks = append(breaks, fmt.Sprintf("between meta-nodes %s and %s there are %d links, not %d", a, b, n, m.each))
 			}
 		}
 	}

@@ -28,6 +28,8 @@ type File struct {
 	Fabric *graphs.Fabric
 	// Format is the name of the format in which it was written.
 	Format string
+	// Numbered is the number of ports that have no name in the file and were given numbers.
+	Numbered int
 	// Notes say, one sentence each, what was guessed and what was passed over.
 	Notes []string
 

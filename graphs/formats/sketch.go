@@ -124,7 +124,7 @@ func (s *sketch) build(f *File, name string) error {
 	if err != nil {
 		return err
 	}
-	f.Fabric = fabric
+	f.Fabric, f.Numbered = fabric, numbered
 	if numbered > 0 {
 		f.note("%d ports have no name in the file: they were numbered p1, p2, ... in the order of their links", numbered)
 	}

@@ -18,9 +18,9 @@ func (s *seating) seatByNode() {
 	}
 	var strangers []graphs.LinkID
 	right := 0
-	for l := range graphs.LinkID(s.seen.NumLinks()) {
-		e := s.seen.Link(l).Ends
-		m, n := s.seen.Port(e[0]).Node, s.seen.Port(e[1]).Node
+	for l := range graphs.LinkID(s.seen.links()) {
+		e := s.seen.ends(l)
+		m, n := s.seen.node(e[0]), s.seen.node(e[1])
 		if s.vague[m] || s.vague[n] {
 			s.tellUnclear(l)
 			s.unclearNode(m)
@@ -43,7 +43,7 @@ func (s *seating) seatByNode() {
 	}
 	for _, l := range strangers {
 		if s.ends[l][0] == nowhere {
-			e := s.seen.Link(l).Ends
+			e := s.seen.ends(l)
 			a := s.anyFree(e[0])
 			s.found[a] = a // taken, lest the other end be given it
 			s.seat(l, a, s.anyFree(e[1]))
@@ -71,7 +71,7 @@ func (s *seating) socketOn(l graphs.LinkID, n graphs.NodeID) socket {
 
 // anyFree returns a socket of the plan on the node of an observed port at which nothing was found, or a new one.
 func (s *seating) anyFree(p graphs.PortID) socket {
-	if n := s.nodeOf[s.seen.Port(p).Node]; n != graphs.None {
+	if n := s.nodeOf[s.seen.node(p)]; n != graphs.None {
 		if free := s.free(n); len(free) > 0 {
 			return free[0]
 		}
@@ -96,8 +96,8 @@ func (s *seating) seatExchanged(strangers []graphs.LinkID) {
 	of := make(map[graphs.LinkID]ends, len(strangers))
 	byJoint := map[joint][]graphs.LinkID{}
 	for _, l := range strangers {
-		e := s.seen.Link(l).Ends
-		x := ends{s.nodeOf[s.seen.Port(e[0]).Node], s.nodeOf[s.seen.Port(e[1]).Node]}
+		e := s.seen.ends(l)
+		x := ends{s.nodeOf[s.seen.node(e[0])], s.nodeOf[s.seen.node(e[1])]}
 		if x.a != graphs.None && x.b != graphs.None {
 			of[l] = x
 			byJoint[jointOf(x.a, x.b)] = append(byJoint[jointOf(x.a, x.b)], l)
@@ -120,7 +120,7 @@ func (s *seating) seatExchanged(strangers []graphs.LinkID) {
 		for _, a := range s.free(x.a) {
 			for _, d := range s.free(x.b) {
 				b, c := s.planned[a], s.planned[d]
-				if s.found[b] != nowhere || s.found[c] != nowhere {
+				if a == d || s.found[b] != nowhere || s.found[c] != nowhere {
 					continue
 				}
 				m, ok := partner(l, s.place(b), s.place(c))

@@ -18,6 +18,8 @@ type Config struct {
 	// PlanNumbered and ObservedNumbered tell that the names of ports were made up by whoever read the fabric, as the file has none.
 	// If either is true, nodes are compared: a link is right if the plan joins the same two nodes.
 	PlanNumbered, ObservedNumbered bool
+	// Loops are observed cables from a node to itself, which no fabric holds, by the names of their two ports (node:port).
+	Loops [][2]string
 }
 
 // A Comparison is what [Compare] found. Ports and links have the plan's names where the plan knows them. Every planned link is counted
@@ -77,14 +79,14 @@ func (c *Comparison) Moves() int {
 
 // Compare holds an observed fabric against its plan.
 func Compare(plan, observed *graphs.Fabric, config Config) *Comparison {
-	c := &Comparison{Planned: plan.NumLinks(), Observed: observed.NumLinks()}
-	s := newSeating(plan, observed, config)
+	s := newSeating(plan, newObservation(observed, config.Loops), config)
+	c := &Comparison{Planned: plan.NumLinks(), Observed: s.seen.links()}
 	c.HalfNamed, c.Unclear, c.Ambiguous = s.halfNamed, s.unclearLinks, s.ambiguous
 	dark := newDarkList(s, config.Dark)
 	c.Dark, c.Lit, c.Unknown = dark.unlit, dark.lit, dark.unknown
 	c.classify(s, dark)
-	for l := range graphs.LinkID(observed.NumLinks()) {
-		a, b := s.ends[l][0], s.ends[l][1]
+	for _, e := range s.ends {
+		a, b := e[0], e[1]
 		if a != nowhere && s.isForeign(a) && s.isForeign(b) {
 			c.Unexpected = append(c.Unexpected, s.linkName(a, b))
 		}

@@ -16,7 +16,7 @@ func (s *seating) seatHalves(links []graphs.LinkID, of []socket) {
 	byNamed := map[socket]half{}
 	byPair := map[pair][]socket{}
 	for _, l := range links {
-		e := s.seen.Link(l).Ends
+		e := s.seen.ends(l)
 		h := half{of[e[0]], of[e[1]], l, graphs.None}
 		if s.unnamed[h.named] {
 			h.named, h.other = h.other, h.named

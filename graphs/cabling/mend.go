@@ -210,7 +210,7 @@ func (s *seating) newMend(plugs []plug) Mend {
 
 // foundName names a found link, its ends in the order in which they were observed.
 func (s *seating) foundName(a, b socket) string {
-	if p := s.at[a]; p != graphs.None && s.seen.Link(s.seen.Port(p).Link).Ends[0] != p {
+	if p := s.at[a]; p != graphs.None && s.seen.ends(s.seen.linkOf(p))[0] != p {
 		a, b = b, a
 	}
 	return s.name(a) + "--" + s.name(b)

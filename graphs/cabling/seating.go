@@ -17,8 +17,9 @@ const nowhere socket = -1
 
 // A seating says for every socket which other its cable was planned to lead to and where it was found to lead.
 type seating struct {
-	plan, seen *graphs.Fabric
-	config     Config
+	plan   *graphs.Fabric
+	seen   *observation
+	config Config
 
 	// nodeOf is the plan's node of an observed one, or None.
 	nodeOf []graphs.NodeID
@@ -40,8 +41,8 @@ type seating struct {
 	ambiguous    []string
 }
 
-func newSeating(plan, seen *graphs.Fabric, config Config) *seating {
-	s := &seating{plan: plan, seen: seen, config: config, ends: make([][2]socket, seen.NumLinks())}
+func newSeating(plan *graphs.Fabric, seen *observation, config Config) *seating {
+	s := &seating{plan: plan, seen: seen, config: config, ends: make([][2]socket, seen.links())}
 	for p := range graphs.PortID(plan.NumPorts()) {
 		l := plan.Port(p).Link
 		e := plan.Link(l).Ends
@@ -77,7 +78,7 @@ func (s *seating) isForeign(x socket) bool { return int(x) >= s.plan.NumPorts() 
 func (s *seating) seat(l graphs.LinkID, a, b socket) {
 	s.ends[l] = [2]socket{a, b}
 	s.found[a], s.found[b] = b, a
-	e := s.seen.Link(l).Ends
+	e := s.seen.ends(l)
 	s.at[a], s.at[b] = e[0], e[1]
 }
 
@@ -86,7 +87,7 @@ func (s *seating) place(x socket) graphs.NodeID {
 	if !s.isForeign(x) {
 		return s.plan.Port(graphs.PortID(x)).Node
 	}
-	return s.placeOfSeen(s.seen.Port(s.at[x]).Node)
+	return s.placeOfSeen(s.seen.node(s.at[x]))
 }
 
 func (s *seating) placeOfSeen(n graphs.NodeID) graphs.NodeID {
@@ -107,7 +108,7 @@ func (s *seating) placeName(n graphs.NodeID) string {
 func (s *seating) name(x socket) string {
 	switch {
 	case s.isForeign(x), s.config.PlanNumbered && !s.config.ObservedNumbered && s.at[x] != graphs.None:
-		return s.placeName(s.place(x)) + ":" + s.seen.Port(s.at[x]).Name
+		return s.placeName(s.place(x)) + ":" + s.seen.port(s.at[x])
 	default:
 		return s.plan.PortName(graphs.PortID(x))
 	}
@@ -136,7 +137,7 @@ func (s *seating) matchNodes() {
 	s.nodeOf = make([]graphs.NodeID, s.seen.NumNodes())
 	s.vague = make([]bool, s.seen.NumNodes())
 	s.observed = make([]bool, s.plan.NumNodes())
-	m := spelling.MatchNodes(nodeNames(s.seen), nodeNames(s.plan))
+	m := spelling.MatchNodes(nodeNames(s.seen.Fabric), nodeNames(s.plan))
 	for n := range s.nodeOf {
 		s.nodeOf[n] = graphs.None
 		name := s.seen.NodeName(graphs.NodeID(n))
@@ -178,13 +179,13 @@ func tellAmbiguity(what string, a spelling.Ambiguity, node string) string {
 
 // seatByName finds for the observed ports those of the plan by their names, and notes the links.
 func (s *seating) seatByName() {
-	of := make([]socket, s.seen.NumPorts())
+	of := make([]socket, s.seen.numPorts())
 	for n := range graphs.NodeID(s.seen.NumNodes()) {
 		s.matchPorts(n, of)
 	}
 	var halves []graphs.LinkID
-	for l := range graphs.LinkID(s.seen.NumLinks()) {
-		e := s.seen.Link(l).Ends
+	for l := range graphs.LinkID(s.seen.links()) {
+		e := s.seen.ends(l)
 		a, b := of[e[0]], of[e[1]]
 		switch {
 		case a == nowhere || b == nowhere, s.unnamed[a] && s.unnamed[b]:
@@ -199,7 +200,7 @@ func (s *seating) seatByName() {
 }
 
 func (s *seating) tellUnclear(l graphs.LinkID, ends ...socket) {
-	s.unclearLinks = append(s.unclearLinks, s.seen.LinkName(l))
+	s.unclearLinks = append(s.unclearLinks, s.seen.linkName(l))
 	for _, x := range ends {
 		if x != nowhere {
 			s.unclear[x] = true
@@ -210,7 +211,7 @@ func (s *seating) tellUnclear(l graphs.LinkID, ends ...socket) {
 // matchPorts finds the sockets of an observed node's ports: nowhere for those whose name may mean several.
 func (s *seating) matchPorts(n graphs.NodeID, of []socket) {
 	at := s.nodeOf[n]
-	ports := s.seen.Ports(n)
+	ports := s.seen.ports(n)
 	if at == graphs.None {
 		for _, p := range ports {
 			of[p] = nowhere
@@ -220,7 +221,11 @@ func (s *seating) matchPorts(n graphs.NodeID, of []socket) {
 		}
 		return
 	}
-	seen, planned := portNames(s.seen, n), portNames(s.plan, at)
+	planned := portNames(s.plan, at)
+	seen := make([]string, len(ports))
+	for i, p := range ports {
+		seen[i] = s.seen.port(p)
+	}
 	byName := make(map[string]graphs.PortID, len(planned))
 	for i, p := range s.plan.Ports(at) {
 		byName[planned[i]] = p

@@ -30,10 +30,14 @@ type File struct {
 	Format string
 	// Numbered is the number of ports that have no name in the file and were given numbers.
 	Numbered int
+	// Loops are the cables from a node to itself, which no fabric holds, by the names of their two ports.
+	Loops [][2]string
 	// Notes say, one sentence each, what was guessed and what was passed over.
 	Notes []string
 
 	text []byte
+	// observed files may have loops.
+	observed bool
 }
 
 // Write writes the file as it was read, byte by byte: also the keys and comments that mean nothing to this program.
@@ -77,7 +81,7 @@ func Read(r io.Reader, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return importSources("", fabricName(name), []source{from})
+	return importSources(&File{}, "", fabricName(name), []source{from})
 }
 
 // fabricName is a file's name without directory and extensions.

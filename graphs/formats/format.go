@@ -66,17 +66,42 @@ func Import(name string, paths ...string) (*File, error) {
 	}
 	from := make([]source, len(paths))
 	for i, p := range paths {
-		r, err := os.Open(p)
-		if err != nil {
-			return nil, fmt.Errorf("read a fabric: %w", err)
+		var err error
+		if from[i], err = openSource(p); err != nil {
+			return nil, err
 		}
-		from[i], err = readSource(r, p)
-		r.Close()
+	}
+	return importSources(&File{}, name, fabricName(paths[0]), from)
+}
+
+// Observe reads what was observed of a fabric from one file or from several of one format, of which it recognises which. A path - is
+// standard input. A cable from a node to itself, which is an error in the file of a fabric that somebody means, is in [File.Loops].
+func Observe(stdin io.Reader, paths ...string) (*File, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("read what was observed: no file given")
+	}
+	from := make([]source, len(paths))
+	for i, p := range paths {
+		var err error
+		if p == "-" {
+			from[i], err = readSource(stdin, "standard input")
+		} else {
+			from[i], err = openSource(p)
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return importSources(name, fabricName(paths[0]), from)
+	return importSources(&File{observed: true}, "", fabricName(from[0].name), from)
+}
+
+func openSource(path string) (source, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return source{}, fmt.Errorf("read a fabric: %w", err)
+	}
+	defer r.Close()
+	return readSource(r, path)
 }
 
 func readSource(r io.Reader, path string) (source, error) {
@@ -93,8 +118,8 @@ func readSource(r io.Reader, path string) (source, error) {
 	return s, nil
 }
 
-func importSources(format, name string, from []source) (*File, error) {
-	f := &File{text: from[0].text}
+func importSources(f *File, format, name string, from []source) (*File, error) {
+	f.text = from[0].text
 	for _, k := range known {
 		if format != "" && k.name != format || format == "" && !k.is(from[0].text) {
 			continue

@@ -89,15 +89,12 @@ func (e *env) openFabric(flag string, given []string) (*graphs.Fabric, error) {
 	return file.Fabric, nil
 }
 
-// readFabricFile reads the fabric in a file, or on standard input where the name is -, or in several files that belong together.
-func (e *env) readFabricFile(names ...string) (*formats.File, error) {
-	switch {
-	case len(names) == 1 && names[0] == "-":
+// readFabricFile reads the fabric in a file, or on standard input where the name is -.
+func (e *env) readFabricFile(name string) (*formats.File, error) {
+	if name == "-" {
 		return formats.Read(e.stdin, "standard input")
-	case len(names) == 1:
-		return formats.ReadFile(names[0])
 	}
-	return formats.Import("", names...)
+	return formats.ReadFile(name)
 }
 
 // sayNotes says what had to be guessed when a fabric was read.

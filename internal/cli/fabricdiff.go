@@ -46,7 +46,7 @@ The exit code is 0 whether or not there are differences.`,
 				return err
 			}
 			d := fabricDiff{plan: plan.Fabric, observed: observed.Fabric}
-			config.PlanNumbered, config.ObservedNumbered = numbered(plan), numbered(observed)
+			config.PlanNumbered, config.ObservedNumbered, config.Loops = numbered(plan), numbered(observed), observed.Loops
 			d.Comparison = cabling.Compare(plan.Fabric, observed.Fabric, config)
 			if len(d.Unknown) > 0 {
 				e.say("%s: neither fabric knows %s", graphs.Clean(dark), strings.Join(d.Unknown, ", "))
@@ -82,7 +82,7 @@ func (e *env) readPlanAndObserved(plan string, observed []string) (p, o *formats
 	var reading sync.WaitGroup
 	var failed error
 	reading.Go(func() { p, failed = e.readFabricFile(plan) })
-	o, err = e.readFabricFile(observed...)
+	o, err = formats.Observe(e.stdin, observed...)
 	reading.Wait()
 	if failed != nil {
 		return nil, nil, failed

@@ -195,8 +195,8 @@ func TestRules(t *testing.T) {
 		}},
 		{"xpander", xpander, []string{"m01-sw01:1--m02-sw01:1", "m02-sw02:2--m03-sw02:2"}, []Rule{
 			{Name: "meta-nodes", Says: "no link within any of 3 meta-nodes, 2 between any two", Observed: []string{
-				"m02-sw02:2--m02-sw01:1 is within meta-node m02", "between meta-nodes m01 and m02 there are 1 links, not 2",
-				"between meta-nodes m01 and m03 there are 3 links, not 2", "between meta-nodes m02 and m03 there are 1 links, not 2"}},
+				"m02-sw02:2--m02-sw01:1 is within meta-node m02", "meta-nodes m01 and m02 are joined 1 times, not 2",
+				"meta-nodes m01 and m03 are joined 3 times, not 2", "meta-nodes m02 and m03 are joined 1 times, not 2"}},
 		}},
 		{"no structure", wire(t, "a:1--b:1", "b:2--c:1"), nil, nil},
 	} {

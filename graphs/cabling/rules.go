@@ -247,7 +247,7 @@ func (m *metas) breaks(links []span, few bool) []string {
 	for i, a := range m.names {
 		for _, b := range m.names[i+1:] {
 			if n := between[metaPair{a, b}]; n > m.each || few && n < m.each {
-				breaks = append(breaks, fmt.Sprintf("between meta-nodes %s and %s there are %d links, not %d", a, b, n, m.each))
+				breaks = append(breaks, fmt.Sprintf("meta-nodes %s and %s are joined %d times, not %d", a, b, n, m.each))
 			}
 		}
 	}

@@ -28,26 +28,18 @@ func wire(t testing.TB, words ...string) *graphs.Fabric {
 		}
 		return n
 	}
+	var cables []cable
 	for _, w := range words {
 		from, to, isLink := strings.Cut(w, "--")
 		if !isLink {
 			node(from)
 			continue
 		}
-		var ends [2]graphs.End
-		for i, e := range []string{from, to} {
-			name, port, _ := strings.Cut(e, ":")
-			ends[i] = graphs.End{Node: node(name), Port: port}
-		}
-		if _, err := b.AddLink(ends[0], ends[1], 0); err != nil {
-			t.Fatal(err)
-		}
+		node(strings.Split(from, ":")[0])
+		node(strings.Split(to, ":")[0])
+		cables = append(cables, cable{from, to})
 	}
-	f, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return connect(t, b, cables)
 }
 
 func TestCompare(t *testing.T) {

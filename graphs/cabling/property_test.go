@@ -45,6 +45,10 @@ func build(t interface{ Fatal(...any) }, like *graphs.Fabric, cables []cable) *g
 			t.Fatal(err)
 		}
 	}
+	return connect(t, b, cables)
+}
+
+func connect(t interface{ Fatal(...any) }, b *graphs.Builder, cables []cable) *graphs.Fabric {
 	for _, c := range cables {
 		if node(c[0]) == node(c[1]) {
 			continue

@@ -14,36 +14,34 @@ import (
 func wire(t testing.TB, words ...string) *graphs.Fabric {
 	t.Helper()
 	b := &graphs.Builder{Name: "wired"}
-	node := func(name string) graphs.NodeID {
-		n, ok := b.NodeByName(name)
-		if !ok {
-			role := graphs.Role("tor")
-			if strings.HasPrefix(name, "h") {
-				role = graphs.RoleHost
-			}
-			var err error
-			if n, err = b.AddNode(graphs.Node{Name: name, Role: role}); err != nil {
-				t.Fatal(err)
-			}
+	add := func(name string) {
+		if _, ok := b.NodeByName(name); ok {
+			return
 		}
-		return n
+		role := graphs.Role("tor")
+		if strings.HasPrefix(name, "h") {
+			role = graphs.RoleHost
+		}
+		if _, err := b.AddNode(graphs.Node{Name: name, Role: role}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var cables []cable
 	for _, w := range words {
 		from, to, isLink := strings.Cut(w, "--")
 		if !isLink {
-			node(from)
+			add(from)
 			continue
 		}
-		node(strings.Split(from, ":")[0])
-		node(strings.Split(to, ":")[0])
+		add(node(from))
+		add(node(to))
 		cables = append(cables, cable{from, to})
 	}
 	return connect(t, b, cables)
 }
 
 func TestCompare(t *testing.T) {
-	// Two racks of parallel links, a triangle, hosts.
+	// Parallel links between a and b and between c and d, and single ones.
 	plan := []string{"a:1--b:1", "a:2--b:2", "c:1--d:1", "c:2--d:2", "e:1--f:1", "e:2--g:2"}
 	for _, tc := range []struct {
 		name           string

@@ -81,7 +81,7 @@ func Read(r io.Reader, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return importSources(&File{}, "", fabricName(name), []source{from})
+	return importSources("", fabricName(name), []source{from})
 }
 
 // fabricName is a file's name without directory and extensions.

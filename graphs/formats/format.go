@@ -71,7 +71,7 @@ func Import(name string, paths ...string) (*File, error) {
 			return nil, err
 		}
 	}
-	return importSources(&File{}, name, fabricName(paths[0]), from)
+	return importSources(name, fabricName(paths[0]), from)
 }
 
 // Observe reads what was observed of a fabric from one file or from several of one format, of which it recognises which. A path - is
@@ -92,7 +92,7 @@ func Observe(stdin io.Reader, paths ...string) (*File, error) {
 			return nil, err
 		}
 	}
-	return importSources(&File{observed: true}, "", fabricName(from[0].name), from)
+	return (&File{observed: true}).readAll("", fabricName(from[0].name), from)
 }
 
 func openSource(path string) (source, error) {
@@ -118,7 +118,12 @@ func readSource(r io.Reader, path string) (source, error) {
 	return s, nil
 }
 
-func importSources(f *File, format, name string, from []source) (*File, error) {
+func importSources(format, name string, from []source) (*File, error) {
+	return (&File{}).readAll(format, name, from)
+}
+
+// readAll reads the files of a format, which is recognised where it is not named, and returns f.
+func (f *File) readAll(format, name string, from []source) (*File, error) {
 	f.text = from[0].text
 	for _, k := range known {
 		if format != "" && k.name != format || format == "" && !k.is(from[0].text) {

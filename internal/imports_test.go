@@ -16,6 +16,7 @@ var floors = map[string][]string{
 	"graphs":            {},
 	"graphs/generate":   {"graphs"},
 	"graphs/spelling":   {},
+	"graphs/cabling":    {"graphs", "graphs/spelling"},
 	"graphs/formats":    {"graphs", "graphs/spelling"},
 	"internal/evidence": {"graphs"},
 	"pathfind":          {"graphs", "internal/evidence"},
@@ -25,7 +26,7 @@ var floors = map[string][]string{
 	"internal/diagnose": {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
-	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "internal/evidence", "pathfind", "pathfind/plan", "probes",
+	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "probes",
 		"internal/diagnose", "internal/lab", "tui"},
 	"": {"internal/cli"},
 }

@@ -91,6 +91,11 @@ func (c *clab) build(b *graphs.Builder) error {
 		}
 	}
 	for _, l := range c.links {
+		if from, to := l.ends[0], l.ends[1]; from.Node == to.Node && c.file.observed {
+			node := c.nodes[from.Node].node.Name
+			c.file.Loops = append(c.file.Loops, [2]string{graphs.Clean(node + ":" + from.Port), graphs.Clean(node + ":" + to.Port)})
+			continue
+		}
 		if _, err := b.AddLink(l.ends[0], l.ends[1], l.speed, l.groups...); err != nil {
 			return at(l.at, "%w", err)
 		}

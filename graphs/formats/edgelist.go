@@ -102,7 +102,7 @@ func readEdgeList(f *File, name string) error {
 	if err != nil {
 		return err
 	}
-	f.Fabric = fabric
+	f.Fabric, f.Numbered = fabric, fabric.NumPorts()
 	f.note("an edge list names no ports: they were numbered p1, p2, ... in the order of the lines")
 	if reversed > 0 {
 		f.note("%d lines repeat a link in the other direction", reversed)

@@ -27,10 +27,16 @@ type File struct {
 	Fabric *graphs.Fabric
 	// Format is the name of the format in which it was written.
 	Format string
+	// Numbered is the number of ports that have no name in the file and were given numbers.
+	Numbered int
+	// Loops are the cables from a node to itself, which no fabric holds, by the names of their two ports.
+	Loops [][2]string
 	// Notes say, one sentence each, what was guessed and what was passed over.
 	Notes []string
 
 	text []byte
+	// observed files may have loops.
+	observed bool
 }
 
 // Write writes the file as it was read, byte by byte: also the keys and comments that mean nothing to this program.

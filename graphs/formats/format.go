@@ -71,13 +71,8 @@ func Import(name string, paths ...string) (*File, error) {
 	from := make([]source, len(paths))
 	size := 0
 	for i, p := range paths {
-		r, err := os.Open(p)
-		if err != nil {
-			return nil, fmt.Errorf("read a fabric: %w", err)
-		}
-		from[i], err = readSource(r, p)
-		r.Close()
-		if err != nil {
+		var err error
+		if from[i], err = openSource(p); err != nil {
 			return nil, err
 		}
 		if size += len(from[i].text); size > MaxSize {
@@ -85,6 +80,36 @@ func Import(name string, paths ...string) (*File, error) {
 		}
 	}
 	return importSources(name, fabricName(paths[0]), from)
+}
+
+// Observe reads what was observed of a fabric from one file or from several of one format, of which it recognises which. A path - is
+// standard input. A cable from a node to itself, which is an error in the file of a fabric that somebody means, is in [File.Loops].
+func Observe(stdin io.Reader, paths ...string) (*File, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("read what was observed: no file given")
+	}
+	from := make([]source, len(paths))
+	for i, p := range paths {
+		var err error
+		if p == "-" {
+			from[i], err = readSource(stdin, "standard input")
+		} else {
+			from[i], err = openSource(p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return (&File{observed: true}).readAll("", fabricName(from[0].name), from)
+}
+
+func openSource(path string) (source, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return source{}, fmt.Errorf("read a fabric: %w", err)
+	}
+	defer r.Close()
+	return readSource(r, path)
 }
 
 // readSource reads a file whole, and unpacks it where it is packed by gzip.
@@ -120,12 +145,17 @@ func readLimited(r io.Reader) ([]byte, error) {
 }
 
 func importSources(name, fabric string, from []source) (*File, error) {
-	k, err := pick(name, from)
+	return (&File{}).readAll(name, fabric, from)
+}
+
+// readAll reads the files of a format, which is recognised where it is not named, and returns f.
+func (f *File) readAll(format, name string, from []source) (*File, error) {
+	k, err := pick(format, from)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{text: from[0].text, Format: k.name}
-	err = k.read(f, fabric, from)
+	f.text, f.Format = from[0].text, k.name
+	err = k.read(f, name, from)
 	if err == nil {
 		return f, nil
 	}

@@ -143,7 +143,7 @@ func TestLLDPJoin(t *testing.T) {
 		{"its own device, and names that nodes cannot have", `
 			a swp1 hears name=a id=swp2
 			a swp3 hears name=x:y>z id=p>q`,
-			[]string{"a:swp3--x-y-z:p-q"}, []string{"1 ports hear their own device"}},
+			[]string{"a:swp3--x-y-z:p-q"}, []string{"1 cables lead from a device to itself"}},
 	} {
 		f := &File{}
 		l := &lldp{file: f, known: map[string]bool{}, ports: map[string][]string{}}

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"whichlink/graphs"
@@ -12,14 +13,14 @@ import (
 // its port by name, number, MAC address or description, so that the ends must first be recognised.
 type lldpJoin struct {
 	*lldp
-	names  []string // of the nodes
-	byName map[string]int
-	host   map[string]int // the node of each host
-	of     []int          // the node that each neighbour is, or none
-	ports  map[int]*portNames
-	seen   []sighting
-	// loops counts the ports that hear their own device, nameless the neighbours that tell nothing of themselves.
-	loops, nameless int
+	names    []string // of the nodes
+	byName   map[string]int
+	host     map[string]int // the node of each host
+	of       []int          // the node that each neighbour is, or none
+	ports    map[int]*portNames
+	seen     []sighting
+	loops    [][2]string // cables from a device to itself
+	nameless int         // neighbours that tell nothing of themselves
 }
 
 const none = -1
@@ -280,11 +281,7 @@ func (j *lldpJoin) look() {
 	for i := range j.neighbours {
 		n := &j.neighbours[i]
 		s := sighting{from: lldpEnd{j.host[n.host], n.port}, to: lldpEnd{node: j.of[i]}, told: n}
-		switch {
-		case s.to.node == none:
-			continue
-		case s.to.node == s.from.node:
-			j.loops++
+		if s.to.node == none {
 			continue
 		}
 		descr := ""
@@ -301,7 +298,11 @@ func (j *lldpJoin) look() {
 				s.to.port = descr
 			}
 		}
-		j.seen = append(j.seen, s)
+		if s.to.node != s.from.node {
+			j.seen = append(j.seen, s)
+		} else if from, to := j.endName(s.from), j.endName(s.to); !slices.Contains(j.loops, [2]string{to, from}) {
+			j.loops = append(j.loops, [2]string{from, to})
+		}
 	}
 }
 

@@ -221,8 +221,11 @@ func (j *lldpJoin) notes(sk *sketch, halves, crossed []string) {
 	if j.other > 0 {
 		f.note("%d outputs of CDP were passed over", j.other)
 	}
-	if j.loops > 0 {
-		f.note("%d ports hear their own device: passed over", j.loops)
+	switch {
+	case f.observed:
+		f.Loops = append(f.Loops, j.loops...)
+	case len(j.loops) > 0:
+		f.note("%d cables lead from a device to itself: passed over", len(j.loops))
 	}
 	if j.nameless > 0 {
 		f.note("%d neighbours tell neither name nor chassis: passed over", j.nameless)

@@ -20,8 +20,8 @@ type sketch struct {
 	byPort map[socket]int
 	// Repeated counts the cables that were told of again, most often from their other end.
 	repeated int
-	// loops counts the cables from a node to itself, which no path takes.
-	loops int
+	// loops are the cables from a node to itself, which no path takes, by the names of their ports.
+	loops [][2]string
 }
 
 // A place is a line of a file.
@@ -63,14 +63,14 @@ func (s *sketch) nodeAt(name string, at place) *graphs.Node {
 }
 
 // add adds a cable. One that is already known, whichever way round, is counted and completed, not added again; one that takes a port
-// from another is an error. A cable from a node to itself is counted, and not added.
+// from another is an error. A cable from a node to itself is kept apart.
 func (s *sketch) add(c cable) error {
 	for i := range c.ends { // the fabric file has no room for space around names
 		c.ends[i] = socket{strings.TrimSpace(c.ends[i].node), strings.TrimSpace(c.ends[i].port)}
 	}
 	if c.ends[0].node == c.ends[1].node {
 		s.nodeAt(c.ends[0].node, place{c.file, c.line})
-		s.loops++
+		s.loops = append(s.loops, [2]string{graphs.Clean(c.ends[0].node + ":" + c.ends[0].port), graphs.Clean(c.ends[1].node + ":" + c.ends[1].port)})
 		return nil
 	}
 	for i, e := range c.ends {
@@ -136,12 +136,15 @@ func (s *sketch) build(f *File, name string) error {
 	if err != nil {
 		return err
 	}
-	f.Fabric = fabric
+	f.Fabric, f.Numbered = fabric, numbered
 	if numbered > 0 {
 		f.note("%d ports have no name in the file: they were numbered p1, p2, ... in the order of their links", numbered)
 	}
-	if s.loops > 0 {
-		f.note("%d cables lead from a node to itself: passed over", s.loops)
+	switch {
+	case f.observed:
+		f.Loops = append(f.Loops, s.loops...)
+	case len(s.loops) > 0:
+		f.note("%d cables lead from a node to itself: passed over", len(s.loops))
 	}
 	f.noteGuesses()
 	return nil

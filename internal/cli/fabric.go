@@ -18,7 +18,7 @@ import (
 func newFabricCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fabric",
-		Short: "Make and describe fabrics: their shape, the paths of a pair, the probe plan",
+		Short: "Make and describe fabrics: their shape, the paths of a pair, the probe plan, the cabling against its plan",
 		Args:  args(0, 0),
 		// These commands only compute, and look at no context: a signal ends them where they are. Files are written whole or not at all.
 		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
@@ -26,7 +26,7 @@ func newFabricCmd(e *env) *cobra.Command {
 			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
 		},
 	}
-	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e))
+	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e), newFabricDiffCmd(e))
 	return cmd
 }
 
@@ -83,20 +83,27 @@ func (e *env) openFabric(flag string, given []string) (*graphs.Fabric, error) {
 	case name == "":
 		return nil, withHint(usagef("no fabric given"), "use --fabric FILE; whichlink fabric new makes one")
 	}
-	var file *formats.File
-	var err error
-	if name == "-" {
-		file, err = formats.Read(e.stdin, "standard input")
-	} else {
-		file, err = formats.ReadFile(name)
-	}
+	file, err := e.readFabricFile(name)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range file.Notes {
+	e.sayNotes(name, file)
+	return file.Fabric, nil
+}
+
+// readFabricFile reads the fabric in a file, or on standard input where the name is -.
+func (e *env) readFabricFile(name string) (*formats.File, error) {
+	if name == "-" {
+		return formats.Read(e.stdin, "standard input")
+	}
+	return formats.ReadFile(name)
+}
+
+// sayNotes says what had to be guessed when a fabric was read.
+func (e *env) sayNotes(name string, f *formats.File) {
+	for _, n := range f.Notes {
 		e.say("%s: %s", graphs.Clean(name), n)
 	}
-	return file.Fabric, nil
 }
 
 // fabricWriters write a whole fabric, by the names of the output forms.

@@ -35,7 +35,7 @@ func (s *Store) observe(storms []stretch) *observer {
 				calm := e.within(storms, false)
 				e = &calm
 			}
-			o.echo(i, l, e)
+			o.echo(i, l, e, false)
 		}
 		for j := range l.hops {
 			o.hop(i, l, &l.hops[j])
@@ -50,7 +50,7 @@ func (s *Store) observeStorms(storms []stretch) *observer {
 	for i, l := range s.order {
 		for j := range l.echoes {
 			storm := l.echoes[j].within(storms, true)
-			o.echo(i, l, &storm)
+			o.echo(i, l, &storm, true)
 		}
 	}
 	return o
@@ -62,7 +62,7 @@ func (s *Store) observeCorruption() *observer {
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			path, back := l.at(e)
+			path, back := l.at(e, false)
 			arrived := e.sent - e.lost
 			o.add(count{flow: i, src: l.src, dst: l.dst, sent: arrived, lost: min(arrived, e.corruptForward)}, path)
 			o.add(count{flow: i, src: l.dst, dst: l.src, sent: arrived, lost: min(arrived, e.corruptBack)}, back)
@@ -81,11 +81,11 @@ type count struct {
 	hop        bool
 }
 
-func (o *observer) echo(i int, l *flowLog, e *echo) {
+func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 	if e.sent == 0 {
 		return
 	}
-	path, back := l.at(e)
+	path, back := l.at(e, storm)
 	bursts := e.bursts()
 	there := count{flow: i, src: l.src, dst: l.dst, bursts: bursts}
 	home := count{flow: i, src: l.dst, dst: l.src, bursts: bursts}
@@ -148,8 +148,7 @@ func (o *observer) set(src, dst graphs.NodeID) []localize.Alternative {
 	k := [2]graphs.NodeID{src, dst}
 	set, ok := o.sets[k]
 	if !ok {
-		paths, _ := o.s.ecmp.Paths(src, dst, maxAlternatives)
-		for _, p := range paths {
+		for _, p := range o.s.paths(src, dst) {
 			set = append(set, alternative(p))
 		}
 		o.sets[k] = set

@@ -49,7 +49,7 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			path, back := l.at(e)
+			path, back := l.at(e, false)
 			if !slices.ContainsFunc(links, func(k graphs.LinkID) bool { return path.crosses(k) || back.crosses(k) }) {
 				continue
 			}

@@ -14,6 +14,8 @@ import (
 type Store struct {
 	fabric *graphs.Fabric
 	ecmp   *pathfind.ECMP
+	// model is the forwarding model that the fabric's switches name; nil where it is not known, so that untraced flows may go anywhere.
+	model pathfind.Model
 	cfg    Config
 
 	arcs    map[string]graphs.ArcID
@@ -109,6 +111,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 	for a := range graphs.ArcID(f.NumArcs()) {
 		s.arcs[f.ArcName(a)] = a
 	}
+	s.takeModel()
 	return s
 }
 
@@ -303,14 +306,16 @@ func (s *Store) sourceList() []Source {
 
 // at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
 // packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
-func (l *flowLog) at(e *echo) (path, back way) {
+// A storm may itself be what paths change for: what was lost in it before the flow was first traced may have gone any way.
+func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	path, back = e.path, e.back
 	if e.lost == 0 {
 		return path, back
 	}
 	for i := 1; i < len(l.paths); i++ {
-		if p := &l.paths[i]; p.changed && e.lostBetween(p.previous, p.at) {
-			before := &l.paths[i-1]
+		p, before := &l.paths[i], &l.paths[i-1]
+		untraced := storm && !before.path.known() && e.lostBetween(before.at, p.at)
+		if untraced || p.changed && e.lostBetween(p.previous, p.at) {
 			path, back = union(before.path, p.path), union(before.back, p.back)
 		}
 	}

@@ -41,6 +41,9 @@ const maxWithdrawn = 8
 // withdrawn finds what routing avoids. One link that is down may take all traffic from others, so the fewest absent things that
 // explain all the silence are the answer.
 func (s *Store) withdrawn() []withdrawal {
+	if s.model != pathfind.Model(s.ecmp) {
+		return nil // where flows are expected is known of shortest paths only
+	}
 	ways := s.currentWays()
 	unseen := s.unexpected(s.ecmp, ways)
 	gone := map[graphs.LinkID]bool{}

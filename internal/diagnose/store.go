@@ -16,7 +16,7 @@ type Store struct {
 	ecmp   *pathfind.ECMP
 	// model is the forwarding model that the fabric's switches name; nil where it is not known, so that untraced flows may go anywhere.
 	model pathfind.Model
-	cfg    Config
+	cfg   Config
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog

@@ -74,7 +74,8 @@ func checkWays(t *rapid.T, f *graphs.Fabric, down func(graphs.LinkID) bool, m Mo
 	}
 	crossed := map[graphs.ArcID]float64{}
 	lengths := map[int]float64{}
-	sum, mean := 0.0, 0.0
+	sum, mean, third := 0.0, 0.0, 0.0
+	inThird := func(l graphs.LinkID) bool { return l%3 == 0 }
 	for _, p := range paths {
 		checkPath(t, f, down, m, w, p)
 		sum += p.Share
@@ -83,6 +84,12 @@ func checkWays(t *rapid.T, f *graphs.Fabric, down func(graphs.LinkID) bool, m Mo
 		for _, a := range p.Arcs {
 			crossed[a] += p.Share
 		}
+		if slices.ContainsFunc(p.Arcs, func(a graphs.ArcID) bool { return inThird(a.Link()) }) {
+			third += p.Share
+		}
+	}
+	if x := w.Crossing(inThird); math.Abs(x-third) > 1e-9 {
+		t.Fatalf("%g of the flows cross a third of the links, by their paths %g", x, third)
 	}
 	if math.Abs(sum-w.Arrived()) > 1e-9 {
 		t.Fatalf("shares of paths sum to %g", sum)

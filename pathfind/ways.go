@@ -130,6 +130,25 @@ func (w *Ways) Shares() []ArcShare {
 	return shares
 }
 
+// Crossing returns the share of flows that cross at least one of some links. A flow that crosses several counts once, which the sum of
+// their Shares does not tell.
+func (w *Ways) Crossing(some func(graphs.LinkID) bool) float64 {
+	crossed := 0.0
+	clean := make([]float64, len(w.stations)) // of the flows that pass a station, those that have crossed none so far
+	clean[w.order[0]] = 1
+	for _, i := range w.order {
+		s := &w.stations[i]
+		for _, t := range w.steps[s.first:s.last] {
+			if some(t.arc.Link()) {
+				crossed += clean[i] * t.share
+			} else {
+				clean[t.to] += clean[i] * t.share
+			}
+		}
+	}
+	return crossed
+}
+
 // Count returns the number of ways from source to destination: of paths, each counted once for every sequence of states in which it
 // may be taken. It is 0 where nothing arrives, and 1 from a node to itself.
 func (w *Ways) Count() float64 {

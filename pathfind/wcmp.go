@@ -13,7 +13,7 @@ import (
 // The capacity of a node towards a destination is the sum, over its next hops, of what each can take: the speed of the link, or the
 // capacity of the node behind it, if that is less. A node that is linked to the destination has no bound, so that a slow link to a host
 // does not level the weights of all that is above it. A node shares flows among its next hops in proportion to what they can take.
-// A link of unknown speed counts as the most common of the known speeds, the lower one of two; where none is known, all are equal.
+// [Speeds] says what a link counts whose speed is not known.
 // Weights are exact: a switch that has few entries in its group tables comes near them only.
 type weighted struct {
 	*ECMP
@@ -23,7 +23,7 @@ type weighted struct {
 
 func newWCMP(f *graphs.Fabric, down func(graphs.LinkID) bool) Model {
 	w := &weighted{
-		ECMP: NewECMPWithout(f, down), speed: speeds(f), capacity: make([]atomic.Pointer[[]float64], f.NumNodes()),
+		ECMP: NewECMPWithout(f, down), speed: Speeds(f), capacity: make([]atomic.Pointer[[]float64], f.NumNodes()),
 	}
 	return newTable(&w.mesh, "wcmp", 1, func(dst graphs.NodeID) field {
 		b := w.bearing(dst)
@@ -31,8 +31,9 @@ func newWCMP(f *graphs.Fabric, down func(graphs.LinkID) bool) Model {
 	})
 }
 
-// speeds returns the speed of every link, in bits a second, or in any unit where none is known.
-func speeds(f *graphs.Fabric) []float64 {
+// Speeds returns the speed of every link in bits a second. A link of unknown speed counts as the most common of the known speeds, the lower
+// one of two; where none is known, all are 1.
+func Speeds(f *graphs.Fabric) []float64 {
 	count := map[graphs.BitsPerSecond]int{}
 	for l := range graphs.LinkID(f.NumLinks()) {
 		if s := f.Link(l).Speed; s > 0 {

@@ -22,12 +22,13 @@ var floors = map[string][]string{
 	"pathfind":          {"graphs", "internal/evidence"},
 	"pathfind/plan":     {"graphs", "pathfind"},
 	"pathfind/localize": {"graphs"},
+	"pathfind/whatif":   {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
 	"internal/diagnose": {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
-	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "probes",
-		"internal/diagnose", "internal/lab", "tui"},
+	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan",
+		"pathfind/whatif", "probes", "internal/diagnose", "internal/lab", "tui"},
 	"": {"internal/cli"},
 }
 

@@ -18,7 +18,7 @@ import (
 func newFabricCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fabric",
-		Short: "Make and describe fabrics: their shape, the paths of a pair, the probe plan, the cabling against its plan",
+		Short: "Make and describe fabrics: shape, paths of a pair, probe plan, cabling against its plan, what is lost when parts fail",
 		Args:  args(0, 0),
 		// These commands only compute, and look at no context: a signal ends them where they are. Files are written whole or not at all.
 		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
@@ -26,7 +26,8 @@ func newFabricCmd(e *env) *cobra.Command {
 			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
 		},
 	}
-	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e), newFabricDiffCmd(e))
+	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e),
+		newFabricDiffCmd(e), newFabricWhatIfCmd(e))
 	return cmd
 }
 

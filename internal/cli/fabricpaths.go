@@ -110,17 +110,25 @@ Models:
 	return cmd
 }
 
-// findNode finds a node by its name or by one of its addresses.
+// findNode finds the node of an argument.
 func findNode(f *graphs.Fabric, name string) (graphs.NodeID, error) {
-	if n, ok := f.NodeByName(name); ok {
+	if n, ok := nodeNamed(f, name); ok {
 		return n, nil
+	}
+	return graphs.None, usagef("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
+}
+
+// nodeNamed finds a node by its name or by one of its addresses.
+func nodeNamed(f *graphs.Fabric, name string) (graphs.NodeID, bool) {
+	if n, ok := f.NodeByName(name); ok {
+		return n, true
 	}
 	if a, err := netip.ParseAddr(name); err == nil {
 		if o, ok := f.Owner(a); ok {
-			return o.Node, nil
+			return o.Node, true
 		}
 	}
-	return graphs.None, usagef("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
+	return graphs.None, false
 }
 
 func pathsBetween(m pathfind.Model, w *pathfind.Ways, limit int) pathSet {

@@ -6,7 +6,8 @@
 // every arc.
 //
 // The package is pure: it has no clock, no socket and no chance, and no goroutine outlives a call. All its functions run on the dense
-// ids of [whichlink/graphs]. The rooms below it plan what to measure (pathfind/plan) and explain what was measured (pathfind/localize).
+// ids of [whichlink/graphs]. The rooms below it plan what to measure (pathfind/plan), explain what was measured
+// (pathfind/localize), and say what is lost when parts fail (pathfind/whatif).
 package pathfind
 
 import "whichlink/graphs"

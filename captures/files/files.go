@@ -1,0 +1,181 @@
+// Package files reads capture files: pcap and pcapng, plain or compressed with gzip or zstd, one or several merged by time.
+//
+// [Open] reads one file, [Merge] several; both are a [Source], whose Next yields one packet after another in a buffer that is
+// used again. Captures come from strangers: every length is checked against a limit before memory is asked for, nothing is
+// mapped, and a file that breaks off or contradicts itself ends with an error that names the offset, after every packet that
+// stands before it was handed over.
+package files
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+const (
+	// MaxPacket is the longest packet that is read, in bytes: twice what Linux lets a BIG TCP super-segment grow to.
+	MaxPacket = 1 << 20
+	// maxOptions bounds the options of one pcapng block that is kept in memory.
+	maxOptions = 1 << 20
+	// maxInterfaces bounds the interfaces of a section.
+	maxInterfaces = 1 << 16
+	// DefaultBuffer is how much of a file is read at once.
+	DefaultBuffer = 1 << 20
+)
+
+// A Packet is one packet as it was captured.
+type Packet struct {
+	// Time is when it was captured, in nanoseconds since 1970 UTC.
+	Time int64
+	// Link says how Data begins.
+	Link LinkType
+	// Orig is the packet's length on the wire, at least len(Data).
+	Orig int
+	// File is the index of the file it came from, Interface the index of the pcapng interface within the section.
+	File, Interface int
+	// Data is what was captured of it, and lasts until the next call of Next.
+	Data []byte
+}
+
+// A Source yields packets.
+type Source interface {
+	// Next fills in the next packet. At the end the error is io.EOF.
+	Next(p *Packet) error
+}
+
+// Stats is what a file held, as far as it was read.
+type Stats struct {
+	Name      string
+	Packets   int64
+	Bytes     int64 // on the wire
+	Captured  int64
+	Truncated int64 // packets of which less was captured than was on the wire
+	// From and To are the earliest and the latest time of a packet, in nanoseconds since 1970 UTC.
+	From, To int64
+	Links    []LinkType
+	// Dropped counts packets that the capture says it dropped itself, Known whether it says anything.
+	Dropped uint64
+	Known   bool
+	// Speed is the largest if_speed of the interfaces, in bits per second; 0 where none is stated.
+	Speed uint64
+	// Err is why reading ended before the end of the file.
+	Err error
+}
+
+// count adds a packet to the statistics.
+func (s *Stats) count(p *Packet) {
+	if s.Packets == 0 {
+		s.From, s.To = p.Time, p.Time
+	}
+	s.Packets++
+	s.Bytes += int64(p.Orig)
+	s.Captured += int64(len(p.Data))
+	if len(p.Data) < p.Orig {
+		s.Truncated++
+	}
+	s.From, s.To = min(s.From, p.Time), max(s.To, p.Time)
+	for _, l := range s.Links {
+		if l == p.Link {
+			return
+		}
+	}
+	if len(s.Links) < 64 {
+		s.Links = append(s.Links, p.Link)
+	}
+}
+
+// A FormatError is a place in a file where it contradicts its format or breaks off. Offset counts the bytes of the capture
+// itself: of the decompressed ones where it is compressed.
+type FormatError struct {
+	Offset int64
+	Err    error
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("offset %d: %v", e.Offset, e.Err) }
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// format is a file format: it yields packets and is never called again after an error.
+type format interface {
+	next(p *Packet) error
+}
+
+// A File is one capture file. It is a [Source].
+type File struct {
+	Stats
+	in     *input
+	format format
+	ended  bool
+	closed func()
+}
+
+// Open begins to read a capture file. The name is for errors only. A file whose beginning is no capture is an error. Buffer is
+// how much is read at once, DefaultBuffer if 0. Close releases what decompression holds; it does not close in.
+func Open(name string, in io.Reader, buffer int) (*File, error) {
+	if buffer <= 0 {
+		buffer = DefaultBuffer
+	}
+	f := &File{Stats: Stats{Name: name}, closed: func() {}}
+	plain, closed, err := decompressed(in, buffer)
+	if err != nil {
+		return nil, err
+	}
+	f.in, f.closed = &input{in: plain, buf: make([]byte, buffer)}, closed
+	if f.format, err = recognize(f.in, &f.Stats); err != nil {
+		closed()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Next fills in the next packet. After an error of the file it returns io.EOF, and Err says what was wrong.
+func (f *File) Next(p *Packet) error {
+	if f.ended {
+		return io.EOF
+	}
+	if err := f.format.next(p); err != nil {
+		f.ended = true
+		if err != io.EOF {
+			f.Err = err
+		}
+		return io.EOF
+	}
+	f.count(p)
+	return nil
+}
+
+// Offset returns how many bytes of the capture, decompressed, were consumed.
+func (f *File) Offset() int64 { return f.in.offset() }
+
+// Close releases what decompression holds.
+func (f *File) Close() { f.closed() }
+
+// recognize tells the format of a file by its first four bytes.
+func recognize(in *input, stats *Stats) (format, error) {
+	head, err := in.peek(4)
+	if err != nil {
+		if err == io.EOF {
+			err = fmt.Errorf("the file is empty")
+		}
+		return nil, &FormatError{0, err}
+	}
+	if [4]byte(head) == [4]byte{0x0a, 0x0d, 0x0d, 0x0a} {
+		f := &pcapng{in: in, stats: stats}
+		return f, f.section()
+	}
+	f, err := openPcap(in)
+	if f == nil {
+		return nil, err
+	}
+	return f, err
+}
+
+// nanoseconds joins seconds and nanoseconds since 1970 UTC without overflow: times that int64 cannot hold become the last it can.
+func nanoseconds(sec int64, nanos int64) int64 {
+	switch {
+	case sec > math.MaxInt64/1_000_000_000-2:
+		return math.MaxInt64
+	case sec < math.MinInt64/1_000_000_000+2:
+		return math.MinInt64
+	}
+	return sec*1_000_000_000 + nanos
+}

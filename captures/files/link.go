@@ -1,0 +1,40 @@
+package files
+
+import "strconv"
+
+// A LinkType says how a packet begins (https://www.tcpdump.org/linktypes.html). Its lower 16 bits count.
+type LinkType uint16
+
+// The link types that are decoded.
+const (
+	Null       LinkType = 0   // BSD loopback: address family in the byte order of the host
+	Ethernet   LinkType = 1   // IEEE 802.3
+	PPP        LinkType = 9   // RFC 1661, perhaps with HDLC framing
+	RawBSD     LinkType = 12  // raw IP as some BSDs number it
+	RawOpenBSD LinkType = 14  // raw IP as OpenBSD numbers it
+	PPPHDLC    LinkType = 50  // RFC 1662
+	Raw        LinkType = 101 // IPv4 or IPv6
+	CiscoHDLC  LinkType = 104
+	Loop       LinkType = 108 // OpenBSD loopback: address family in network byte order
+	LinuxSLL   LinkType = 113 // Linux cooked v1
+	ERF        LinkType = 197 // Endace extensible record format
+	IPv4       LinkType = 228
+	IPv6       LinkType = 229
+	IPoIB      LinkType = 242
+	InfiniBand LinkType = 247
+	LinuxSLL2  LinkType = 276 // Linux cooked v2
+)
+
+var linkNames = map[LinkType]string{
+	Null: "null", Ethernet: "ether", PPP: "ppp", RawBSD: "rawip", RawOpenBSD: "rawip", PPPHDLC: "ppp-hdlc", Raw: "rawip", CiscoHDLC: "chdlc",
+	Loop: "loop", LinuxSLL: "linux-sll", ERF: "erf", IPv4: "rawip4", IPv6: "rawip6", IPoIB: "ip-over-ib", InfiniBand: "infiniband",
+	LinuxSLL2: "linux-sll2",
+}
+
+// String names the link type as capture tools do; one that is not decoded is told by its number.
+func (l LinkType) String() string {
+	if name, known := linkNames[l]; known {
+		return name
+	}
+	return "link type " + strconv.Itoa(int(l))
+}

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The magic numbers of pcap, in the byte order of the file (draft-ietf-opsawg-pcap).
+const (
+	magicMicro    = 0xa1b2c3d4
+	magicNano     = 0xa1b23c4d
+	magicModified = 0xa1b2cd34 // Kuznetsov's: records with 8 more bytes of header
+)
+
+// pcap is the classic format: one link type, one resolution, records of a 16-byte header and the packet.
+type pcap struct {
+	in     *input
+	order  binary.ByteOrder
+	big    bool
+	scale  int64 // nanoseconds of a fraction's unit
+	header int
+	link   LinkType
+}
+
+func openPcap(in *input) (*pcap, error) {
+	h, err := in.peek(24)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		// Nothing can be said of less than a header but whether it began as one.
+		if h, _ = in.peek(4); pcapOrder(h) != nil {
+			return nil, &FormatError{0, errors.New("cut short in the file header")}
+		}
+		return nil, &FormatError{0, fmt.Errorf("not a capture: it begins with % x", h[:4])}
+	}
+	if err != nil {
+		return nil, &FormatError{in.offset(), err}
+	}
+	order := pcapOrder(h)
+	if order == nil {
+		return nil, &FormatError{0, fmt.Errorf("not a capture: it begins with % x", h[:4])}
+	}
+	if major := order.Uint16(h[4:]); major != 2 {
+		return nil, &FormatError{4, fmt.Errorf("pcap of version %d.%d, expected 2.x", major, order.Uint16(h[6:]))}
+	}
+	p := &pcap{in: in, order: order, big: order == binary.BigEndian, scale: 1000, header: 16}
+	switch order.Uint32(h) {
+	case magicNano:
+		p.scale = 1
+	case magicModified:
+		p.header = 24
+	}
+	// The upper bits say whether packets carry their frame check sequence; lengths inside the packet tell where it begins.
+	p.link = LinkType(order.Uint32(h[20:]))
+	in.skip(24)
+	return p, nil
+}
+
+// pcapOrder tells the byte order by the magic number, nil if it is none.
+func pcapOrder(h []byte) binary.ByteOrder {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		switch order.Uint32(h) {
+		case magicMicro, magicNano, magicModified:
+			return order
+		}
+	}
+	return nil
+}
+
+func (f *pcap) next(p *Packet) error {
+	h, err := f.in.peek(f.header)
+	if err != nil {
+		return f.cut(err, "record header")
+	}
+	var sec, frac, captured, orig uint32
+	if f.big {
+		sec, frac = binary.BigEndian.Uint32(h), binary.BigEndian.Uint32(h[4:])
+		captured, orig = binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])
+	} else {
+		sec, frac = binary.LittleEndian.Uint32(h), binary.LittleEndian.Uint32(h[4:])
+		captured, orig = binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
+	}
+	if captured > MaxPacket {
+		return &FormatError{f.in.offset(), fmt.Errorf("a packet of %d bytes, more than the limit of %d", captured, MaxPacket)}
+	}
+	all, err := f.in.peek(f.header + int(captured))
+	if err != nil {
+		return f.cut(err, "packet")
+	}
+	f.in.skip(len(all))
+	p.Time = int64(sec)*1_000_000_000 + int64(frac)*f.scale
+	p.Link, p.File, p.Interface = f.link, 0, 0
+	p.Data = all[f.header:]
+	p.Orig = originalLength(orig, captured)
+	return nil
+}
+
+// originalLength takes a length on the wire that is less than what was captured for a fault of the writer.
+func originalLength(orig, captured uint32) int { return int(max(min(orig, 1<<30), captured)) }
+
+func (f *pcap) cut(err error, where string) error {
+	switch {
+	case err == io.EOF:
+		return io.EOF
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &FormatError{f.in.offset(), fmt.Errorf("cut short in a %s: %w", where, err)}
+	}
+	return &FormatError{f.in.offset(), err}
+}

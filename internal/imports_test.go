@@ -24,11 +24,14 @@ var floors = map[string][]string{
 	"pathfind/localize": {"graphs"},
 	"pathfind/whatif":   {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
+	"captures/files":    {"graphs"},
+	"captures/frames":   {"captures/files"},
+	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
 	"internal/diagnose": {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
 	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan",
-		"pathfind/whatif", "probes", "internal/diagnose", "internal/lab", "tui"},
+		"pathfind/whatif", "probes", "captures", "captures/files", "internal/diagnose", "internal/lab", "tui"},
 	"": {"internal/cli"},
 }
 

@@ -7,6 +7,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -33,6 +34,8 @@ type Packet struct {
 	Orig int
 	// File is the index of the file it came from, Interface the index of the pcapng interface within the section.
 	File, Interface int
+	// Speed is that of the interface in bits per second, 0 where the file does not state it.
+	Speed uint64
 	// Data is what was captured of it, and lasts until the next call of Next.
 	Data []byte
 }
@@ -56,8 +59,6 @@ type Stats struct {
 	// Dropped counts packets that the capture says it dropped itself, Known whether it says anything.
 	Dropped uint64
 	Known   bool
-	// Speed is the largest if_speed of the interfaces, in bits per second; 0 where none is stated.
-	Speed uint64
 	// Err is why reading ended before the end of the file.
 	Err error
 }
@@ -154,7 +155,9 @@ func recognize(in *input, stats *Stats) (format, error) {
 	head, err := in.peek(4)
 	if err != nil {
 		if err == io.EOF {
-			err = fmt.Errorf("the file is empty")
+			err = errors.New("the file is empty")
+		} else if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("cut short in the file header: %w", err)
 		}
 		return nil, &FormatError{0, err}
 	}

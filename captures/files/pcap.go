@@ -89,7 +89,7 @@ func (f *pcap) next(p *Packet) error {
 	}
 	f.in.skip(len(all))
 	p.Time = int64(sec)*1_000_000_000 + int64(frac)*f.scale
-	p.Link, p.File, p.Interface = f.link, 0, 0
+	p.Link, p.File, p.Interface, p.Speed = f.link, 0, 0, 0
 	p.Data = all[f.header:]
 	p.Orig = originalLength(orig, captured)
 	return nil

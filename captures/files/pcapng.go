@@ -35,7 +35,8 @@ type captureInterface struct {
 	binary  bool  // the unit is 2^-exponent of a second, not 10^-exponent
 	exp     uint8 // exponent
 	scale   uint64
-	offset  int64 // seconds to add
+	offset  int64  // seconds to add
+	speed   uint64 // bits per second, 0 where it is not stated
 	dropped uint64
 }
 
@@ -177,7 +178,7 @@ func (f *pcapng) readPacket(b []byte, enhanced bool, p *Packet) error {
 	}
 	iface := &f.interfaces[id]
 	f.last = iface.time(uint64(f.order.Uint32(b[4:]))<<32 | uint64(f.order.Uint32(b[8:])))
-	p.Time, p.Link, p.File, p.Interface = f.last, iface.link, 0, int(id)
+	p.Time, p.Link, p.File, p.Interface, p.Speed = f.last, iface.link, 0, int(id), iface.speed
 	p.Data = b[20 : 20+captured]
 	p.Orig = originalLength(orig, captured)
 	if options := 20 + (int(captured)+3)&^3; enhanced && options+4 <= len(b) {
@@ -203,7 +204,7 @@ func (f *pcapng) readSimple(b []byte, p *Packet) error {
 	if captured > MaxPacket {
 		return f.fail("a packet of %d bytes, more than the limit of %d", captured, MaxPacket)
 	}
-	p.Time, p.Link, p.File, p.Interface = f.last, f.interfaces[0].link, 0, 0
+	p.Time, p.Link, p.File, p.Interface, p.Speed = f.last, f.interfaces[0].link, 0, 0, f.interfaces[0].speed
 	p.Data = b[4 : 4+captured]
 	p.Orig = originalLength(orig, captured)
 	return nil
@@ -220,7 +221,7 @@ func (f *pcapng) readInterface(b []byte) error {
 	f.options(b[8:], func(code uint16, value []byte) {
 		switch {
 		case code == 8 && len(value) == 8: // if_speed
-			f.stats.Speed = max(f.stats.Speed, f.order.Uint64(value))
+			i.speed = f.order.Uint64(value)
 		case code == 9 && len(value) >= 1: // if_tsresol
 			i.binary, i.exp = value[0]&0x80 != 0, value[0]&0x7f
 		case code == 14 && len(value) == 8: // if_tsoffset

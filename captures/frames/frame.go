@@ -113,6 +113,7 @@ type Frame struct {
 	BTH     BTH
 	Pause   Pause
 	peeled  int
+	masked  [128]byte // what the invariant CRC is computed over first; here so that it is not allocated
 }
 
 // IP returns the innermost IP header, nil without one.

@@ -217,7 +217,7 @@ func (f *Frame) ICRC() CRC {
 	}
 	stored := binary.LittleEndian.Uint32(f.Data[f.End-4:])
 	// Some bytes more than the headers, so that the fast path of CRC-32 takes them too.
-	var masked [128]byte
+	masked := &f.masked
 	binary.LittleEndian.PutUint64(masked[:], ^uint64(0))
 	n := min(len(masked)-8, (headers+8+15)&^15-8+16, f.End-4-ip.Off)
 	n = max(n, headers)

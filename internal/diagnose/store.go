@@ -140,6 +140,17 @@ func (s *Store) Add(r *evidence.Record) {
 	if r.Kind == evidence.KindNote && r.Text != "" && len(s.words) < maxWords {
 		s.words[graphs.Clean(r.Text)] = true
 	}
+	switch r.Kind {
+	case evidence.KindFinding:
+		// A capture's finding names flows, and no arcs yet: it is told in its words.
+		if len(s.words) < maxWords {
+			s.words[graphs.Clean(r.By+": "+r.Subject+": "+r.Text)] = true
+		}
+		return
+	case evidence.KindFlow:
+		s.skipped["kind flow, of a capture"]++
+		return
+	}
 	if r.Flow == nil {
 		return
 	}

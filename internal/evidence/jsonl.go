@@ -140,7 +140,7 @@ func (r *Record) unreadable() string {
 		return "source " + graphs.Clean(string(r.Source))
 	}
 	switch r.Kind {
-	case KindEcho, KindHop, KindPath, KindPlan, KindNote:
+	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindNote:
 		return ""
 	}
 	return "kind " + graphs.Clean(string(r.Kind))
@@ -160,7 +160,7 @@ func (r *Record) check() error {
 			return fmt.Errorf("%s is %d, more than the %d sent", c.name, *c.n, *r.Sent)
 		}
 	}
-	if (r.Kind == KindEcho || r.Kind == KindHop || r.Kind == KindPath) && r.Flow == nil {
+	if (r.Kind == KindEcho || r.Kind == KindHop || r.Kind == KindPath || r.Kind == KindFlow) && r.Flow == nil {
 		return fmt.Errorf("a record of kind %s needs a flow", r.Kind)
 	}
 	if r.Kind == KindEcho && (r.Sent == nil || r.Lost == nil) {
@@ -168,6 +168,18 @@ func (r *Record) check() error {
 	}
 	if r.Kind == KindHop && (r.Sent == nil || r.Answered == nil) {
 		return errors.New("a record of kind hop needs sent and answered")
+	}
+	for _, c := range []struct {
+		name string
+		n    *int
+	}{{"packets", r.Packets}, {"lost_before", r.LostBefore}, {"lost_after", r.LostAfter}, {"retransmitted", r.Retransmitted},
+		{"out_of_order", r.OutOfOrder}, {"ce", r.CE}, {"count", r.Count}} {
+		if c.n != nil && *c.n < 0 {
+			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
+		}
+	}
+	if r.Kind == KindFinding && r.Finding == "" {
+		return errors.New("a record of kind finding needs a finding")
 	}
 	if r.Lost != nil && r.LostForward != nil && r.LostBack != nil && *r.LostForward+*r.LostBack > *r.Lost {
 		return fmt.Errorf("lost_forward + lost_back is more than the %d lost", *r.Lost)

@@ -37,6 +37,10 @@ const (
 	KindPath Kind = "path"
 	// KindPlan states what a source was set to measure, so that what is missing can be told.
 	KindPlan Kind = "plan"
+	// KindFlow counts what a capture tells of one direction of a flow.
+	KindFlow Kind = "flow"
+	// KindFinding is something that a capture proves.
+	KindFinding Kind = "finding"
 	// KindNote is free text.
 	KindNote Kind = "note"
 )
@@ -110,7 +114,23 @@ type Record struct {
 	PreviousTime *time.Time `json:"previous_time,omitempty"`
 	Changed      bool       `json:"changed,omitempty"`
 
-	// Text is a note's text, or a plan's.
+	// Of a flow in a capture: Packets that were captured, segments LostBefore and LostAfter the point of capture, Retransmitted and
+	// OutOfOrder, and packets marked with Congestion Experienced.
+	Packets       *int `json:"packets,omitempty"`
+	LostBefore    *int `json:"lost_before,omitempty"`
+	LostAfter     *int `json:"lost_after,omitempty"`
+	Retransmitted *int `json:"retransmitted,omitempty"`
+	OutOfOrder    *int `json:"out_of_order,omitempty"`
+	CE            *int `json:"ce,omitempty"`
+
+	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets.
+	Finding  string `json:"finding,omitempty"`
+	Severity string `json:"severity,omitempty"`
+	Subject  string `json:"subject,omitempty"`
+	Count    *int   `json:"count,omitempty"`
+	Filter   string `json:"filter,omitempty"`
+
+	// Text is a note's text, a plan's, or a finding's.
 	Text string `json:"text,omitempty"`
 }
 

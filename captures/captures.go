@@ -1,0 +1,129 @@
+// Package captures reads packet captures and says what they prove: loss before and behind the point of capture, congestion,
+// pauses, corruption, and what the capture itself missed.
+//
+// An [Analyzer] is fed with packets (of captures/files) in the order of time and holds what it must know of each flow and queue
+// pair, and nothing of the packets themselves: its memory does not grow with the length of a capture. [Analyzer.Report] tells
+// the counts and the findings, each with the rule that it follows and a display filter that shows its packets.
+//
+// What was captured twice is told apart first (a mirror of both sides of a router shows every packet twice) and kept out of
+// everything else, because a copy looks like a retransmission.
+package captures
+
+import (
+	"whichlink/captures/files"
+	"whichlink/captures/frames"
+)
+
+// Config says how to judge. The zero value works.
+type Config struct {
+	// LinkSpeed is the speed of the links that pause frames were seen on, in bits per second. If 0, what pcapng states is taken.
+	LinkSpeed uint64
+	// MaxFindings bounds the findings of one kind; the rest is summed up in one. DefaultMaxFindings if 0.
+	MaxFindings int
+}
+
+// DefaultMaxFindings is how many findings of one kind are told singly.
+const DefaultMaxFindings = 20
+
+// An Analyzer takes packets and keeps what they tell. One goroutine owns it.
+type Analyzer struct {
+	cfg     Config
+	frame   frames.Frame
+	sight   Sight
+	flows   flowTable
+	copies  copyTable
+	tcp     tcpTracker
+	roce    roceTracker
+	last    int64 // the latest time of a packet
+	first   int64
+	packets int64
+	finders []finder
+	byKind  [frames.NumKinds][]finder
+	copied  [frames.NumKinds][]finder // those that want copies
+}
+
+// New makes an analyzer.
+func New(cfg Config) *Analyzer {
+	if cfg.MaxFindings <= 0 {
+		cfg.MaxFindings = DefaultMaxFindings
+	}
+	a := &Analyzer{cfg: cfg}
+	for _, w := range wishes {
+		f := w.make(a)
+		a.finders = append(a.finders, f)
+		for _, k := range w.kinds {
+			a.byKind[k] = append(a.byKind[k], f)
+		}
+		for _, k := range w.copies {
+			a.copied[k] = append(a.copied[k], f)
+		}
+	}
+	return a
+}
+
+// Add looks at one packet.
+func (a *Analyzer) Add(p *files.Packet) {
+	if a.packets == 0 {
+		a.first, a.last = p.Time, p.Time
+	}
+	a.packets++
+	a.last, a.first = max(a.last, p.Time), min(a.first, p.Time)
+	f := &a.frame
+	f.Decode(p.Link, p.Orig, p.Data)
+	s := &a.sight
+	*s = Sight{Packet: p, Frame: f, IP: f.IP()}
+	for i := range f.NumIPs {
+		if ip := &f.IPs[i]; ip.SrcPort|ip.DstPort != 0 && !ip.Fragment {
+			a.enter(s, ip, i == f.NumIPs-1)
+		}
+	}
+	if s.flow != nil && a.isCopy(s) {
+		s.Copy = true
+		s.flow.state |= sawCopy
+		for _, x := range a.copied[f.Kind] {
+			x.see(s)
+		}
+		return
+	}
+	switch f.Kind {
+	case frames.TCPSegment:
+		if s.flow != nil {
+			a.tcp.track(s, &a.flows)
+		}
+	case frames.RoCEPacket:
+		a.roce.track(s)
+	}
+	if s.flow != nil {
+		s.flow.count(s)
+	}
+	for _, x := range a.byKind[f.Kind] {
+		x.see(s)
+	}
+}
+
+// enter finds the flow of one of a packet's IP headers. Only the innermost is followed further.
+func (a *Analyzer) enter(s *Sight, ip *frames.IP, innermost bool) {
+	n, f, dir := a.flows.find(ip, s.Time)
+	f.last = max(f.last, s.Time)
+	if innermost {
+		s.number, s.flow, s.Dir = n, f, dir
+		return
+	}
+	h := &f.halves[dir]
+	h.packets++
+	h.bytes += uint64(ip.HeaderLen + ip.Len)
+}
+
+// count adds a packet to its flow.
+func (f *flow) count(s *Sight) {
+	h := &f.halves[s.Dir]
+	h.packets++
+	h.bytes += uint64(s.IP.HeaderLen + s.IP.Len)
+	h.ttl, h.tos = s.IP.TTL, s.IP.TOS
+	if s.Frame.CE() {
+		h.ce++
+	}
+}
+
+// Flows returns how many flows there were: TCP connections, and pairs of UDP ports.
+func (a *Analyzer) Flows() int { return a.flows.tcp + a.flows.udp }

@@ -1,0 +1,153 @@
+package captures
+
+import (
+	"encoding/binary"
+
+	"whichlink/captures/frames"
+)
+
+// How long after a packet another one that is equal in all that a path keeps is a copy of it. With an IPv4 identification a
+// second is safe: a sender numbers a retransmission anew. Without one only what lies close together is: a segment's checksum
+// covers a time stamp of milliseconds, and a queue pair repeats a packet bit by bit, though never sooner than a round trip.
+const (
+	copyWindow     = 1_000_000_000
+	copyWindowNoID = 1_000_000
+	copyWindowRoCE = 2_000
+)
+
+// A seen is a packet that passed: all but the lowest byte of its hash, its TTL, and when.
+type seen struct {
+	key  uint64
+	time int64
+}
+
+// A copyTable remembers packets that passed of late: sets of four that lie in one line of the processor's cache. It grows while
+// it has to forget what is young, up to a limit.
+type copyTable struct {
+	sets   [][4]seen
+	forgot int // entries that were younger than the window when they had to go, since it grew
+}
+
+const (
+	minCopySets = 1 << 8
+	maxCopySets = 1 << 17 // 8 MiB
+)
+
+// look says whether an equal packet passed within the window, and remembers this one. Gap is the time since, ttl what it had then.
+func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int64, before uint8) {
+	if c.sets == nil {
+		c.sets = make([][4]seen, minCopySets)
+	}
+	key := hash &^ 0xff
+	set := &c.sets[hash>>32&uint64(len(c.sets)-1)]
+	oldest := 0
+	for i := range set {
+		s := &set[i]
+		if s.key&^0xff == key {
+			gap, before = now-s.time, uint8(s.key)
+			if gap >= -copyWindow && gap <= copyWindow {
+				return true, max(gap, -gap), before
+			}
+			s.key, s.time = key|uint64(ttl), now
+			return false, 0, 0
+		}
+		if s.time < set[oldest].time {
+			oldest = i
+		}
+	}
+	if s := &set[oldest]; s.key != 0 && now-s.time < copyWindow && len(c.sets) < maxCopySets {
+		if c.forgot++; c.forgot > len(c.sets)/4 {
+			c.grow()
+			set = &c.sets[hash>>32&uint64(len(c.sets)-1)]
+			oldest = 0
+			for i := range set {
+				if set[i].time < set[oldest].time {
+					oldest = i
+				}
+			}
+		}
+	}
+	set[oldest] = seen{key | uint64(ttl), now}
+	return false, 0, 0
+}
+
+func (c *copyTable) grow() {
+	was := c.sets
+	c.sets, c.forgot = make([][4]seen, 4*len(was)), 0
+	for _, set := range was {
+		for _, s := range set {
+			if s.key == 0 {
+				continue
+			}
+			to := &c.sets[s.key>>32&uint64(len(c.sets)-1)]
+			for i := range to {
+				if to[i].key == 0 {
+					to[i] = s
+					break
+				}
+			}
+		}
+	}
+}
+
+// copyHash sums up what a path does not change in a packet of a flow. It reports false for packets that are not judged.
+func copyHash(f *frames.Frame, ip *frames.IP, number uint32, dir int) (uint64, bool) {
+	a := uint64(number)<<1 | uint64(dir)
+	b := uint64(ip.ID)<<32 | uint64(uint32(ip.Len))
+	switch f.Kind {
+	case frames.TCPSegment:
+		t := &f.TCP
+		return mix(mix(a<<32|uint64(t.Seq), b^uint64(t.Checksum)<<16), uint64(t.Ack)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
+	case frames.RoCEPacket:
+		t := &f.BTH
+		c := uint64(t.PSN)<<32 | uint64(t.Opcode)<<24 | uint64(t.Syndrome)
+		if f.End <= len(f.Data) && f.End >= t.Off+16 {
+			b ^= uint64(binary.LittleEndian.Uint32(f.Data[f.End-4:])) << 16
+		}
+		return mix(mix(a<<32|uint64(t.DestQP), b), c), true
+	case frames.UDPPacket:
+		if ip.ID == 0 || f.L4+8 > len(f.Data) {
+			return 0, false
+		}
+		return mix(mix(a, b), uint64(binary.BigEndian.Uint32(f.Data[f.L4+4:]))), true
+	}
+	return 0, false
+}
+
+// isCopy says whether a packet of a flow passed before, and how long before with which TTL.
+func (a *Analyzer) isCopy(s *Sight) bool {
+	f, ip := s.Frame, s.IP
+	hash, judged := copyHash(f, ip, s.number, s.Dir)
+	if !judged {
+		return false
+	}
+	found, gap, ttl := a.copies.look(hash, ip.TTL, s.Time)
+	if !found {
+		return false
+	}
+	if ip.ID == 0 {
+		switch {
+		case gap > copyWindowNoID:
+			return false
+		case ttl != ip.TTL:
+		case f.Kind == frames.RoCEPacket:
+			if gap > copyWindowRoCE {
+				return false
+			}
+		case f.Kind == frames.TCPSegment && a.likelySentAgain(s):
+			return false
+		}
+	}
+	s.CopyGap, s.CopyTTL = gap, ttl
+	return true
+}
+
+// likelySentAgain says that an equal segment without identification was sent twice: a duplicate acknowledgement repeats itself,
+// and a fast retransmission answers three of those.
+func (a *Analyzer) likelySentAgain(s *Sight) bool {
+	t, peer := &s.Frame.TCP, &s.flow.halves[1-s.Dir]
+	if t.Len == 0 && t.Flags&(frames.SYN|frames.FIN|frames.RST) == 0 {
+		return s.flow.state&sawCopy == 0
+	}
+	return peer.dups >= 2 && peer.ack == t.Seq
+}

@@ -1,0 +1,54 @@
+package captures
+
+import (
+	"whichlink/captures/files"
+	"whichlink/captures/frames"
+)
+
+// A Sight is one packet as the finders see it. It lasts until the next packet.
+type Sight struct {
+	*files.Packet
+	Frame *frames.Frame
+	// IP is the innermost IP header, nil without one.
+	IP *frames.IP
+	// Dir is the packet's direction within its flow, 0 or 1.
+	Dir int
+	// Copy says that the packet was seen before, CopyGap nanoseconds ago with a TTL of CopyTTL. Finders do not see copies unless
+	// they ask for them.
+	Copy    bool
+	CopyGap int64
+	CopyTTL uint8
+
+	flow   *flow // of the innermost TCP or UDP header, nil without one
+	number uint32
+	kind   tcpKind // what the segment is, set by the TCP analysis before finders see it
+}
+
+// A finder looks for one kind of trouble. Each has a file of its own and stands in the list of finders below: it asks for the
+// kinds of packets that it wants, sees each of them once, in the order of capture, and says at the end what it found.
+type finder interface {
+	// see looks at a packet. It must not allocate for packets that show nothing.
+	see(s *Sight)
+	// report adds what was found.
+	report(r *Report)
+}
+
+// A wish is a finder and the kinds of packets that it wants to see.
+type wish struct {
+	kinds  []frames.Kind // of packets that were not seen before
+	copies []frames.Kind // of packets that were
+	make   func(a *Analyzer) finder
+}
+
+var everyKind = []frames.Kind{frames.Other, frames.IPOther, frames.Fragment, frames.TCPSegment, frames.UDPPacket, frames.ICMPPacket,
+	frames.RoCEPacket, frames.MACControl}
+
+// wishes lists the finders. What they report is sorted by how bad it is, so their order here does not matter.
+var wishes = []wish{
+	{copies: everyKind, make: newCopyFinder},
+	{make: newDropFinder},
+	{make: newTCPFinder},
+	{kinds: []frames.Kind{frames.RoCEPacket}, make: newRoCEFinder},
+	{kinds: []frames.Kind{frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newECNFinder},
+	{kinds: []frames.Kind{frames.MACControl}, make: newPauseFinder},
+}

@@ -1,0 +1,153 @@
+package captures
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"whichlink/captures/frames"
+	"whichlink/internal/evidence"
+)
+
+// An endpoint pair and a protocol name a flow. The end that sent first stands in a.
+type flowKey struct {
+	a, b         frames.Addr
+	aPort, bPort uint16
+	proto        uint8
+}
+
+// hash is the same for both directions.
+func (k *flowKey) hash() uint64 {
+	a := endHash(&k.a, k.aPort)
+	b := endHash(&k.b, k.bPort)
+	return mix(a+b, a^b^uint64(k.proto)<<56)
+}
+
+func endHash(a *frames.Addr, port uint16) uint64 {
+	return mix(binary.LittleEndian.Uint64(a[:]), binary.LittleEndian.Uint64(a[8:])+uint64(port)<<16)
+}
+
+// A flow is the packets of one connection or one pair of ports, of both directions. It is kept small: millions may stand in memory.
+type flow struct {
+	key         flowKey
+	first, last int64
+	synTime     int64
+	irtt        uint32 // round trip of the handshake in ns, at most 4 s; 0 unknown
+	rtt         uint32 // number of its histogram, 0 without
+	halves      [2]half
+	state       uint8
+}
+
+// The bits of flow.state.
+const (
+	sawSyn = 1 << iota
+	sawSynAck
+	sawCopy
+)
+
+// A half is one direction of a flow.
+type half struct {
+	bytes    uint64 // on the wire from the IP header on
+	nextTime int64  // when next was last advanced
+	ackTime  int64  // when this side last acknowledged
+	rttTime  int64  // when the segment that ends at rttSeq passed; 0 when none is timed
+	packets  uint32
+	ce       uint32
+	base     uint32 // sequence number of the first segment
+	next     uint32 // the highest sequence number seen, and one
+	ack      uint32 // what this side last acknowledged
+	rttSeq   uint32
+	holes    uint32 // first of its holes
+	trouble  uint32 // number of its troubles
+	window   uint16
+	dups     uint8 // duplicate acknowledgements that this side sent in a row
+	burst    uint8 // segments since the last silence
+	flags    uint8
+	ttl      uint8
+	tos      uint8
+}
+
+// The bits of half.flags.
+const (
+	hasNext   = 1 << iota // base and next count
+	hasAck                // ack counts
+	alone                 // one segment came after a silence as long as a timeout, and nothing since
+	pushed                // the last segment with payload carried PSH
+	keepAlive             // the last segment was a keep-alive
+)
+
+// troubles counts what went wrong in one direction. Most have none, so they stand apart.
+type troubles struct {
+	first, last                               int64
+	retransmission, fast, spurious            uint32
+	outOfOrder, lostSegment                   uint32
+	lostBefore, lostAfter, missed, zeroWindow uint32
+	timeouts, unseen, copies, duplicateAck    uint32
+}
+
+// A flowTable holds the flows.
+type flowTable struct {
+	flows arena[flow]
+	index index
+	tcp   int
+	udp   int
+}
+
+// find returns the flow of an IP header and the direction of its packet: 0 from a to b. A flow that is new is made.
+func (t *flowTable) find(ip *frames.IP, now int64) (uint32, *flow, int) {
+	k := flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}
+	h := k.hash()
+	n := t.index.find(h, func(i uint32) bool {
+		o := &t.flows.at(i).key
+		return *o == k || o.aPort == k.bPort && o.bPort == k.aPort && o.proto == k.proto && o.a == k.b && o.b == k.a
+	})
+	if n == 0 {
+		n, f := t.add(&k, h, 0, now)
+		return n, f, 0
+	}
+	f := t.flows.at(n)
+	if f.key.aPort == k.aPort && f.key.a == k.a {
+		return n, f, 0
+	}
+	return n, f, 1
+}
+
+// add makes a flow, in the place of an older one of the same ports if old is not 0.
+func (t *flowTable) add(k *flowKey, hash uint64, old uint32, now int64) (uint32, *flow) {
+	n, f := t.flows.add()
+	f.key, f.first, f.last = *k, now, now
+	t.index.put(hash, n, old, func(i uint32) uint64 { return t.flows.at(i).key.hash() })
+	if k.proto == frames.ProtoTCP {
+		t.tcp++
+	} else {
+		t.udp++
+	}
+	return n, f
+}
+
+// renew begins a new flow of the same ports, for a connection that follows another. Its first packet goes in direction dir.
+func (t *flowTable) renew(old uint32, dir int, now int64) (uint32, *flow) {
+	k := t.flows.at(old).key
+	if dir == 1 {
+		k.a, k.b, k.aPort, k.bPort = k.b, k.a, k.bPort, k.aPort
+	}
+	return t.add(&k, k.hash(), old, now)
+}
+
+// evidence names one direction of a flow as evidence does.
+func (f *flow) evidence(dir int) evidence.Flow {
+	e := evidence.Flow{
+		Src: f.key.a.Netip(), Dst: f.key.b.Netip(), SrcPort: f.key.aPort, DstPort: f.key.bPort, Proto: "udp", DSCP: f.halves[dir].tos >> 2,
+	}
+	if f.key.proto == frames.ProtoTCP {
+		e.Proto = "tcp"
+	}
+	if dir == 1 {
+		e.Src, e.Dst, e.SrcPort, e.DstPort = e.Dst, e.Src, e.DstPort, e.SrcPort
+	}
+	return e
+}
+
+// name writes one direction of a flow for people.
+func flowName(e evidence.Flow) string {
+	return e.Proto + " " + netip.AddrPortFrom(e.Src, e.SrcPort).String() + ">" + netip.AddrPortFrom(e.Dst, e.DstPort).String()
+}

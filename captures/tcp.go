@@ -1,0 +1,359 @@
+package captures
+
+import (
+	"whichlink/captures/frames"
+)
+
+// A tcpKind says what a segment is. A segment is of one kind only.
+type tcpKind uint8
+
+const (
+	tcpNormal tcpKind = iota
+	tcpRetransmission
+	tcpFast       // a fast retransmission: it answers duplicate acknowledgements
+	tcpSpurious   // a retransmission of what was acknowledged
+	tcpOutOfOrder // late, but too soon for a retransmission
+)
+
+const (
+	fastWithin     = 20_000_000  // a fast retransmission follows the last duplicate acknowledgement within
+	orderUnknown   = 3_000_000   // what is later than this is no reordering, where no handshake was captured
+	orderLeast     = 1_000_000   // and where one was: at least this
+	minimumRTO     = 200_000_000 // of Linux
+	timeoutSpan    = 25_000_000  // a timeout is the minimum, the round trip, and the coarseness of timers
+	sameBurst      = 1_000_000
+	maxHoles       = 1 << 16 // of all flows together
+	maxHolesOfFlow = 256
+	maxHistograms  = 1 << 14
+)
+
+// A hole is bytes that were not captured though later ones were.
+type hole struct {
+	since  int64
+	lo, hi uint32
+	next   uint32
+}
+
+// A tcpTracker follows TCP connections: Wireshark's rules for what a segment is, in its order and first hit wins, and holes for
+// where it was lost. Wireshark takes the handshake's round trip for the longest reordering; in a fabric, where that is some tens
+// of microseconds, it is at least 1 ms here.
+type tcpTracker struct {
+	counts     troubles // sums of all flows; times unused
+	trouble    arena[troubles]
+	holes      arena[hole]
+	freeHole   uint32
+	liveHoles  int
+	rtt        histogram
+	histograms arena[histogram]
+	reused     int
+}
+
+// after reports whether sequence number a is behind b (RFC 9293 section 3.4).
+func after(a, b uint32) bool { return int32(a-b) > 0 }
+
+// track looks at a segment. It may begin a new flow where ports were used again.
+func (t *tcpTracker) track(s *Sight, table *flowTable) {
+	seg := &s.Frame.TCP
+	f := s.flow
+	h := &f.halves[s.Dir]
+	if seg.Flags&frames.SYN != 0 && h.flags&hasNext != 0 && seg.Seq != h.base {
+		s.number, s.flow = table.renew(s.number, s.Dir, s.Time)
+		s.Dir = 0
+		f = s.flow
+		h = &f.halves[0]
+		t.reused++
+	}
+	peer := &f.halves[1-s.Dir]
+	t.handshake(s, seg)
+	length := uint32(seg.Len)
+	occupies := length
+	if seg.Flags&(frames.SYN|frames.FIN) != 0 {
+		occupies++
+	}
+	end := seg.Seq + occupies
+	control := seg.Flags&(frames.SYN|frames.FIN|frames.RST) != 0
+	known := h.flags&hasNext != 0
+	probe := known && length == 1 && seg.Seq == h.next && peer.flags&hasAck != 0 && peer.window == 0
+	if seg.Window == 0 && !control {
+		t.count(s, h).zeroWindow++
+		t.counts.zeroWindow++
+	}
+	alive := known && length <= 1 && seg.Seq == h.next-1 && !control
+	duplicate := false
+	switch {
+	case probe || !known:
+	case after(seg.Seq, h.next) && seg.Flags&frames.RST == 0:
+		t.lost(s, h, seg.Seq)
+	case alive:
+	case occupies > 0 && after(h.next, seg.Seq):
+		t.again(s, h, peer, seg.Seq, end)
+	case length == 0 && !control && seg.Window != 0 && seg.Window == h.window && seg.Seq == h.next && seg.Ack == h.ack &&
+		h.flags&hasAck != 0:
+		duplicate = peer.flags&keepAlive == 0
+	}
+	if duplicate {
+		if h.dups < 255 {
+			h.dups++
+		}
+		t.count(s, h).duplicateAck++
+		t.counts.duplicateAck++
+	} else {
+		h.dups = 0
+	}
+	if length > 0 && s.kind == tcpNormal && !alive {
+		t.silence(s, h, peer, seg)
+	}
+	t.advance(s, h, seg, end, occupies, probe)
+	if seg.Flags&frames.ACK != 0 {
+		t.acknowledge(s, h, peer, seg)
+	}
+	h.window = seg.Window
+	h.flags &^= keepAlive
+	if alive {
+		h.flags |= keepAlive
+	}
+}
+
+// handshake measures the handshake's round trip at the point of capture: from SYN to the acknowledgement of the SYN-ACK.
+func (t *tcpTracker) handshake(s *Sight, seg *frames.TCP) {
+	f := s.flow
+	switch seg.Flags & (frames.SYN | frames.ACK) {
+	case frames.SYN:
+		f.state, f.synTime = f.state|sawSyn, s.Time
+	case frames.SYN | frames.ACK:
+		f.state |= sawSynAck
+	case frames.ACK:
+		if s.Dir == 0 && f.irtt == 0 && f.state&(sawSyn|sawSynAck) == sawSyn|sawSynAck {
+			f.irtt = uint32(min(max(s.Time-f.synTime, 1), 1<<32-1))
+		}
+	}
+}
+
+// reordering returns how late a segment may be and still have been overtaken on the way.
+func (f *flow) reordering() int64 {
+	switch irtt := int64(f.irtt); {
+	case irtt == 0:
+		return orderUnknown
+	case irtt >= orderLeast:
+		return irtt
+	default:
+		return max(3*irtt, orderLeast)
+	}
+}
+
+// again classifies a segment that begins before what was seen.
+func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
+	acked := peer.flags&hasAck != 0
+	sinceNext := s.Time - h.nextTime
+	switch {
+	case s.Frame.TCP.Len > 0 && acked && !after(end, peer.ack):
+		s.kind = tcpSpurious
+	case peer.dups >= 2 && peer.ack == seq && s.Time-peer.ackTime < fastWithin:
+		s.kind = tcpFast
+	case sinceNext < s.flow.reordering() && h.next != end:
+		s.kind = tcpOutOfOrder
+	default:
+		s.kind = tcpRetransmission
+	}
+	x := t.count(s, h)
+	filled, since := t.fill(h, seq, end)
+	switch s.kind {
+	case tcpOutOfOrder:
+		x.outOfOrder++
+		t.counts.outOfOrder++
+	case tcpSpurious:
+		x.spurious++
+		t.counts.spurious++
+	case tcpFast:
+		x.fast++
+		t.counts.fast++
+	}
+	if s.kind != tcpOutOfOrder {
+		x.retransmission++
+		t.counts.retransmission++
+		if sinceNext >= minimumRTO {
+			x.timeouts++
+			t.counts.timeouts++
+		}
+		h.rttTime = 0 // Karn: which of the two is acknowledged cannot be told
+	}
+	// Where it was lost: a hole that is filled was lost before it could be captured, bytes that were seen before were lost behind.
+	switch {
+	case filled && (s.kind != tcpOutOfOrder || s.Time-since >= s.flow.reordering()):
+		x.lostBefore++
+		t.counts.lostBefore++
+	case !filled && (s.kind == tcpRetransmission || s.kind == tcpFast) && !after(h.base, seq):
+		x.lostAfter++
+		t.counts.lostAfter++
+	}
+}
+
+// lost notes that the segments between what was seen and seq were not captured.
+func (t *tcpTracker) lost(s *Sight, h *half, seq uint32) {
+	t.count(s, h).lostSegment++
+	t.counts.lostSegment++
+	n := 0
+	for i := h.holes; i != 0; i = t.holes.at(i).next {
+		n++
+	}
+	if n >= maxHolesOfFlow || t.liveHoles >= maxHoles || seq-h.next > 1<<30 {
+		return
+	}
+	i := t.freeHole
+	if i != 0 {
+		t.freeHole = t.holes.at(i).next
+	} else {
+		i, _ = t.holes.add()
+	}
+	*t.holes.at(i) = hole{since: s.Time, lo: h.next, hi: seq, next: h.holes}
+	h.holes = i
+	t.liveHoles++
+}
+
+// fill takes [seq, end) out of a direction's holes, and says whether any of it lay in one and since when that was open.
+func (t *tcpTracker) fill(h *half, seq, end uint32) (bool, int64) {
+	filled, since := false, int64(0)
+	link := &h.holes
+	for *link != 0 {
+		i := *link
+		o := t.holes.at(i)
+		if !after(end, o.lo) || !after(o.hi, seq) {
+			link = &o.next
+			continue
+		}
+		if !filled || o.since < since {
+			since = o.since
+		}
+		filled = true
+		left, right := after(seq, o.lo), after(o.hi, end)
+		switch {
+		case left && right:
+			// The rest behind the segment stays; what lies in front becomes a hole of its own if there is one to spare.
+			if j := t.freeHole; j != 0 {
+				t.freeHole = t.holes.at(j).next
+				*t.holes.at(j) = hole{since: o.since, lo: o.lo, hi: seq, next: o.next}
+				o.next = j
+				t.liveHoles++
+			} else if t.liveHoles < maxHoles {
+				j, n := t.holes.add()
+				o = t.holes.at(i)
+				*n = hole{since: o.since, lo: o.lo, hi: seq, next: o.next}
+				o.next = j
+				t.liveHoles++
+			}
+			o.lo = end
+			return true, since
+		case left:
+			o.hi = seq
+			link = &o.next
+		case right:
+			o.lo = end
+			link = &o.next
+		default:
+			t.release(link)
+		}
+	}
+	return filled, since
+}
+
+// release takes a hole out of its list.
+func (t *tcpTracker) release(link *uint32) {
+	i := *link
+	o := t.holes.at(i)
+	*link = o.next
+	o.next, t.freeHole = t.freeHole, i
+	t.liveHoles--
+}
+
+// silence looks for a timeout of which nothing else is seen: the last segment of a burst was lost before it could be captured.
+// The next in sequence then comes after a minimum timeout and a round trip, and alone until it is acknowledged.
+func (t *tcpTracker) silence(s *Sight, h, peer *half, seg *frames.TCP) {
+	gap := s.Time - h.nextTime
+	h.flags &^= alone
+	inTime := gap >= minimumRTO && gap < minimumRTO+timeoutSpan+2*int64(s.flow.irtt)
+	if inTime && h.burst >= 2 && h.flags&pushed == 0 && peer.flags&hasAck != 0 && seg.Seq == h.next {
+		h.flags |= alone
+	}
+	if gap > sameBurst {
+		h.burst = 0
+	}
+	if h.burst < 255 {
+		h.burst++
+	}
+	h.flags &^= pushed
+	if seg.Flags&frames.PSH != 0 {
+		h.flags |= pushed
+	}
+}
+
+// advance moves the end of what was seen.
+func (t *tcpTracker) advance(s *Sight, h *half, seg *frames.TCP, end, occupies uint32, probe bool) {
+	if h.flags&hasNext == 0 {
+		h.flags |= hasNext
+		h.base, h.next, h.nextTime = seg.Seq, end, s.Time
+		return
+	}
+	if after(end, h.next) && !probe {
+		h.next, h.nextTime = end, s.Time
+		if occupies > 0 && h.rttTime == 0 {
+			h.rttSeq, h.rttTime = end, s.Time
+		}
+	}
+}
+
+// acknowledge takes the acknowledgement that a segment of h carries to what its peer has sent.
+func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
+	if peer.flags&hasNext != 0 {
+		if peer.rttTime != 0 && !after(peer.rttSeq, seg.Ack) {
+			t.sample(s.flow, s.Time-peer.rttTime)
+			peer.rttTime = 0
+		}
+		if peer.flags&alone != 0 && !after(peer.next, seg.Ack) {
+			peer.flags &^= alone
+			x := t.count(s, peer)
+			x.unseen++
+			x.timeouts++
+			t.counts.unseen++
+			t.counts.timeouts++
+		}
+		// A hole that is acknowledged was received: the capture itself missed it.
+		for link := &peer.holes; *link != 0; {
+			if o := t.holes.at(*link); after(o.hi, seg.Ack) {
+				link = &o.next
+				continue
+			}
+			t.release(link)
+			t.count(s, peer).missed++
+			t.counts.missed++
+		}
+	}
+	h.ack, h.ackTime = seg.Ack, s.Time
+	h.flags |= hasAck
+}
+
+// sample takes a round trip between the point of capture and the receiver.
+func (t *tcpTracker) sample(f *flow, d int64) {
+	if d < 0 {
+		return
+	}
+	t.rtt.add(d)
+	if f.rtt == 0 {
+		if t.histograms.n >= maxHistograms {
+			return
+		}
+		f.rtt, _ = t.histograms.add()
+	}
+	t.histograms.at(f.rtt).add(d)
+}
+
+// count returns the troubles of a direction, to be added to.
+func (t *tcpTracker) count(s *Sight, h *half) *troubles {
+	if h.trouble == 0 {
+		var x *troubles
+		h.trouble, x = t.trouble.add()
+		x.first = s.Time
+	}
+	x := t.trouble.at(h.trouble)
+	x.last = s.Time
+	return x
+}

@@ -1,0 +1,72 @@
+package captures
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text is the report for people: what was read, the findings, the worst first, and the counts.
+func (r *Report) Text() string {
+	var b strings.Builder
+	for _, f := range r.Files {
+		fmt.Fprintf(&b, "%s: %s, %s", f.File, plural(f.Packets, "packet"), size(f.Bytes))
+		if f.Truncated > 0 {
+			fmt.Fprintf(&b, ", %d of them cut by the snap length", f.Truncated)
+		}
+		if f.From != nil {
+			fmt.Fprintf(&b, ", %s from %s", duration(int64(f.To.Sub(*f.From))), f.From.Format("2006-01-02 15:04:05.000000 UTC"))
+		}
+		if len(f.LinkTypes) > 0 {
+			fmt.Fprintf(&b, ", %s", strings.Join(f.LinkTypes, " "))
+		}
+		b.WriteByte('\n')
+		if f.Error != "" {
+			fmt.Fprintf(&b, "  read up to here: %s\n", f.Error)
+		}
+	}
+	switch n := len(r.Findings); {
+	case r.Packets == 0:
+		b.WriteString("\nno packets: nothing can be said\n")
+	case n == 0:
+		b.WriteString("\nno findings\n")
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "\n%-8s  %s  %s\n", f.Severity, f.Finding, f.Subject)
+		fmt.Fprintf(&b, "          %s\n", f.Text)
+		if f.From != nil && f.To != nil {
+			fmt.Fprintf(&b, "          %s to %s\n", f.From.Format("15:04:05.000000"), f.To.Format("15:04:05.000000"))
+		}
+		fmt.Fprintf(&b, "          rule    %s\n          filter  %s\n", f.Rule, f.Filter)
+	}
+	b.WriteByte('\n')
+	t, q := &r.TCP, &r.RoCE
+	fmt.Fprintf(&b, "flows   %d, of which %d TCP\n", r.Flows, t.Flows)
+	if t.Flows > 0 {
+		fmt.Fprintf(&b, "tcp     %d lost before the point of capture, %d behind, %d missed by the capture; %d sent again (%d fast, %d spurious), %d out of order, %s seen twice\n",
+			t.LostBefore, t.LostAfter, t.Missed, t.Retransmission, t.Fast, t.Spurious, t.OutOfOrder, plural(t.Copies, "segment"))
+	}
+	if q.Packets > 0 {
+		fmt.Fprintf(&b, "roce    %s of %s: %d missing in %s, %d sent again, %s, %d not ready, %s, %s, %d wrong of %d iCRC\n",
+			plural(q.Packets, "packet"), plural(int64(q.QueuePairs), "queue pair"), q.GapPackets, plural(int64(q.Gaps), "gap"), q.Retransmitted,
+			plural(int64(q.NAKSequence), "NAK"), q.RNR, plural(int64(q.TimeoutStalls), "stall"), plural(int64(q.CNP), "CNP"), q.ICRCBad, q.ICRCChecked)
+	}
+	if r.ECN.CE > 0 {
+		fmt.Fprintf(&b, "ecn     %s marked\n", plural(r.ECN.CE, "packet"))
+	}
+	if r.PFC.Frames > 0 {
+		fmt.Fprintf(&b, "pfc     %s, %s\n", plural(r.PFC.Frames, "frame"), plural(int64(r.PFC.Storms), "storm"))
+	}
+	return b.String()
+}
+
+// size writes bytes to three digits.
+func size(n int64) string {
+	v, unit := float64(n), "bytes"
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return fmt.Sprintf("%.4g %s", v, unit)
+}

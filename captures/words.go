@@ -1,0 +1,50 @@
+package captures
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"whichlink/captures/frames"
+	"whichlink/internal/evidence"
+)
+
+// plural writes a count with its noun.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// duration writes nanoseconds to three digits.
+func duration(ns int64) string {
+	d := time.Duration(ns)
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100).String()
+		}
+	}
+	return d.String()
+}
+
+// flowFilter is a Wireshark display filter for one direction of a flow.
+func flowFilter(e evidence.Flow) string {
+	ip := "ip"
+	if e.Src.Is6() {
+		ip = "ipv6"
+	}
+	return fmt.Sprintf("%s.src == %s && %s.dst == %s && %s.srcport == %d && %s.dstport == %d",
+		ip, e.Src, ip, e.Dst, e.Proto, e.SrcPort, e.Proto, e.DstPort)
+}
+
+// queueFilter is a Wireshark display filter for what goes to a queue pair.
+func queueFilter(src, dst frames.Addr, qp uint32) string {
+	ip := "ip"
+	if src.Netip().Is6() {
+		ip = "ipv6"
+	}
+	return fmt.Sprintf("%s.src == %s && %s.dst == %s && infiniband.bth.destqp == 0x%06x", ip, src.Netip(), ip, dst.Netip(), qp)
+}
+
+func macName(b []byte) string { return net.HardwareAddr(b).String() }

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"whichlink/captures"
+	"whichlink/captures/files"
+	"whichlink/graphs"
+	"whichlink/graphs/formats"
+	"whichlink/internal/evidence"
+)
+
+func newPcapCmd(e *env) *cobra.Command {
+	var output, speed string
+	var cfg captures.Config
+	cmd := &cobra.Command{
+		Use:   "pcap FILE...",
+		Short: "Say what packet captures prove: loss before or behind the point of capture, congestion, pauses, corruption",
+		Long: `Pcap reads captures (pcap or pcapng, also compressed with gzip or zstd; several are merged by time; - is standard input) and tells
+what they prove, the worst first: each finding with the rule that it follows and a Wireshark display filter that shows its packets.
+Packets that were captured twice are told apart first and kept out of all else. A file that breaks off is analysed up to there.
+The form jsonl is evidence, csv is a table of the flows.`,
+		Args: args(1, -1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if err := oneOf(output, "text", "json", "jsonl", "csv"); err != nil {
+				return err
+			}
+			if speed != "" {
+				bits, err := formats.ParseSpeed(speed)
+				if err != nil || bits <= 0 {
+					return usagef("--speed %q is not a speed such as 100G", graphs.Clean(speed))
+				}
+				cfg.LinkSpeed = uint64(bits)
+			}
+			return e.analyse(cmd.Context(), names, cfg, output)
+		},
+	}
+	outputFlag(cmd, &output, "text", "json", "jsonl", "csv")
+	cmd.Flags().StringVar(&speed, "speed", "", "`SPEED` of the links that pause frames were captured on, such as 100G (default: what pcapng says)")
+	return cmd
+}
+
+// analyse reads captures and prints what they tell. A file that cannot be read is told in the report and makes the command fail.
+func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, output string) error {
+	opened, failed := e.openCaptures(names)
+	defer func() {
+		for _, o := range opened {
+			o.close()
+		}
+	}()
+	readable := make([]*files.File, 0, len(opened))
+	for _, o := range opened {
+		if o.file != nil {
+			readable = append(readable, o.file)
+		}
+	}
+	a := captures.New(cfg)
+	stop := e.analyseAll(ctx, a, files.Merge(readable...), opened)
+	stats := make([]*files.Stats, len(opened))
+	for i, o := range opened {
+		stats[i] = o.stats()
+		if stats[i].Err != nil && failed == nil && len(readable) == 0 {
+			failed = fmt.Errorf("read capture %s: %w", graphs.Clean(stats[i].Name), stats[i].Err)
+		}
+	}
+	if stop != nil {
+		return stop
+	}
+	r := a.Report(stats...)
+	if err := e.printCaptures(a, r, names, output); err != nil {
+		return err
+	}
+	if output != "text" {
+		for _, f := range r.Files {
+			if f.Error != "" {
+				e.say("%s: %s", f.File, f.Error)
+			}
+		}
+	}
+	return failed
+}
+
+// A capture is one file of the command line.
+type capture struct {
+	name   string
+	file   *files.File // nil if it could not be opened
+	err    error
+	closed []func()
+	size   int64 // 0 where it is not known
+	seek   func() int64
+}
+
+func (c *capture) close() {
+	for _, f := range c.closed {
+		f()
+	}
+}
+
+func (c *capture) stats() *files.Stats {
+	if c.file == nil {
+		return &files.Stats{Name: c.name, Err: c.err}
+	}
+	return &c.file.Stats
+}
+
+// totalBuffer is what the buffers of all files together may take.
+const totalBuffer = 16 << 20
+
+// openCaptures opens all files. The first error of one that cannot be opened or is no capture is returned beside the others.
+func (e *env) openCaptures(names []string) ([]*capture, error) {
+	buffer := min(files.DefaultBuffer, max(64<<10, totalBuffer/len(names)))
+	var opened []*capture
+	var first error
+	for _, name := range names {
+		c := &capture{name: name}
+		opened = append(opened, c)
+		in := e.stdin
+		if name == "-" {
+			c.name = "standard input"
+		} else if in = c.open(name); in == nil {
+			if first == nil {
+				first = openError("capture", c.err)
+			}
+			var path *os.PathError
+			if errors.As(c.err, &path) {
+				c.err = path.Err
+			}
+			continue
+		}
+		f, err := files.Open(c.name, in, buffer)
+		if err != nil {
+			c.err = err
+			if first == nil {
+				first = fmt.Errorf("read capture %s: %w", graphs.Clean(c.name), err)
+			}
+			continue
+		}
+		c.file = f
+		c.closed = append([]func(){f.Close}, c.closed...)
+	}
+	return opened, first
+}
+
+// open opens a file, or returns nil.
+func (c *capture) open(name string) io.Reader {
+	file, err := os.Open(name)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	c.closed = append(c.closed, func() { _ = file.Close() })
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		c.size = info.Size()
+		c.seek = func() int64 {
+			at, err := file.Seek(0, io.SeekCurrent)
+			if err != nil {
+				return 0
+			}
+			return at
+		}
+	}
+	return file
+}
+
+// analyseAll feeds the analyzer, looks now and then whether it should stop, and shows how far it is.
+func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files.Source, opened []*capture) error {
+	const often = 1 << 16 // packets
+	bar := e.newProgress(opened)
+	defer bar.clear()
+	var p files.Packet
+	for n := 0; ; n++ {
+		if err := source.Next(&p); err != nil {
+			return nil
+		}
+		a.Add(&p)
+		if n%often == often-1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			bar.show()
+		}
+	}
+}
+
+// A progress is a bar on the terminal. Without a terminal, or when all is read in a moment, nothing is drawn.
+type progress struct {
+	out    io.Writer
+	opened []*capture
+	total  int64
+	begun  time.Time
+	drawn  time.Time
+	ascii  bool
+}
+
+func (e *env) newProgress(opened []*capture) *progress {
+	p := &progress{opened: opened, begun: time.Now(), ascii: e.ascii}
+	for _, c := range opened {
+		p.total += c.size
+	}
+	if out, ok := e.stderr.(*os.File); ok && !e.quiet && p.total > 0 && term.IsTerminal(out.Fd()) && os.Getenv("TERM") != "dumb" {
+		p.out = out
+	}
+	return p
+}
+
+func (p *progress) show() {
+	const width = 40
+	now := time.Now()
+	if p.out == nil || now.Sub(p.begun) < time.Second || now.Sub(p.drawn) < 200*time.Millisecond {
+		return
+	}
+	p.drawn = now
+	done := int64(0)
+	for _, c := range p.opened {
+		if c.seek != nil {
+			done += c.seek()
+		}
+	}
+	share := min(1, float64(done)/float64(p.total))
+	full, empty := "█", "░"
+	if p.ascii {
+		full, empty = "#", "."
+	}
+	filled := int(share * width)
+	left := time.Duration(float64(now.Sub(p.begun)) * (1 - share) / max(share, 1e-6)).Round(time.Second)
+	fmt.Fprintf(p.out, "\r%s%s %3.0f %%  %s left \x1b[K", strings.Repeat(full, filled), strings.Repeat(empty, width-filled), 100*share, left)
+}
+
+func (p *progress) clear() {
+	if !p.drawn.IsZero() {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// printCaptures prints a report in one of its forms.
+func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []string, output string) error {
+	switch output {
+	case "json":
+		return printJSON(e.stdout, r)
+	case "jsonl":
+		out := bufio.NewWriter(e.stdout)
+		err := a.Evidence(r, strings.Join(names, ","), func(rec *evidence.Record) error { return evidence.Write(out, rec) })
+		return errors.Join(err, out.Flush())
+	case "csv":
+		return printFlows(e.stdout, a)
+	}
+	_, err := io.WriteString(e.stdout, r.Text())
+	return err
+}
+
+// printFlows writes a line for each direction of a flow. What was not measured is empty.
+func printFlows(w io.Writer, a *captures.Analyzer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"src", "dst", "proto", "sport", "dport", "dscp", "packets", "bytes", "first", "last", "lost_before", "lost_after",
+		"retransmitted", "out_of_order", "ce", "rtt_min_us", "rtt_p50_us", "rtt_p99_us"}); err != nil {
+		return err
+	}
+	number := func(n *int) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.Itoa(*n)
+	}
+	err := a.EachFlow(func(f *captures.FlowReport) error {
+		line := []string{
+			f.Flow.Src.String(), f.Flow.Dst.String(), f.Flow.Proto, strconv.Itoa(int(f.Flow.SrcPort)), strconv.Itoa(int(f.Flow.DstPort)),
+			strconv.Itoa(int(f.Flow.DSCP)), strconv.Itoa(f.Packets), strconv.FormatUint(f.Bytes, 10), f.First.Format(time.RFC3339Nano),
+			f.Last.Format(time.RFC3339Nano), number(f.LostBefore), number(f.LostAfter), number(f.Retransmitted), number(f.OutOfOrder), number(f.CE),
+			"", "", "",
+		}
+		if d := f.RTT; d != nil {
+			for i, us := range []float64{d.Min, d.P50, d.P99} {
+				line[len(line)-3+i] = strconv.FormatFloat(us, 'f', 1, 64)
+			}
+		}
+		return out.Write(line)
+	})
+	out.Flush()
+	return errors.Join(err, out.Error())
+}

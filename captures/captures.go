@@ -65,6 +65,7 @@ func New(cfg Config) *Analyzer {
 func (a *Analyzer) Add(p *files.Packet) {
 	if a.packets == 0 {
 		a.first, a.last = p.Time, p.Time
+		a.roce.began = p.Time
 	}
 	a.packets++
 	a.last, a.first = max(a.last, p.Time), min(a.first, p.Time)
@@ -85,6 +86,9 @@ func (a *Analyzer) Add(p *files.Packet) {
 		}
 		return
 	}
+	if f.Kind == frames.ICMPPacket && f.ICMP.HasQuoted && f.ICMP.Quoted.HasPorts {
+		a.quoted(&f.ICMP.Quoted, p.Time)
+	}
 	switch f.Kind {
 	case frames.TCPSegment:
 		if s.flow != nil {
@@ -99,6 +103,12 @@ func (a *Analyzer) Add(p *files.Packet) {
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
 	}
+}
+
+// quoted notes the flow that an ICMP error quotes, of which nothing else may have been captured.
+func (a *Analyzer) quoted(q *frames.Quoted, now int64) {
+	ip := frames.IP{Src: q.Src, Dst: q.Dst, SrcPort: q.SrcPort, DstPort: q.DstPort, Proto: q.Proto}
+	a.flows.find(&ip, now)
 }
 
 // enter finds the flow of one of a packet's IP headers. Only the innermost is followed further.

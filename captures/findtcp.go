@@ -40,9 +40,9 @@ var tcpFindings = []tcpFinding{
 		"the peer's acknowledgement covered the bytes when they came again", "tcp.analysis.spurious_retransmission",
 	},
 	{
-		"tcp-reordering", Warning, func(t *troubles) uint32 { return t.outOfOrder },
+		"tcp-reordering", Warning, func(t *troubles) uint32 { return t.reordered },
 		func(n int64) string { return plural(n, "segment") + " overtaken by later ones" },
-		"later than the highest by less than the handshake's round trip (in a fabric max(3 round trips, 1 ms); 3 ms where no handshake was captured)",
+		"bytes missing in the capture came later than the highest by less than the handshake's round trip (in a fabric max(3 round trips, 1 ms); 3 ms where no handshake was captured)",
 		"tcp.analysis.out_of_order",
 	},
 	{

@@ -79,7 +79,7 @@ const (
 type troubles struct {
 	first, last                               int64
 	retransmission, fast, spurious            uint32
-	outOfOrder, lostSegment                   uint32
+	outOfOrder, reordered, lostSegment        uint32
 	lostBefore, lostAfter, missed, zeroWindow uint32
 	timeouts, unseen, copies, duplicateAck    uint32
 }

@@ -10,6 +10,8 @@ const (
 	psnMask = 1<<24 - 1
 	// minLocalTimeout is the shortest local ACK timeout that is believed: 4.096 us * 2^12.
 	minLocalTimeout = 4096 << 12
+	// settling is how long after its beginning a capture may still see answers to what was sent before.
+	settling = 1_000_000
 	// maxQueuePairs bounds the queue pairs that are followed.
 	maxQueuePairs = 1 << 22
 	// maxSearch bounds the queue pairs of one pair of hosts that are looked at to find which an acknowledgement belongs to.
@@ -25,6 +27,7 @@ type queuePair struct {
 	last       int64
 	number     uint32 // of the UDP flow it was first seen in
 	qp         uint32
+	base       uint32 // the PSN of the first request
 	next       uint32 // the expected PSN of a request
 	nextAnswer uint32 // the expected PSN of a read response
 	older      uint32 // the queue pair before it between the same addresses
@@ -63,6 +66,7 @@ type roceTracker struct {
 	index   index
 	hosts   index // the newest queue pair between two addresses
 	packets int64
+	began   int64 // time of the first packet of the capture
 	all     roceCounts
 }
 
@@ -164,6 +168,7 @@ func (t *roceTracker) request(s *Sight, q *queuePair, b *frames.BTH) {
 	}
 	if q.flags&qpNext == 0 {
 		q.flags |= qpNext
+		q.base = b.PSN
 		q.next = (b.PSN + t.takes(q, b)) & psnMask
 		q.lastOp = op
 		return
@@ -183,7 +188,7 @@ func (t *roceTracker) request(s *Sight, q *queuePair, b *frames.BTH) {
 		if q.flags&qpElastic != 0 && ahead < 1<<16 {
 			break
 		}
-		t.gap(q, uint32(ahead))
+		t.gap(q, q.next, uint32(ahead))
 	default:
 		t.goBack(q, b.PSN, stalled)
 	}
@@ -196,7 +201,7 @@ func (t *roceTracker) request(s *Sight, q *queuePair, b *frames.BTH) {
 
 // goBack counts a request whose sequence number was passed before.
 func (t *roceTracker) goBack(q *queuePair, psn uint32, stalled bool) {
-	filled := q.fill(psn)
+	filled := q.fill(psn) || t.before(q, psn)
 	t.again(q)
 	if q.flags&qpAgain == 0 {
 		q.GoBack++
@@ -215,6 +220,19 @@ func (t *roceTracker) goBack(q *queuePair, psn uint32, stalled bool) {
 	q.flags |= qpAgain
 }
 
+// before says whether a sequence number lies before all that were captured, though the capture had begun when they were sent. What
+// is missing there is a gap that shows only now.
+func (t *roceTracker) before(q *queuePair, psn uint32) bool {
+	n := psnAhead(q.base, psn)
+	if n <= 0 || n >= 1<<16 || q.first-t.began < settling {
+		return false
+	}
+	t.gap(q, psn, uint32(n))
+	q.base = psn
+	q.fill(psn)
+	return true
+}
+
 func (t *roceTracker) again(q *queuePair) {
 	q.Retransmitted++
 	t.all.Retransmitted++
@@ -225,14 +243,14 @@ func (t *roceTracker) timeout(q *queuePair) {
 	t.all.Timeouts++
 }
 
-// gap notes sequence numbers that were not captured.
-func (t *roceTracker) gap(q *queuePair, n uint32) {
+// gap notes n sequence numbers from lo on that were not captured.
+func (t *roceTracker) gap(q *queuePair, lo, n uint32) {
 	q.Gaps++
 	t.all.Gaps++
 	q.GapPackets += n
 	t.all.GapPackets += n
 	copy(q.holes[1:], q.holes[:])
-	q.holes[0] = psnHole{q.next, n}
+	q.holes[0] = psnHole{lo, n}
 }
 
 // fill takes a sequence number out of the holes, and says whether it lay in one.

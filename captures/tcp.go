@@ -12,7 +12,7 @@ const (
 	tcpRetransmission
 	tcpFast       // a fast retransmission: it answers duplicate acknowledgements
 	tcpSpurious   // a retransmission of what was acknowledged
-	tcpOutOfOrder // late, but too soon for a retransmission
+	tcpOutOfOrder // late, but too soon for a retransmission, as Wireshark counts it
 )
 
 const (
@@ -56,12 +56,15 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 	seg := &s.Frame.TCP
 	f := s.flow
 	h := &f.halves[s.Dir]
-	if seg.Flags&frames.SYN != 0 && h.flags&hasNext != 0 && seg.Seq != h.base {
+	if seg.Flags&(frames.SYN|frames.ACK) == frames.SYN && h.flags&hasNext != 0 && seg.Seq != h.base {
 		s.number, s.flow = table.renew(s.number, s.Dir, s.Time)
 		s.Dir = 0
 		f = s.flow
 		h = &f.halves[0]
 		t.reused++
+	}
+	if seg.Flags&frames.SYN != 0 && seg.Seq != h.base {
+		h.flags &^= hasNext // what came before, such as a reset, was of another connection
 	}
 	peer := &f.halves[1-s.Dir]
 	t.handshake(s, seg)
@@ -145,6 +148,8 @@ func (f *flow) reordering() int64 {
 func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
 	acked := peer.flags&hasAck != 0
 	sinceNext := s.Time - h.nextTime
+	filled, since := t.fill(h, seq, end)
+	x := t.count(s, h)
 	switch {
 	case s.Frame.TCP.Len > 0 && acked && !after(end, peer.ack):
 		s.kind = tcpSpurious
@@ -155,8 +160,6 @@ func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
 	default:
 		s.kind = tcpRetransmission
 	}
-	x := t.count(s, h)
-	filled, since := t.fill(h, seq, end)
 	switch s.kind {
 	case tcpOutOfOrder:
 		x.outOfOrder++
@@ -179,10 +182,12 @@ func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
 	}
 	// Where it was lost: a hole that is filled was lost before it could be captured, bytes that were seen before were lost behind.
 	switch {
-	case filled && (s.kind != tcpOutOfOrder || s.Time-since >= s.flow.reordering()):
+	case s.kind == tcpOutOfOrder && (filled && s.Time-since < s.flow.reordering() || after(h.base, seq)):
+		x.reordered++
+	case filled:
 		x.lostBefore++
 		t.counts.lostBefore++
-	case !filled && (s.kind == tcpRetransmission || s.kind == tcpFast) && !after(h.base, seq):
+	case s.kind != tcpSpurious && !after(h.base, seq):
 		x.lostAfter++
 		t.counts.lostAfter++
 	}

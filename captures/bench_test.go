@@ -16,7 +16,7 @@ import (
 func BenchmarkAnalyze(b *testing.B) {
 	program := generator(b)
 	for name, arguments := range map[string][]string{
-		"full": {"-size", "300000000", "-tcp", "1500", "-roce", "500", "-loss", "0.01", "-idle", "150000000"},
+		"full": {"-size", "1000000000", "-tcp", "1500", "-roce", "500", "-loss", "0.01", "-idle", "150000000"},
 		"snap": {"-size", "200000000", "-snap", "96", "-tcp", "1500", "-roce", "500", "-loss", "0.01", "-idle", "150000000"},
 		"many": {"-size", "200000000", "-snap", "96", "-tcp", "50000", "-roce", "10000", "-loss", "0.01", "-idle", "2000000000"},
 	} {

@@ -25,18 +25,21 @@ type seen struct {
 // it has to forget what is young, up to a limit.
 type copyTable struct {
 	sets   [][4]seen
+	limit  int // of sets
 	forgot int // entries that were younger than the window when they had to go, since it grew
 }
 
 const (
-	minCopySets = 1 << 8
-	maxCopySets = 1 << 17 // 8 MiB
+	minCopySets = 1 << 11 // 128 KiB
+	maxCopySets = 1 << 15 // 2 MiB, which the processor's cache holds
+	// and where copies were found, it is worth more
+	maxCopySetsMirror = 1 << 17 // 8 MiB
 )
 
 // look says whether an equal packet passed within the window, and remembers this one. Gap is the time since, ttl what it had then.
 func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int64, before uint8) {
 	if c.sets == nil {
-		c.sets = make([][4]seen, minCopySets)
+		c.sets, c.limit = make([][4]seen, minCopySets), maxCopySets
 	}
 	key := hash &^ 0xff
 	set := &c.sets[hash>>32&uint64(len(c.sets)-1)]
@@ -55,8 +58,8 @@ func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int
 			oldest = i
 		}
 	}
-	if s := &set[oldest]; s.key != 0 && now-s.time < copyWindow && len(c.sets) < maxCopySets {
-		if c.forgot++; c.forgot > len(c.sets)/4 {
+	if s := &set[oldest]; s.key != 0 && now-s.time < copyWindow && len(c.sets) < c.limit {
+		if c.forgot++; c.forgot > len(c.sets)/64 {
 			c.grow()
 			set = &c.sets[hash>>32&uint64(len(c.sets)-1)]
 			oldest = 0
@@ -73,7 +76,7 @@ func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int
 
 func (c *copyTable) grow() {
 	was := c.sets
-	c.sets, c.forgot = make([][4]seen, 4*len(was)), 0
+	c.sets, c.forgot = make([][4]seen, 2*len(was)), 0
 	for _, set := range was {
 		for _, s := range set {
 			if s.key == 0 {
@@ -97,19 +100,19 @@ func copyHash(f *frames.Frame, ip *frames.IP, number uint32, dir int) (uint64, b
 	switch f.Kind {
 	case frames.TCPSegment:
 		t := &f.TCP
-		return mix(mix(a<<32|uint64(t.Seq), b^uint64(t.Checksum)<<16), uint64(t.Ack)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
+		return fold(fold(a<<32|uint64(t.Seq), b^uint64(t.Checksum)<<16), uint64(t.Ack)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
 	case frames.RoCEPacket:
 		t := &f.BTH
 		c := uint64(t.PSN)<<32 | uint64(t.Opcode)<<24 | uint64(t.Syndrome)
 		if f.End <= len(f.Data) && f.End >= t.Off+16 {
 			b ^= uint64(binary.LittleEndian.Uint32(f.Data[f.End-4:])) << 16
 		}
-		return mix(mix(a<<32|uint64(t.DestQP), b), c), true
+		return fold(fold(a<<32|uint64(t.DestQP), b), c), true
 	case frames.UDPPacket:
 		if ip.ID == 0 || f.L4+8 > len(f.Data) {
 			return 0, false
 		}
-		return mix(mix(a, b), uint64(binary.BigEndian.Uint32(f.Data[f.L4+4:]))), true
+		return fold(fold(a, b), uint64(binary.BigEndian.Uint32(f.Data[f.L4+4:]))), true
 	}
 	return 0, false
 }
@@ -139,6 +142,7 @@ func (a *Analyzer) isCopy(s *Sight) bool {
 		}
 	}
 	s.CopyGap, s.CopyTTL = gap, ttl
+	a.copies.limit = maxCopySetsMirror
 	return true
 }
 

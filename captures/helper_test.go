@@ -46,7 +46,8 @@ func analyse(t testing.TB, cfg Config, names ...string) (*Analyzer, *Report) {
 
 func feed(t testing.TB, a *Analyzer, source files.Source) {
 	t.Helper()
-	for p := (files.Packet{}); ; {
+	var p files.Packet
+	for {
 		if err := source.Next(&p); err != nil {
 			if !errors.Is(err, io.EOF) {
 				t.Fatal(err)

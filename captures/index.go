@@ -15,8 +15,11 @@ type index struct {
 var secret = maphash.Bytes(maphash.MakeSeed(), []byte("whichlink"))
 
 // mix folds two words into one.
-func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^secret, b^0x9e3779b97f4a7c15)
+func mix(a, b uint64) uint64 { return fold(a^secret, b) }
+
+// fold is mix without the secret, for where a collision costs nothing but must be the same each time.
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0xa0761d6478bd642f, b^0x9e3779b97f4a7c15)
 	return hi ^ lo
 }
 

@@ -81,7 +81,7 @@ type troubles struct {
 	retransmission, fast, spurious            uint32
 	outOfOrder, reordered, lostSegment        uint32
 	lostBefore, lostAfter, missed, zeroWindow uint32
-	timeouts, unseen, copies, duplicateAck    uint32
+	timeouts, unseen, duplicateAck            uint32
 }
 
 // A flowTable holds the flows.

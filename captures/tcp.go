@@ -98,7 +98,6 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 		if h.dups < 255 {
 			h.dups++
 		}
-		t.count(s, h).duplicateAck++
 		t.counts.duplicateAck++
 	} else {
 		h.dups = 0
@@ -146,12 +145,12 @@ func (f *flow) reordering() int64 {
 
 // again classifies a segment that begins before what was seen.
 func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
-	acked := peer.flags&hasAck != 0
+	acked := peer.flags&hasAck != 0 && !after(end, peer.ack)
 	sinceNext := s.Time - h.nextTime
 	filled, since := t.fill(h, seq, end)
 	x := t.count(s, h)
 	switch {
-	case s.Frame.TCP.Len > 0 && acked && !after(end, peer.ack):
+	case s.Frame.TCP.Len > 0 && acked:
 		s.kind = tcpSpurious
 	case peer.dups >= 2 && peer.ack == seq && s.Time-peer.ackTime < fastWithin:
 		s.kind = tcpFast
@@ -187,7 +186,7 @@ func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
 	case filled:
 		x.lostBefore++
 		t.counts.lostBefore++
-	case s.kind != tcpSpurious && !after(h.base, seq):
+	case !acked && !after(h.base, seq):
 		x.lostAfter++
 		t.counts.lostAfter++
 	}

@@ -15,6 +15,8 @@ type wire struct {
 	*Analyzer
 	now int64
 	id  uint16
+	// wrong makes RoCE packets carry a wrong invariant CRC; else it is left to the card.
+	wrong bool
 }
 
 func newWire() *wire { return &wire{Analyzer: New(Config{}), now: 1e18} }
@@ -168,6 +170,9 @@ func (w *wire) roce(after int64, back bool, op byte, psn uint32, extension []byt
 	}
 	binary.BigEndian.PutUint32(b[16:], psn&psnMask)
 	b = append(append(b, extension...), make([]byte, payload+4)...)
+	if w.wrong {
+		b[len(b)-1] = 1
+	}
 	binary.BigEndian.PutUint16(b[4:], uint16(len(b)))
 	w.ip(after, back, frames.ProtoUDP, 0, w.id, b)
 }
@@ -238,6 +243,16 @@ func TestRoCE(t *testing.T) {
 		{"an answer to a read with a gap", "roce-loss-before", func(w *wire) {
 			w.roce(0, true, frames.ReadFirst, 10, []byte{0, 0, 0, 1}, 1024)
 			w.roce(0, true, frames.ReadMiddle, 12, nil, 1024)
+		}},
+		{"changed on the way, and sent again", "roce-corruption roce-loss-after roce-nak", func(w *wire) {
+			message(w, 0, 2, 3)
+			w.wrong = true
+			w.roce(1000, false, middle, 2, nil, 1024)
+			w.wrong = false
+			w.roce(1000, false, last, 3, nil, 1024)
+			w.roce(1000, true, frames.Acknowledge, 2, []byte{0x60, 0, 0, 0}, 0)
+			w.roce(1000, false, middle, 2, nil, 1024)
+			w.roce(1000, false, last, 3, nil, 1024)
 		}},
 		{"congestion", "roce-cnp", func(w *wire) { w.roce(0, true, 0x81, 0, make([]byte, 16), 0) }},
 	} {

@@ -133,9 +133,9 @@ func (t *roceTracker) track(s *Sight) {
 		q.ICRCBad++
 		t.all.ICRCBad++
 		t.all.ICRCChecked++
-		q.lastTime = s.Time
-		// What it says may be what was changed.
-		return
+		if b.PSN != q.next && b.PSN != q.nextAnswer {
+			return // what it says may be what was changed
+		}
 	case frames.CRCGood:
 		t.all.ICRCChecked++
 	}

@@ -11,7 +11,7 @@ import (
 
 // floors says which rooms a room may import: arrows point down only.
 //
-//	main -> internal/cli -> {tui, internal/lab} -> internal/diagnose -> {probes, pathfind} -> internal/evidence -> graphs
+//	main -> internal/cli -> {tui, internal/lab} -> internal/diagnose -> {probes, captures, pathfind} -> internal/evidence -> graphs
 var floors = map[string][]string{
 	"graphs":            {},
 	"graphs/generate":   {"graphs"},

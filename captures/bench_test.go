@@ -26,6 +26,7 @@ func BenchmarkAnalyze(b *testing.B) {
 				b.Fatal(err)
 			}
 			packets, flows := int64(0), 0
+			var last *Analyzer
 			var before, after runtime.MemStats
 			debug.FreeOSMemory()
 			runtime.ReadMemStats(&before)
@@ -40,12 +41,16 @@ func BenchmarkAnalyze(b *testing.B) {
 				r := a.Report(&f.Stats)
 				packets += r.Packets
 				flows = r.Flows
-				runtime.ReadMemStats(&after)
+				last = a
 			}
 			seconds := (cpuTime(b) - begun).Seconds()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(last)
 			b.ReportMetric(float64(packets)/seconds/1e6, "Mpackets/cpu-s")
+			b.ReportMetric(float64(flows), "flows")
 			b.ReportMetric(float64(len(data))*float64(b.N)/seconds/1e9, "GB/cpu-s")
-			b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/float64(flows), "B/flow")
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(1<<20), "MiB-held")
 		})
 	}
 }

@@ -46,6 +46,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			seconds := (cpuTime(b) - begun).Seconds()
 			runtime.GC()
 			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(data)
 			runtime.KeepAlive(last)
 			b.ReportMetric(float64(packets)/seconds/1e6, "Mpackets/cpu-s")
 			b.ReportMetric(float64(flows), "flows")

@@ -135,17 +135,31 @@ func (t *flowTable) renew(old uint32, dir int, now int64) (uint32, *flow) {
 
 // evidence names one direction of a flow as evidence does.
 func (f *flow) evidence(dir int) evidence.Flow {
-	e := evidence.Flow{
-		Src: f.key.a.Netip(), Dst: f.key.b.Netip(), SrcPort: f.key.aPort, DstPort: f.key.bPort, Proto: "udp", DSCP: f.halves[dir].tos >> 2,
-	}
-	if f.key.proto == frames.ProtoTCP {
+	e := f.key.evidence(dir)
+	e.DSCP = f.halves[dir].tos >> 2
+	return e
+}
+
+// evidence names one direction without its marks.
+func (k *flowKey) evidence(dir int) evidence.Flow {
+	e := evidence.Flow{Src: k.a.Netip(), Dst: k.b.Netip(), SrcPort: k.aPort, DstPort: k.bPort, Proto: "udp"}
+	switch k.proto {
+	case frames.ProtoTCP:
 		e.Proto = "tcp"
+	case protoICMP, protoICMPv6:
+		e.Proto = "icmp"
 	}
 	if dir == 1 {
 		e.Src, e.Dst, e.SrcPort, e.DstPort = e.Dst, e.Src, e.DstPort, e.SrcPort
 	}
 	return e
 }
+
+// The protocol numbers of ICMP, which has no ports.
+const (
+	protoICMP   = 1
+	protoICMPv6 = 58
+)
 
 // name writes one direction of a flow for people.
 func flowName(e evidence.Flow) string {

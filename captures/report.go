@@ -113,6 +113,8 @@ type Report struct {
 	ECN      ECNCounts    `json:"ecn"`
 	PFC      PauseCounts  `json:"pfc"`
 	Findings []Finding    `json:"findings"`
+	// Taps compares each file with the next, if that was asked for. Then all else is of the first file alone.
+	Taps []TapReport `json:"taps,omitempty"`
 
 	stats []*files.Stats
 }
@@ -140,12 +142,24 @@ func (a *Analyzer) Report(stats ...*files.Stats) *Report {
 	for _, f := range a.finders {
 		f.report(r)
 	}
+	r.sort()
+	return r
+}
+
+// AddTaps adds what the comparison of two taps found.
+func (r *Report) AddTaps(t *TapReport, findings []Finding) {
+	r.Taps = append(r.Taps, *t)
+	r.Findings = append(r.Findings, findings...)
+	r.sort()
+}
+
+// sort puts the worst first.
+func (r *Report) sort() {
 	rank := map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 	slices.SortStableFunc(r.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(rank[x.Severity], rank[y.Severity]), cmp.Compare(y.Count, x.Count),
 			strings.Compare(x.Finding, y.Finding), strings.Compare(x.Subject, y.Subject))
 	})
-	return r
 }
 
 func fileReport(s *files.Stats) FileReport {

@@ -56,7 +56,26 @@ func (r *Report) Text() string {
 	if r.PFC.Frames > 0 {
 		fmt.Fprintf(&b, "pfc     %s, %s\n", plural(r.PFC.Frames, "frame"), plural(int64(r.PFC.Storms), "storm"))
 	}
+	for i := range r.Taps {
+		r.Taps[i].text(&b)
+	}
 	return b.String()
+}
+
+// text writes what two taps tell together.
+func (t *TapReport) text(b *strings.Builder) {
+	fmt.Fprintf(b, "taps    %s and %s: %d and %d packets, %d of them in both\n", t.A, t.B, t.Packets[0], t.Packets[1], t.Matched)
+	for i, names := range [2][2]string{{t.A, t.B}, {t.B, t.A}} {
+		fmt.Fprintf(b, "        %s > %s: %d lost, %d missed by the capture before", names[0], names[1], t.Lost[i], t.Missed[i])
+		if d := t.Delay[i]; d != nil {
+			fmt.Fprintf(b, "; one way %.1f us at least, %.1f in the middle, %.1f at 99 %%", d.Min, d.P50, d.P99)
+		}
+		b.WriteByte('\n')
+	}
+	if n := t.Apart[0] + t.Apart[1]; n > 0 {
+		fmt.Fprintf(b, "        seen on one side only: %s (%d at %s, %d at %s): another way, or a filter\n",
+			plural(int64(n), "flow direction"), t.Apart[0], t.A, t.Apart[1], t.B)
+	}
 }
 
 // size writes bytes to three digits.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ import (
 
 func newPcapCmd(e *env) *cobra.Command {
 	var output, speed string
+	var taps bool
 	var cfg captures.Config
 	cmd := &cobra.Command{
 		Use:   "pcap FILE...",
@@ -31,7 +33,9 @@ func newPcapCmd(e *env) *cobra.Command {
 		Long: `Pcap reads captures (pcap or pcapng, also compressed with gzip or zstd; several are merged by time; - is standard input) and tells
 what they prove, the worst first: each finding with the rule that it follows and a Wireshark display filter that shows its packets.
 Packets that were captured twice are told apart first and kept out of all else. A file that breaks off is analysed up to there.
-The form jsonl is evidence, csv is a table of the flows.`,
+The form jsonl is evidence, csv is a table of the flows.
+With --taps each file is one point of capture of the same traffic, in the order of the path, and is compared with the next: what was
+lost between them, how long packets took, how their clocks differ. All else that is told is then of the first file.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := oneOf(output, "text", "json", "jsonl", "csv"); err != nil {
@@ -44,11 +48,18 @@ The form jsonl is evidence, csv is a table of the flows.`,
 				}
 				cfg.LinkSpeed = uint64(bits)
 			}
+			if taps {
+				if len(names) < 2 || slices.Contains(names, "-") {
+					return usagef("--taps compares two files or more, which are read twice: standard input cannot be one")
+				}
+				return e.analyseTaps(cmd.Context(), names, cfg, output)
+			}
 			return e.analyse(cmd.Context(), names, cfg, output)
 		},
 	}
 	outputFlag(cmd, &output, "text", "json", "jsonl", "csv")
 	cmd.Flags().StringVar(&speed, "speed", "", "`SPEED` of the links that pause frames were captured on, such as 100G (default: what pcapng says)")
+	cmd.Flags().BoolVar(&taps, "taps", false, "compare the files as points of capture of the same traffic")
 	return cmd
 }
 
@@ -78,7 +89,14 @@ func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, 
 	if stop != nil {
 		return stop
 	}
-	r := a.Report(stats...)
+	if err := e.tellCaptures(a, a.Report(stats...), names, output); err != nil {
+		return err
+	}
+	return failed
+}
+
+// tellCaptures prints a report, and on the side what was wrong with files where the form has no place that is read.
+func (e *env) tellCaptures(a *captures.Analyzer, r *captures.Report, names []string, output string) error {
 	if err := e.printCaptures(a, r, names, output); err != nil {
 		return err
 	}
@@ -89,7 +107,7 @@ func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, 
 			}
 		}
 	}
-	return failed
+	return nil
 }
 
 // A capture is one file of the command line.

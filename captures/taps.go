@@ -1,0 +1,329 @@
+package captures
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"whichlink/captures/files"
+	"whichlink/captures/frames"
+)
+
+// A Tap is one of several points of capture of the same traffic. Open opens its capture anew: it is read twice.
+type Tap struct {
+	Name string
+	Open func() (source files.Source, closed func(), err error)
+}
+
+// How long a packet that was seen at one tap is waited for at the other, and how many may wait. More than that are not judged.
+const (
+	tapWindow  = 1_000_000_000
+	maxWaiting = 1 << 19
+)
+
+// A waiting packet was seen at least at one of two taps. Times are those of tap A's clock.
+type waiting struct {
+	key   uint64
+	since int64    // when it began to wait
+	times [2]int64 // when it was last seen at A and at B
+	flow  uint32
+	seen  [2]uint16
+	dir   uint8
+	ttl   [2]uint8
+	ce    [2]bool
+}
+
+// A tapHalf is one direction of a flow between two taps.
+type tapHalf struct {
+	packets  [2]uint32 // seen at A and at B, copies aside
+	only     [2]uint32 // of those that the other tap should have seen, too
+	copies   [2]uint32
+	met      uint32
+	nearerA  uint32 // of met, by TTL
+	nearerB  uint32
+	marked   [2]uint32 // of met, with Congestion Experienced at this tap and not at the other
+	delay    int64     // sum over met of the time at B less that at A
+	timed    uint32
+	from, to int64 // of what only one has
+}
+
+type tapFlowState struct {
+	key    flowKey
+	hash   uint64
+	halves [2]tapHalf
+}
+
+// A pairing compares the captures of two taps.
+type pairing struct {
+	clock    tapClock
+	span     [2][2]int64 // from when to when each captured, by A's clock
+	flows    arena[tapFlowState]
+	index    index
+	wait     map[uint64]uint32 // by key, the place in ring
+	ring     []waiting
+	head     uint32 // the oldest
+	used     uint32
+	delays   [2]histogram // of packets that passed A first, and B first
+	unjudged int64
+	unnamed  [2]int64 // that nothing tells from each other
+	rank     int
+}
+
+// CompareTaps tells what happened between two points of capture: it matches packets by what no hop changes, compares the clocks,
+// and counts what one tap has and the other should have. It reads both captures twice, the second time side by side by one clock,
+// and holds no more of them than maxWaiting packets. A capture that breaks off is compared up to there. At most most findings of
+// one kind are told singly.
+func CompareTaps(ctx context.Context, a, b Tap, most int) (*TapReport, []Finding, error) {
+	if most <= 0 {
+		most = DefaultMaxFindings
+	}
+	var draws [2]draw
+	for i, tap := range []Tap{a, b} {
+		if err := draws[i].read(ctx, tap); err != nil {
+			return nil, nil, err
+		}
+	}
+	p := &pairing{wait: map[uint64]uint32{}, rank: most}
+	clock, ok := compareClocks(&draws[0], &draws[1])
+	if !ok {
+		r, f := unmatched(a.Name, b.Name, &draws)
+		return r, f, nil
+	}
+	p.clock = clock
+	p.span = [2][2]int64{{draws[0].from, draws[0].to}, {clock.toA(draws[1].from), clock.toA(draws[1].to)}}
+	if err := p.match(ctx, a, b); err != nil {
+		return nil, nil, err
+	}
+	r, f := p.report(a.Name, b.Name)
+	return r, f, nil
+}
+
+// often is after how many packets a reader looks whether it should stop.
+const often = 1 << 16
+
+// read draws packets of a capture.
+func (d *draw) read(ctx context.Context, tap Tap) error {
+	source, closed, err := tap.Open()
+	if err != nil {
+		return err
+	}
+	defer closed()
+	var f frames.Frame
+	var p files.Packet
+	for n := 1; ; n++ {
+		if err := source.Next(&p); err != nil {
+			return atEnd(err)
+		}
+		if n%often == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.Decode(p.Link, p.Orig, p.Data)
+		ip := f.IP()
+		if key, ok := tapHash(&f, ip); ok {
+			flow, dir := tapFlow(ip)
+			d.add(drawn{key: key, flow: flow, time: p.Time, dir: uint8(dir), ttl: ip.TTL})
+		}
+	}
+}
+
+func atEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// match reads both captures side by side, in the order of A's clock.
+func (p *pairing) match(ctx context.Context, a, b Tap) error {
+	var packets [2]files.Packet
+	var sources [2]files.Source
+	var ended [2]bool
+	next := func(i int) error {
+		if err := sources[i].Next(&packets[i]); err != nil {
+			ended[i] = true
+			return atEnd(err)
+		}
+		if i == 1 {
+			packets[i].Time = p.clock.toA(packets[i].Time)
+		}
+		return nil
+	}
+	for i, tap := range []Tap{a, b} {
+		source, closed, err := tap.Open()
+		if err != nil {
+			return err
+		}
+		defer closed()
+		sources[i] = source
+		if err := next(i); err != nil {
+			return err
+		}
+	}
+	var f frames.Frame
+	for n := 1; !ended[0] || !ended[1]; n++ {
+		if n%often == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		i := 0
+		if ended[0] || !ended[1] && packets[1].Time < packets[0].Time {
+			i = 1
+		}
+		p.see(i, &packets[i], &f)
+		if err := next(i); err != nil {
+			return err
+		}
+	}
+	for p.used > 0 {
+		p.expire()
+	}
+	return nil
+}
+
+// see takes one packet of a tap.
+func (p *pairing) see(tap int, packet *files.Packet, f *frames.Frame) {
+	f.Decode(packet.Link, packet.Orig, packet.Data)
+	ip := f.IP()
+	if ip == nil {
+		return
+	}
+	key, ok := tapHash(f, ip)
+	if !ok {
+		p.unnamed[tap]++
+		return
+	}
+	p.pass(packet.Time)
+	at, known := p.wait[key]
+	if !known {
+		if p.used == maxWaiting {
+			p.unjudged++
+			p.remove()
+		}
+		at = p.push(waiting{key: key, since: packet.Time})
+		w := &p.ring[at]
+		w.flow, w.dir = p.flow(ip)
+	}
+	w := &p.ring[at]
+	h := &p.flows.at(w.flow).halves[w.dir]
+	if w.seen[tap] > 0 && isTapCopy(ip, w.ttl[tap], packet.Time-w.times[tap]) {
+		h.copies[tap]++
+		return
+	}
+	w.seen[tap]++
+	w.times[tap], w.ttl[tap], w.ce[tap] = packet.Time, ip.TTL, f.CE()
+	h.packets[tap]++
+	if w.seen == [2]uint16{1, 1} {
+		h.meet(w)
+		p.delays[way(w)].add(max(w.times[1]-w.times[0], w.times[0]-w.times[1]))
+	}
+}
+
+// isTapCopy says whether a packet that this tap saw before was captured twice. Without an identification it may have been sent
+// twice, too.
+func isTapCopy(ip *frames.IP, before uint8, gap int64) bool {
+	return ip.ID != 0 || before != ip.TTL && gap <= copyWindowNoID || gap <= copyWindowRoCE
+}
+
+// way is 0 for a packet that passed A first by the clocks, 1 for one that passed B first.
+func way(w *waiting) int {
+	if w.times[1] < w.times[0] {
+		return 1
+	}
+	return 0
+}
+
+func (h *tapHalf) meet(w *waiting) {
+	h.timed++
+	h.delay += w.times[1] - w.times[0]
+	switch {
+	case w.ttl[0] > w.ttl[1]:
+		h.nearerA++
+	case w.ttl[0] < w.ttl[1]:
+		h.nearerB++
+	}
+	for tap := range 2 {
+		if w.ce[tap] && !w.ce[1-tap] {
+			h.marked[tap]++
+		}
+	}
+}
+
+// flow returns the number of a packet's flow and its direction.
+func (p *pairing) flow(ip *frames.IP) (uint32, uint8) {
+	k := flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}
+	hash, dir := tapFlow(ip)
+	if dir == 1 {
+		k.a, k.b, k.aPort, k.bPort = k.b, k.a, k.bPort, k.aPort
+	}
+	slot := mix(hash, uint64(ip.Proto))
+	n := p.index.find(slot, func(i uint32) bool { return p.flows.at(i).key == k })
+	if n == 0 {
+		var s *tapFlowState
+		n, s = p.flows.add()
+		s.key, s.hash = k, slot
+		p.index.put(slot, n, 0, func(i uint32) uint64 { return p.flows.at(i).hash })
+	}
+	return n, uint8(dir)
+}
+
+// pass judges what has waited long enough. What was seen again of late waits once more, at the end of the line.
+func (p *pairing) pass(now int64) {
+	for p.used > 0 && now-p.ring[p.head].since > tapWindow {
+		if w := &p.ring[p.head]; now-max(w.times[0], w.times[1]) > tapWindow {
+			p.expire()
+			continue
+		}
+		w := p.remove()
+		w.since = now
+		p.push(w)
+	}
+}
+
+// push appends a packet to the ring, which grows up to maxWaiting.
+func (p *pairing) push(w waiting) uint32 {
+	if int(p.used) == len(p.ring) {
+		was := p.ring
+		p.ring = make([]waiting, max(1024, 2*len(was)))
+		for i := range p.used {
+			p.ring[i] = was[(p.head+i)%uint32(len(was))]
+			p.wait[p.ring[i].key] = i
+		}
+		p.head = 0
+	}
+	at := (p.head + p.used) % uint32(len(p.ring))
+	p.ring[at] = w
+	p.wait[w.key] = at
+	p.used++
+	return at
+}
+
+// remove takes out the oldest.
+func (p *pairing) remove() waiting {
+	w := p.ring[p.head]
+	delete(p.wait, w.key)
+	p.head = (p.head + 1) % uint32(len(p.ring))
+	p.used--
+	return w
+}
+
+// expire judges the oldest: its window is over.
+func (p *pairing) expire() {
+	w := p.remove()
+	h := &p.flows.at(w.flow).halves[w.dir]
+	h.met += uint32(min(w.seen[0], w.seen[1]))
+	for tap := range 2 {
+		more := int(w.seen[tap]) - int(w.seen[1-tap])
+		if more <= 0 {
+			continue
+		}
+		// The other tap must have been capturing from before the packet can have passed it until after.
+		at, slack, other := w.times[tap], p.clock.most, p.span[1-tap]
+		if at-slack < other[0] || at+slack > other[1] {
+			continue
+		}
+		if h.only[0]+h.only[1] == 0 {
+			h.from, h.to = at, at
+		}
+		h.only[tap] += uint32(more)
+		h.from, h.to = min(h.from, at), max(h.to, at)
+	}
+}

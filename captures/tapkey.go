@@ -2,16 +2,9 @@ package captures
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"whichlink/captures/frames"
 )
-
-// fold mixes two words into one, in every process alike: what is drawn from two captures by it must not change from run to run.
-func fold(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^0xa0761d6478bd642f, b^0xe7037ed1a0b428db)
-	return hi ^ lo
-}
 
 // tapHash sums up what no hop changes in a packet: addresses, identification, and of the transport header what names the packet
 // within its flow. TTL, ToS, the checksums (hosts leave them to the network card), MAC addresses, VLANs and outer tunnels are left

@@ -18,6 +18,8 @@ type FlowReport struct {
 	LostBefore, LostAfter, Retransmitted *int
 	OutOfOrder                           *int // of TCP
 	CE                                   *int
+	// Data counts at least the packets that carry payload, of TCP and RoCE: the loss of others does not show.
+	Data *int
 	// RTT is the round trip between the point of capture and the receivers of both directions.
 	RTT *evidence.Delay
 }
@@ -66,6 +68,9 @@ func (a *Analyzer) EachFlow(each func(*FlowReport) error) error {
 				r.LostBefore, r.LostAfter = evidence.Int(int(c.GapPackets)), evidence.Int(int(c.LostAfter))
 				r.Retransmitted = evidence.Int(int(c.Retransmitted))
 			}
+			if r.LostBefore != nil {
+				r.Data = evidence.Int(carrying(h))
+			}
 			if f.rtt != 0 {
 				r.RTT = a.tcp.histograms.at(f.rtt).delay()
 			}
@@ -75,6 +80,16 @@ func (a *Analyzer) EachFlow(each func(*FlowReport) error) error {
 	return failed
 }
 
+// carrying returns how many packets carry payload, at least: an acknowledgement has headers of 60 bytes at the most usual, and a
+// full packet carries about 1448 bytes.
+func carrying(h *half) int {
+	const headers, payload = 60, 1448
+	if rest := int64(h.bytes) - headers*int64(h.packets); rest > 0 {
+		return int(min(int64(h.packets), (rest+payload-1)/payload))
+	}
+	return 0
+}
+
 // Evidence hands over all that was found as records: first the flows, then the findings. By names the files.
 func (a *Analyzer) Evidence(r *Report, by string, each func(*evidence.Record) error) error {
 	by = graphs.Clean(by)
@@ -82,6 +97,7 @@ func (a *Analyzer) Evidence(r *Report, by string, each func(*evidence.Record) er
 		return each(&evidence.Record{
 			Time: f.Last, Source: evidence.SourcePcap, By: by, Kind: evidence.KindFlow, Flow: &f.Flow, Packets: &f.Packets,
 			LostBefore: f.LostBefore, LostAfter: f.LostAfter, Retransmitted: f.Retransmitted, OutOfOrder: f.OutOfOrder, CE: f.CE, RTT: f.RTT,
+			Data: f.Data,
 		})
 	})
 	for i := range r.Findings {

@@ -146,6 +146,17 @@ func (a *Analyzer) Report(stats ...*files.Stats) *Report {
 	return r
 }
 
+// Last returns the time of the last packet of any file, nil without packets.
+func (r *Report) Last() *time.Time {
+	var last *time.Time
+	for i := range r.Files {
+		if to := r.Files[i].To; to != nil && (last == nil || to.After(*last)) {
+			last = to
+		}
+	}
+	return last
+}
+
 // AddTaps adds what the comparison of two taps found.
 func (r *Report) AddTaps(t *TapReport, findings []Finding) {
 	r.Taps = append(r.Taps, *t)

@@ -24,9 +24,9 @@ import (
 )
 
 func newPcapCmd(e *env) *cobra.Command {
-	var output, speed string
+	var speed, fabric, at string
 	var taps bool
-	var cfg captures.Config
+	var how pcapOptions
 	cmd := &cobra.Command{
 		Use:   "pcap FILE...",
 		Short: "Say what packet captures prove: loss before or behind the point of capture, congestion, pauses, corruption",
@@ -35,10 +35,12 @@ what they prove, the worst first: each finding with the rule that it follows and
 Packets that were captured twice are told apart first and kept out of all else. A file that breaks off is analysed up to there.
 The form jsonl is evidence, csv is a table of the flows.
 With --taps each file is one point of capture of the same traffic, in the order of the path, and is compared with the next: what was
-lost between them, how long packets took, how their clocks differ. All else that is told is then of the first file.`,
+lost between them, how long packets took, how their clocks differ. All else that is told is then of the first file.
+With --fabric the losses of flows between its hosts become evidence on arcs, and suspects are ranked. --at says where the capture was
+taken, and so which part of a path lies before it.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := oneOf(output, "text", "json", "jsonl", "csv"); err != nil {
+			if err := oneOf(how.output, "text", "json", "jsonl", "csv"); err != nil {
 				return err
 			}
 			if speed != "" {
@@ -46,25 +48,39 @@ lost between them, how long packets took, how their clocks differ. All else that
 				if err != nil || bits <= 0 {
 					return usagef("--speed %q is not a speed such as 100G", graphs.Clean(speed))
 				}
-				cfg.LinkSpeed = uint64(bits)
+				how.cfg.LinkSpeed = uint64(bits)
 			}
+			place, err := e.readPlace(fabric, at)
+			if err != nil {
+				return err
+			}
+			how.place = place
 			if taps {
 				if len(names) < 2 || slices.Contains(names, "-") {
 					return usagef("--taps compares two files or more, which are read twice: standard input cannot be one")
 				}
-				return e.analyseTaps(cmd.Context(), names, cfg, output)
+				return e.analyseTaps(cmd.Context(), names, &how)
 			}
-			return e.analyse(cmd.Context(), names, cfg, output)
+			return e.analyse(cmd.Context(), names, &how)
 		},
 	}
-	outputFlag(cmd, &output, "text", "json", "jsonl", "csv")
+	outputFlag(cmd, &how.output, "text", "json", "jsonl", "csv")
 	cmd.Flags().StringVar(&speed, "speed", "", "`SPEED` of the links that pause frames were captured on, such as 100G (default: what pcapng says)")
 	cmd.Flags().BoolVar(&taps, "taps", false, "compare the files as points of capture of the same traffic")
+	fabricFlag(cmd, &fabric)
+	cmd.Flags().StringVar(&at, "at", "", "the `NODE` or port of the fabric where the capture was taken")
 	return cmd
 }
 
+// pcapOptions says how to judge captures, and what to tell.
+type pcapOptions struct {
+	cfg    captures.Config
+	output string
+	place  *fabricPlace
+}
+
 // analyse reads captures and prints what they tell. A file that cannot be read is told in the report and makes the command fail.
-func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, output string) error {
+func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) error {
 	opened, failed := e.openCaptures(names)
 	defer func() {
 		for _, o := range opened {
@@ -77,7 +93,7 @@ func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, 
 			readable = append(readable, o.file)
 		}
 	}
-	a := captures.New(cfg)
+	a := captures.New(how.cfg)
 	stop := e.analyseAll(ctx, a, files.Merge(readable...), opened)
 	stats := make([]*files.Stats, len(opened))
 	for i, o := range opened {
@@ -89,18 +105,18 @@ func (e *env) analyse(ctx context.Context, names []string, cfg captures.Config, 
 	if stop != nil {
 		return stop
 	}
-	if err := e.tellCaptures(a, a.Report(stats...), names, output); err != nil {
+	if err := e.tellCaptures(a, a.Report(stats...), names, how); err != nil {
 		return err
 	}
 	return failed
 }
 
 // tellCaptures prints a report, and on the side what was wrong with files where the form has no place that is read.
-func (e *env) tellCaptures(a *captures.Analyzer, r *captures.Report, names []string, output string) error {
-	if err := e.printCaptures(a, r, names, output); err != nil {
+func (e *env) tellCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions) error {
+	if err := e.printCaptures(a, r, names, how); err != nil {
 		return err
 	}
-	if output != "text" {
+	if how.output != "text" {
 		for _, f := range r.Files {
 			if f.Error != "" {
 				e.say("%s: %s", f.File, f.Error)
@@ -263,18 +279,37 @@ func (p *progress) clear() {
 }
 
 // printCaptures prints a report in one of its forms.
-func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []string, output string) error {
-	switch output {
-	case "json":
-		return printJSON(e.stdout, r)
+func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions) error {
+	by := strings.Join(names, ",")
+	switch how.output {
 	case "jsonl":
 		out := bufio.NewWriter(e.stdout)
-		err := a.Evidence(r, strings.Join(names, ","), func(rec *evidence.Record) error { return evidence.Write(out, rec) })
+		err := a.Evidence(r, by, func(rec *evidence.Record) error {
+			if rec.Kind == evidence.KindFlow {
+				rec.At = how.place.at
+			}
+			return evidence.Write(out, rec)
+		})
 		return errors.Join(err, out.Flush())
 	case "csv":
 		return printFlows(e.stdout, a)
 	}
-	_, err := io.WriteString(e.stdout, r.Text())
+	full := diagnosed{Report: r}
+	if how.place.fabric != nil {
+		d, err := how.place.diagnose(a, r, by)
+		if err != nil {
+			return err
+		}
+		full.Diagnosis = d
+	}
+	if how.output == "json" {
+		return printJSON(e.stdout, full)
+	}
+	text := r.Text()
+	if full.Diagnosis != nil {
+		text += "\n" + full.Diagnosis.Text()
+	}
+	_, err := io.WriteString(e.stdout, text)
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // analyseTaps analyses the first capture and compares each with the next. A file that cannot be read ends it: what is missing in a
 // capture that was not read is not lost.
-func (e *env) analyseTaps(ctx context.Context, names []string, cfg captures.Config, output string) error {
+func (e *env) analyseTaps(ctx context.Context, names []string, how *pcapOptions) error {
 	stats := make([]*files.Stats, len(names))
 	taps := make([]captures.Tap, len(names))
 	for i, name := range names {
@@ -28,7 +28,7 @@ func (e *env) analyseTaps(ctx context.Context, names []string, cfg captures.Conf
 	var compared []*captures.TapReport
 	var found [][]captures.Finding
 	for i := range taps[1:] {
-		t, findings, err := captures.CompareTaps(ctx, taps[i], taps[i+1], cfg.MaxFindings)
+		t, findings, err := captures.CompareTaps(ctx, taps[i], taps[i+1], how.cfg.MaxFindings)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (e *env) analyseTaps(ctx context.Context, names []string, cfg captures.Conf
 	if err != nil {
 		return err
 	}
-	a := captures.New(cfg)
+	a := captures.New(how.cfg)
 	if err := e.analyseAll(ctx, a, files.Merge(opened[0].file), opened); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (e *env) analyseTaps(ctx context.Context, names []string, cfg captures.Conf
 	for i, t := range compared {
 		r.AddTaps(t, found[i])
 	}
-	if err := e.tellCaptures(a, r, names, output); err != nil {
+	if err := e.tellCaptures(a, r, names, how); err != nil {
 		return err
 	}
 	for _, s := range stats {

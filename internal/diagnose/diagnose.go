@@ -122,12 +122,21 @@ func (s *Store) cleared(solved *localize.Result) []Cleared {
 
 // conclude writes the verdict, the summary and the notes.
 func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
-	probes, lost := 0, 0
+	probes, lost, captured := 0, 0, 0
 	for _, l := range s.order {
 		for i := range l.echoes {
 			probes += l.echoes[i].sent
 			lost += l.echoes[i].lost
 		}
+		for i := range l.captured {
+			probes += l.captured[i].packets
+			captured += l.captured[i].before + l.captured[i].after
+		}
+	}
+	lost += captured
+	what := "probes"
+	if s.instrument() == string(evidence.SourcePcap) {
+		what = "packets"
 	}
 	d.Notes = s.notes(seen)
 	named := 0
@@ -145,19 +154,19 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		}
 	case probes < leastProbes:
 		d.Verdict = Inconclusive
-		d.Summary = fmt.Sprintf("too little evidence: %d probes, at least %d are needed", probes, leastProbes)
+		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, leastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
 	case 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
-	case unexplained(probes, lost, solved.Background):
+	case unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Verdict = Inconclusive
-		d.Summary = fmt.Sprintf("%d of %d probes lost, and no single suspect explains them yet", lost, probes)
+		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
 	default:
 		d.Verdict = Healthy
-		d.Summary = fmt.Sprintf("healthy: %s probes, %s, %d of %d arcs measured", thousands(probes), lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
+		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
 	}
 }
 
@@ -196,7 +205,7 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
 	for _, src := range s.sourceList() {
-		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) {
+		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source == string(evidence.SourceProbe) {
 			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
 		}
 	}

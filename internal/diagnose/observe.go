@@ -40,6 +40,9 @@ func (s *Store) observe(storms []stretch) *observer {
 		for j := range l.hops {
 			o.hop(i, l, &l.hops[j])
 		}
+		for j := range l.captured {
+			o.captured(i, l, &l.captured[j])
+		}
 	}
 	return o
 }

@@ -54,6 +54,7 @@ type flowLog struct {
 	paths    []sighting
 	echoes   []echo
 	hops     []hop
+	captured []captured
 	method   string
 }
 
@@ -148,7 +149,7 @@ func (s *Store) Add(r *evidence.Record) {
 		}
 		return
 	case evidence.KindFlow:
-		s.skipped["kind flow, of a capture"]++
+		s.addFlow(r)
 		return
 	}
 	if r.Flow == nil {
@@ -291,6 +292,7 @@ func (s *Store) prune() {
 	for _, l := range s.order {
 		l.echoes = drop(l.echoes, func(e echo) bool { return e.end.Before(oldest) })
 		l.hops = drop(l.hops, func(h hop) bool { return h.at.Before(oldest) })
+		l.captured = drop(l.captured, func(c captured) bool { return c.at.Before(oldest) })
 		for len(l.paths) > 1 && !l.paths[1].at.After(oldest) {
 			l.paths = l.paths[1:]
 		}

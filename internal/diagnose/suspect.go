@@ -67,7 +67,7 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 	}
 	out.For = fmt.Sprintf("%d of %d flow paths that cross it %s (%s of %s packets)", sus.LossyFlows, crossing, verb, thousands(sus.Lost), thousands(sus.Sent))
 	out.Against = s.against(sus)
-	out.Evidence = append(out.Evidence, Evidence{"probe", out.For})
+	out.Evidence = append(out.Evidence, Evidence{s.instrument(), out.For})
 	if symptom == Loss {
 		s.tellRhythm(&out, sus)
 	}

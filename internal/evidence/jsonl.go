@@ -173,7 +173,7 @@ func (r *Record) check() error {
 		name string
 		n    *int
 	}{{"packets", r.Packets}, {"lost_before", r.LostBefore}, {"lost_after", r.LostAfter}, {"retransmitted", r.Retransmitted},
-		{"out_of_order", r.OutOfOrder}, {"ce", r.CE}, {"count", r.Count}} {
+		{"out_of_order", r.OutOfOrder}, {"ce", r.CE}, {"data", r.Data}, {"count", r.Count}} {
 		if c.n != nil && *c.n < 0 {
 			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
 		}

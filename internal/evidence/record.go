@@ -122,6 +122,10 @@ type Record struct {
 	Retransmitted *int `json:"retransmitted,omitempty"`
 	OutOfOrder    *int `json:"out_of_order,omitempty"`
 	CE            *int `json:"ce,omitempty"`
+	// Data counts, at least, those of Packets whose loss would show: they carry payload. At is the node or port of the fabric where
+	// the capture was taken, absent where that is not known.
+	Data *int   `json:"data,omitempty"`
+	At   string `json:"at,omitempty"`
 
 	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets.
 	Finding  string `json:"finding,omitempty"`

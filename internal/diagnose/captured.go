@@ -1,0 +1,158 @@
+package diagnose
+
+import (
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
+)
+
+// A captured is what a capture tells of one direction of a flow: packets that carry sequence numbers, and how many were lost
+// between the source and the point of capture and between that and the destination.
+type captured struct {
+	at            time.Time
+	place         place
+	packets       int
+	before, after int
+}
+
+// A place is where a capture was taken: nowhere known, a node, or a port.
+type place struct {
+	node graphs.NodeID
+	port graphs.PortID
+}
+
+var nowhere = place{node: graphs.None, port: graphs.None}
+
+// placeOf finds a node or port by name. A name that the fabric does not have is nowhere known.
+func (s *Store) placeOf(name string) (place, bool) {
+	p := nowhere
+	var ok bool
+	if p.port, ok = s.fabric.PortByName(name); ok {
+		return p, true
+	}
+	p.port = graphs.None
+	if p.node, ok = s.fabric.NodeByName(name); ok {
+		return p, true
+	}
+	return nowhere, name == ""
+}
+
+// addFlow takes in a capture's record of a flow.
+func (s *Store) addFlow(r *evidence.Record) {
+	if r.Flow == nil {
+		return
+	}
+	if r.LostBefore == nil || r.LostAfter == nil || r.Packets == nil {
+		s.skipped["flows of captures without sequence numbers, whose losses do not show"]++
+		return
+	}
+	_, src := s.fabric.Owner(r.Flow.Src)
+	_, dst := s.fabric.Owner(r.Flow.Dst)
+	if !src || !dst {
+		s.skipped["flows of captures between addresses that the fabric does not have"]++
+		return
+	}
+	c := captured{at: r.Time, packets: *r.Packets, before: *r.LostBefore, after: *r.LostAfter}
+	if r.Data != nil {
+		c.packets = *r.Data
+	}
+	var known bool
+	if c.place, known = s.placeOf(r.At); !known {
+		s.skipped["flows of captures taken at a place that the fabric does not have"]++
+		return
+	}
+	l := s.log(r)
+	l.captured = append(l.captured, c)
+}
+
+// captured adds what a capture counted: each part of the path, before and behind the point of capture, as far as it is known which
+// arcs lie in it. Where it is not known both losses are of the whole path.
+func (o *observer) captured(i int, l *flowLog, c *captured) {
+	set := o.set(l.src, l.dst)
+	arrived := count{flow: i, src: l.src, dst: graphs.None, sent: c.packets + c.before, lost: c.before}
+	passed := count{flow: i, src: graphs.None, dst: l.dst, sent: max(c.packets, c.after), lost: c.after}
+	before, after := c.place.split(o.s.fabric, l, set)
+	if before == nil && after == nil {
+		whole := count{flow: i, src: l.src, dst: l.dst, sent: max(c.packets+c.before, c.before+c.after), lost: c.before + c.after}
+		o.addSet(whole, set)
+		return
+	}
+	o.addSet(arrived, before)
+	o.addSet(passed, after)
+}
+
+// addSet adds a count over one of several ways. Without any it is left out.
+func (o *observer) addSet(c count, set []localize.Alternative) {
+	switch {
+	case c.sent == 0:
+	case len(set) == 0:
+		if c.lost > 0 {
+			o.dropped += c.sent
+		}
+	case len(set) == 1:
+		o.addCertain(c, set[0].Arcs, nil)
+	default:
+		o.addCertain(c, nil, set)
+	}
+}
+
+// split cuts the ways of a flow at a place. Ways that do not pass there are left out: the capture has the flow. Parts without arcs
+// are left out too. Both are nil where the place is not known or no way passes it.
+func (p place) split(f *graphs.Fabric, l *flowLog, set []localize.Alternative) (before, after []localize.Alternative) {
+	for _, w := range set {
+		cut := p.cut(f, l, w.Arcs)
+		if cut < 0 {
+			continue
+		}
+		before, after = merge(before, w.Arcs[:cut], w.Share), merge(after, w.Arcs[cut:], w.Share)
+	}
+	return before, after
+}
+
+// cut returns how many arcs of a way lie before a place, or -1 if the way does not pass it.
+func (p place) cut(f *graphs.Fabric, l *flowLog, arcs []graphs.ArcID) int {
+	if p.node != graphs.None && p.node == l.src {
+		return 0
+	}
+	for i, a := range arcs {
+		switch {
+		case p.port != graphs.None && f.TailPort(a) == p.port:
+			return i
+		case p.port != graphs.None && f.HeadPort(a) == p.port, p.node != graphs.None && f.Head(a) == p.node:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// merge adds a way to others, or its share to the one that is the same.
+func merge(set []localize.Alternative, arcs []graphs.ArcID, share float64) []localize.Alternative {
+	if len(arcs) == 0 {
+		return set
+	}
+	for i := range set {
+		if slices.Equal(set[i].Arcs, arcs) {
+			set[i].Share += share
+			return set
+		}
+	}
+	return append(set, localize.Alternative{Arcs: arcs, Share: share})
+}
+
+// instrument names what most of the evidence comes from.
+func (s *Store) instrument() string {
+	for _, l := range s.order {
+		if len(l.echoes) > 0 {
+			return string(evidence.SourceProbe)
+		}
+	}
+	for _, l := range s.order {
+		if len(l.captured) > 0 {
+			return string(evidence.SourcePcap)
+		}
+	}
+	return string(evidence.SourceProbe)
+}

@@ -20,6 +20,8 @@ type Config struct {
 	LinkSpeed uint64
 	// MaxFindings bounds the findings of one kind; the rest is summed up in one. DefaultMaxFindings if 0.
 	MaxFindings int
+	// Series asks for how the counts went over time.
+	Series bool
 }
 
 // DefaultMaxFindings is how many findings of one kind are told singly.
@@ -40,6 +42,7 @@ type Analyzer struct {
 	finders []finder
 	byKind  [frames.NumKinds][]finder
 	copied  [frames.NumKinds][]finder // those that want copies
+	series  *recorder                 // nil unless it was asked for
 }
 
 // New makes an analyzer.
@@ -48,6 +51,9 @@ func New(cfg Config) *Analyzer {
 		cfg.MaxFindings = DefaultMaxFindings
 	}
 	a := &Analyzer{cfg: cfg}
+	if cfg.Series {
+		a.series = &recorder{}
+	}
 	for _, w := range wishes {
 		f := w.make(a)
 		a.finders = append(a.finders, f)
@@ -102,6 +108,9 @@ func (a *Analyzer) Add(p *files.Packet) {
 	}
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
+	}
+	if a.series != nil {
+		a.series.add(a, s)
 	}
 }
 

@@ -44,6 +44,7 @@ type tcpTracker struct {
 	freeHole   uint32
 	liveHoles  int
 	rtt        histogram
+	lastRTT    int64 // the last sample of rtt
 	histograms arena[histogram]
 	reused     int
 }
@@ -341,6 +342,7 @@ func (t *tcpTracker) sample(f *flow, d int64) {
 		return
 	}
 	t.rtt.add(d)
+	t.lastRTT = d
 	if f.rtt == 0 {
 		if t.histograms.n >= maxHistograms {
 			return

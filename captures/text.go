@@ -39,6 +39,13 @@ func (r *Report) Text() string {
 		fmt.Fprintf(&b, "          rule    %s\n          filter  %s\n", f.Rule, f.Filter)
 	}
 	b.WriteByte('\n')
+	b.WriteString(r.Counts())
+	return b.String()
+}
+
+// Counts is the part of the report that counts.
+func (r *Report) Counts() string {
+	var b strings.Builder
 	t, q := &r.TCP, &r.RoCE
 	fmt.Fprintf(&b, "flows   %d, of which %d TCP\n", r.Flows, t.Flows)
 	if t.Flows > 0 {

@@ -54,7 +54,7 @@ taken, and so which part of a path lies before it.`,
 			if err != nil {
 				return err
 			}
-			how.place = place
+			how.place, how.cfg.Series = place, how.page != ""
 			if taps {
 				if len(names) < 2 || slices.Contains(names, "-") {
 					return usagef("--taps compares two files or more, which are read twice: standard input cannot be one")
@@ -68,6 +68,7 @@ taken, and so which part of a path lies before it.`,
 	cmd.Flags().StringVar(&speed, "speed", "", "`SPEED` of the links that pause frames were captured on, such as 100G (default: what pcapng says)")
 	cmd.Flags().BoolVar(&taps, "taps", false, "compare the files as points of capture of the same traffic")
 	fabricFlag(cmd, &fabric)
+	cmd.Flags().StringVar(&how.page, "html", "", "also write the report as one page of HTML to `FILE`, with drawings over time")
 	cmd.Flags().StringVar(&at, "at", "", "the `NODE` or port of the fabric where the capture was taken")
 	return cmd
 }
@@ -77,6 +78,7 @@ type pcapOptions struct {
 	cfg    captures.Config
 	output string
 	place  *fabricPlace
+	page   string // the file of --html, or ""
 }
 
 // analyse reads captures and prints what they tell. A file that cannot be read is told in the report and makes the command fail.
@@ -281,6 +283,19 @@ func (p *progress) clear() {
 // printCaptures prints a report in one of its forms.
 func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions) error {
 	by := strings.Join(names, ",")
+	full := diagnosed{Report: r}
+	if how.place.fabric != nil {
+		d, err := how.place.diagnose(a, r, by)
+		if err != nil {
+			return err
+		}
+		full.Diagnosis = d
+	}
+	if how.page != "" {
+		if err := e.writePage(a, &full, how.page); err != nil {
+			return err
+		}
+	}
 	switch how.output {
 	case "jsonl":
 		out := bufio.NewWriter(e.stdout)
@@ -293,14 +308,6 @@ func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []st
 		return errors.Join(err, out.Flush())
 	case "csv":
 		return printFlows(e.stdout, a)
-	}
-	full := diagnosed{Report: r}
-	if how.place.fabric != nil {
-		d, err := how.place.diagnose(a, r, by)
-		if err != nil {
-			return err
-		}
-		full.Diagnosis = d
 	}
 	if how.output == "json" {
 		return printJSON(e.stdout, full)

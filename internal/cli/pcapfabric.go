@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 
 	"whichlink/captures"
 	"whichlink/graphs"
@@ -93,4 +95,17 @@ func (p *fabricPlace) commonHost(a *captures.Analyzer) (string, error) {
 		return "", err
 	}
 	return p.fabric.NodeName(common), nil
+}
+
+// writePage writes a report as a page of HTML.
+func (e *env) writePage(a *captures.Analyzer, d *diagnosed, name string) error {
+	suspects := ""
+	if d.Diagnosis != nil {
+		suspects = d.Diagnosis.Text()
+	}
+	var page bytes.Buffer
+	if err := captures.WritePage(&page, d.Report, a.Series(), suspects); err != nil {
+		return fmt.Errorf("write page %s: %w", graphs.Clean(name), err)
+	}
+	return os.WriteFile(name, page.Bytes(), 0o644)
 }

@@ -1,0 +1,90 @@
+package captures
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// A chart is one drawing of a page.
+type chart struct {
+	Name, Most string
+	Columns    int
+	Path       string
+}
+
+// WritePage writes a report as one page of HTML that needs no network: findings, and how loss, delay and throughput went over
+// time. Suspects is what a fabric adds, in words, or "".
+func WritePage(w io.Writer, r *Report, s *Series, suspects string) error {
+	var names []string
+	for _, f := range r.Files {
+		names = append(names, f.File)
+	}
+	page := struct {
+		Title, From, To, Width, Suspects string
+		Report                           *Report
+		Charts                           []chart
+	}{Title: strings.Join(names, ", "), Report: r, Suspects: suspects}
+	if n := len(s.Bins); n > 0 {
+		page.From = instant(s.From).Format("2006-01-02 15:04:05.000000 UTC")
+		page.To = instant(s.From + int64(n)*s.Width).Format("15:04:05.000000 UTC")
+		page.Width = duration(s.Width)
+		page.Charts = s.charts()
+	}
+	return pageTemplate.Execute(w, page)
+}
+
+// charts draws what there was any of.
+func (s *Series) charts() []chart {
+	count := func(v float64) string { return fmt.Sprintf("%.0f in a bin", v) }
+	seconds := time.Duration(s.Width).Seconds()
+	var out []chart
+	for _, c := range []struct {
+		name  string
+		value func(*Bin) float64
+		word  func(float64) string
+	}{
+		{"throughput", func(b *Bin) float64 { return float64(b.Bytes) * 8 / seconds }, bitRate},
+		{"lost", func(b *Bin) float64 { return float64(b.Lost) }, count},
+		{"sent again", func(b *Bin) float64 { return float64(b.SentAgain) }, count},
+		{"marked with Congestion Experienced", func(b *Bin) float64 { return float64(b.CE) }, count},
+		{"mean round trip from the point of capture", func(b *Bin) float64 { return float64(b.RTTsSum) / float64(max(1, b.RTTs)) },
+			func(v float64) string { return duration(int64(v)) }},
+	} {
+		most := 0.0
+		for i := range s.Bins {
+			most = max(most, c.value(&s.Bins[i]))
+		}
+		if most <= 0 {
+			continue
+		}
+		var path strings.Builder
+		for i := range s.Bins {
+			if v := c.value(&s.Bins[i]); v > 0 {
+				fmt.Fprintf(&path, "M%d 100V%.1fh1V100z", i, 100-max(1, 100*v/most))
+			}
+		}
+		out = append(out, chart{c.name, c.word(most), len(s.Bins), path.String()})
+	}
+	return out
+}
+
+// bitRate writes a throughput to three digits.
+func bitRate(v float64) string {
+	unit := "bit/s"
+	for _, u := range []string{"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}

@@ -195,8 +195,7 @@ func (p *pairing) see(tap int, packet *files.Packet, f *frames.Frame) {
 	at, known := p.wait[key]
 	if !known {
 		if p.used == maxWaiting {
-			p.unjudged++
-			p.remove()
+			p.makeRoom(packet.Time)
 		}
 		at = p.push(waiting{key: key, since: packet.Time})
 		w := &p.ring[at]
@@ -276,6 +275,19 @@ func (p *pairing) pass(now int64) {
 		w.since = now
 		p.push(w)
 	}
+}
+
+// makeRoom takes out the oldest before its window is over. It is judged if both taps have it, or if it waited for longer than
+// packets were seen to take; else nothing is said of it.
+func (p *pairing) makeRoom(now int64) {
+	const grace = 1_000_000
+	w := &p.ring[p.head]
+	if w.seen[0] > 0 && w.seen[1] > 0 || now-w.since > 2*p.clock.most+grace {
+		p.expire()
+		return
+	}
+	p.unjudged++
+	p.remove()
 }
 
 // push appends a packet to the ring, which grows up to maxWaiting.

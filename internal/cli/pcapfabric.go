@@ -48,9 +48,11 @@ func (p *fabricPlace) diagnose(a *captures.Analyzer, r *captures.Report, by stri
 	store := diagnose.NewStore(p.fabric, diagnose.Config{})
 	at := p.at
 	if at == "" {
-		var err error
-		if at, err = p.commonHost(a); err != nil {
-			return nil, err
+		if len(r.Files) == 1 || r.Taps != nil { // else each file has a place of its own
+			var err error
+			if at, err = p.commonHost(a); err != nil {
+				return nil, err
+			}
 		}
 		text := "where the capture was taken is not known, so that losses before and behind it are of the whole path: --at NODE or PORT says it"
 		if at != "" {

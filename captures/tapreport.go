@@ -223,7 +223,7 @@ func (p *pairing) clockFinding(r *TapReport) Finding {
 	if c.both {
 		text += fmt.Sprintf("; at least %s each way if both ways are as long", duration(c.least))
 	} else {
-		text += "; packets of one direction only were matched, so the delay itself is in that"
+		text += "; no two directions were told apart, so the delay itself is in that"
 	}
 	return Finding{
 		Finding: "tap-clock", Severity: Info, Subject: r.A + " and " + r.B, Count: int64(c.met), From: p.at(p.span[0][0]), To: p.at(p.span[0][1]),

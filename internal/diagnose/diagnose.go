@@ -205,7 +205,7 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
 	for _, src := range s.sourceList() {
-		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source == string(evidence.SourceProbe) {
+		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) && src.Source != string(evidence.SourcePcap) {
 			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
 		}
 	}

@@ -51,4 +51,5 @@ var wishes = []wish{
 	{kinds: []frames.Kind{frames.RoCEPacket}, make: newRoCEFinder},
 	{kinds: []frames.Kind{frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newECNFinder},
 	{kinds: []frames.Kind{frames.MACControl}, make: newPauseFinder},
+	{kinds: []frames.Kind{frames.ICMPPacket}, make: newICMPFinder},
 }

@@ -36,6 +36,7 @@ type Analyzer struct {
 	copies  copyTable
 	tcp     tcpTracker
 	roce    roceTracker
+	ttl     *ttlFinder
 	last    int64 // the latest time of a packet
 	first   int64
 	packets int64
@@ -104,7 +105,9 @@ func (a *Analyzer) Add(p *files.Packet) {
 		a.roce.track(s)
 	}
 	if s.flow != nil {
-		s.flow.count(s)
+		if before := s.flow.count(s); before != s.IP.TTL && before != 0 {
+			a.ttl.change(s, before)
+		}
 	}
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
@@ -133,15 +136,17 @@ func (a *Analyzer) enter(s *Sight, ip *frames.IP, innermost bool) {
 	h.bytes += uint64(ip.HeaderLen + ip.Len)
 }
 
-// count adds a packet to its flow.
-func (f *flow) count(s *Sight) {
+// count adds a packet to its flow and returns the TTL of the one before in its direction, 0 if it is the first.
+func (f *flow) count(s *Sight) (before uint8) {
 	h := &f.halves[s.Dir]
+	before = h.ttl
 	h.packets++
 	h.bytes += uint64(s.IP.HeaderLen + s.IP.Len)
 	h.ttl, h.tos = s.IP.TTL, s.IP.TOS
 	if s.Frame.CE() {
 		h.ce++
 	}
+	return before
 }
 
 // Flows returns how many flows there were: TCP connections, and pairs of UDP ports.

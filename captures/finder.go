@@ -43,6 +43,9 @@ type wish struct {
 var everyKind = []frames.Kind{frames.Other, frames.IPOther, frames.Fragment, frames.TCPSegment, frames.UDPPacket, frames.ICMPPacket,
 	frames.RoCEPacket, frames.MACControl}
 
+// portless are the kinds that belong to no flow.
+var portless = []frames.Kind{frames.Other, frames.IPOther, frames.Fragment, frames.ICMPPacket}
+
 // wishes lists the finders. What they report is sorted by how bad it is, so their order here does not matter.
 var wishes = []wish{
 	{copies: everyKind, make: newCopyFinder},
@@ -52,4 +55,7 @@ var wishes = []wish{
 	{kinds: []frames.Kind{frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newECNFinder},
 	{kinds: []frames.Kind{frames.MACControl}, make: newPauseFinder},
 	{kinds: []frames.Kind{frames.ICMPPacket}, make: newICMPFinder},
+	{make: newTTLFinder},
+	{kinds: portless, copies: everyKind, make: newLoopFinder},
+	{kinds: everyKind, make: newStormFinder},
 }

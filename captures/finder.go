@@ -58,4 +58,6 @@ var wishes = []wish{
 	{make: newTTLFinder},
 	{kinds: portless, copies: everyKind, make: newLoopFinder},
 	{kinds: everyKind, make: newStormFinder},
+	{kinds: []frames.Kind{frames.UDPPacket}, make: newBFDFinder},
+	{kinds: []frames.Kind{frames.TCPSegment}, make: newBGPFinder},
 }

@@ -180,9 +180,5 @@ func (l *loop) filter() string {
 	if !l.ip {
 		return fmt.Sprintf("eth.src == %s && eth.dst == %s", macName(l.src[:6]), macName(l.dst[:6]))
 	}
-	ip := "ip"
-	if l.src.Netip().Is6() {
-		ip = "ipv6"
-	}
-	return fmt.Sprintf("%s.src == %s && %s.dst == %s", ip, l.src.Netip(), ip, l.dst.Netip())
+	return pairFilter(l.src, l.dst)
 }

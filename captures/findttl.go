@@ -127,11 +127,12 @@ func (f *ttlFinder) report(r *Report) {
 	}
 	for i := range f.flows {
 		c := &f.flows[i]
-		if c.low < leastTTL {
+		fl := f.a.flows.flows.at(c.number)
+		// A mirror before and behind a router that missed one of two copies shows its own hop.
+		if c.low < leastTTL || fl.state&sawCopy != 0 && c.high-c.low <= 2 {
 			continue
 		}
-		packets := f.a.flows.flows.at(c.number).halves[c.dir].packets
-		lists[c.kind(packets)].add(candidate{c.changes, c.first, c.last, uint32(i), 0})
+		lists[c.kind(fl.halves[c.dir].packets)].add(candidate{c.changes, c.first, c.last, uint32(i), 0})
 	}
 	for i, kind := range ttlKinds {
 		lists[i].tell(r, func(k candidate) Finding {

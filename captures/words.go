@@ -48,3 +48,12 @@ func queueFilter(src, dst frames.Addr, qp uint32) string {
 }
 
 func macName(b []byte) string { return net.HardwareAddr(b).String() }
+
+// pairFilter is a Wireshark display filter for what goes from one address to another.
+func pairFilter(src, dst frames.Addr) string {
+	ip := "ip"
+	if src.Netip().Is6() {
+		ip = "ipv6"
+	}
+	return fmt.Sprintf("%s.src == %s && %s.dst == %s", ip, src.Netip(), ip, dst.Netip())
+}

@@ -60,4 +60,7 @@ var wishes = []wish{
 	{kinds: everyKind, make: newStormFinder},
 	{kinds: []frames.Kind{frames.UDPPacket}, make: newBFDFinder},
 	{kinds: []frames.Kind{frames.TCPSegment}, make: newBGPFinder},
+	{kinds: []frames.Kind{frames.IPOther}, make: newOSPFFinder},
+	{kinds: []frames.Kind{frames.Other}, make: newLACPFinder},
+	{kinds: []frames.Kind{frames.Other}, make: newPlaceFinder},
 }

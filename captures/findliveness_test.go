@@ -111,3 +111,81 @@ func TestBGP(t *testing.T) {
 		t.Errorf("a shared capture: %+v", r.Findings)
 	}
 }
+
+// ospf sends a hello of a router with a dead interval of 40 s.
+func (w *wire) ospf(after int64, neighbours ...byte) {
+	b := []byte{2, 1, 0, byte(44 + 4*len(neighbours)), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	b = append(b, 255, 255, 255, 0, 0, 10, 2, 1, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0)
+	for _, n := range neighbours {
+		b = append(b, n, n, n, n)
+	}
+	w.id++
+	w.ip(after, false, protoOSPF, 1, w.id, b)
+}
+
+func TestOSPF(t *testing.T) {
+	const second = 1_000_000_000
+	for _, c := range []struct {
+		name, want, text string
+		play             func(w *wire)
+	}{
+		{"full", "", "", func(w *wire) {
+			for range 5 {
+				w.ospf(10*second, 2, 3)
+			}
+		}},
+		{"a neighbour lost", "ospf-neighbour-lost", "lost a neighbour 1 time, last 3.3.3.3", func(w *wire) {
+			w.ospf(10*second, 2, 3)
+			w.ospf(10*second, 2)
+		}},
+		{"silence", "ospf-gap", "no hello for up to 50s, longer than its dead interval of 40s", func(w *wire) {
+			w.ospf(10*second, 2)
+			w.ospf(50*second, 2)
+		}},
+	} {
+		w := newWire()
+		c.play(w)
+		r := w.Report()
+		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
+			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
+		}
+	}
+}
+
+func TestLACP(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		states     []byte
+		want, text string
+	}{
+		{"in the bundle", []byte{0x3d, 0x3d}, "", ""},
+		{"expired and back", []byte{0x3d, 0x85, 0x3d}, "lacp-down", "expired: the partner's LACPDUs stopped arriving, not in sync, not collecting, not distributing (partner 02:00:00:00:00:22 port 9); in the bundle"},
+		{"never", []byte{0x45, 0x45}, "lacp-not-up", "defaulted: no partner was heard"},
+	} {
+		w := newWire()
+		for _, state := range c.states {
+			b := []byte{1, 0x80, 0xc2, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0x09, 1, 1}
+			b = append(b, 1, 20, 0x80, 0, 2, 0, 0, 0, 0, 0x11, 0, 1, 0x80, 0, 0, 7, state, 0, 0, 0)
+			b = append(b, 2, 20, 0x80, 0, 2, 0, 0, 0, 0, 0x22, 0, 1, 0x80, 0, 0, 9, 0x3d, 0, 0, 0)
+			w.frame(1_000_000_000, append(b, make([]byte, 70)...))
+		}
+		r := w.Report()
+		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
+			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	_, r := analyse(t, Config{}, permitted+"/tcpdump__LLDP_and_CDP.pcap")
+	var got []string
+	for _, f := range r.Findings {
+		if f.Finding == "capture-place" {
+			got = append(got, f.Subject)
+		}
+	}
+	want := "S1.cisco.com Fa0/13, S2.cisco.com Uplink to S1, S1 FastEthernet0/13, S2 GigabitEthernet0/13"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}

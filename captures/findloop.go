@@ -61,11 +61,11 @@ func newLoopFinder(a *Analyzer) finder {
 func (f *loopFinder) see(s *Sight) {
 	if s.Copy {
 		h, _ := copyHash(s.Frame, s.IP, s.number, s.Dir)
-		f.pass(s, h|1, s.IP.TTL, s.Time-s.CopyGap, s.CopyTTL)
+		f.pass(s, h, s.IP.TTL, 2)
 		return
 	}
 	h, ttl := frameHash(s)
-	f.pass(s, h|1, ttl, 0, 0)
+	f.pass(s, h, ttl, 1)
 }
 
 // frameHash sums up what a loop does not change, and the TTL. Routers change Ethernet's addresses, the TTL and the checksum.
@@ -88,15 +88,13 @@ func frameHash(s *Sight) (uint64, uint8) {
 	return h, ttl
 }
 
-// pass notes a packet. Of a copy the time and TTL of the packet before are known.
-func (f *loopFinder) pass(s *Sight, hash uint64, ttl uint8, before int64, beforeTTL uint8) {
+// pass notes a packet that passed so many times at least. Each file and interface stands for itself: several points of capture
+// see one packet on its way.
+func (f *loopFinder) pass(s *Sight, hash uint64, ttl uint8, passes uint32) {
+	hash = mix(hash, uint64(s.File)<<32|uint64(s.Interface)) | 1
 	p := &f.slots[hash>>32%loopSlots]
 	if p.hash != hash || s.Time-p.last > loopWindow || s.Time < p.last {
-		*p = passing{hash: hash, first: s.Time, firstTTL: ttl, passes: 1}
-		if before != 0 {
-			p.first, p.firstTTL, p.passes = before, beforeTTL, 2
-		}
-		p.last, p.ttl = s.Time, ttl
+		*p = passing{hash: hash, first: s.Time, firstTTL: ttl, last: s.Time, ttl: ttl, passes: passes}
 		return
 	}
 	step := p.ttl - ttl

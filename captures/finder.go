@@ -63,4 +63,7 @@ var wishes = []wish{
 	{kinds: []frames.Kind{frames.IPOther}, make: newOSPFFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newLACPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newPlaceFinder},
+	{kinds: everyKind, make: newBurstFinder},
+	{make: newShareFinder},
+	{kinds: []frames.Kind{frames.TCPSegment, frames.RoCEPacket}, make: newPeriodFinder},
 }

@@ -1,0 +1,179 @@
+package captures
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+const (
+	// maxTaps bounds the interfaces whose rate is followed.
+	maxTaps = 64
+	// overMean is how many times the mean rate a burst has where the link's speed is not known, and minBurst the frames in it: any
+	// few packets are far above the mean of a quiet link.
+	overMean = 16
+	minBurst = 32
+	// fullLink is the share of the link's speed from which a bin counts as full, and calmLink the mean share up to which such bins
+	// are bursts and not a busy link.
+	fullLink = 0.9
+	calmLink = 0.5
+)
+
+// burstBins are the times over which bytes are added up: what a switch's buffers absorb, and what its counters never show.
+var burstBins = [2]int64{100_000, 1_000_000}
+
+// A load counts the bytes of one interface over bins of one width.
+type load struct {
+	bin, bytes, frames int64 // of the running bin
+	// sizes counts bins by the doublings of their bytes, for those with enough frames in them.
+	sizes            [40]int64
+	full             int64 // bins from which fullLink on, if the speed is known
+	firstFull, last  int64
+	peak, peakFrames int64
+	peakAt           int64
+}
+
+// A tapLoad is the load of one interface of a file, or of the whole file.
+type tapLoad struct {
+	file, iface int
+	speed       uint64
+	first, last int64
+	bytes       int64
+	loads       [len(burstBins)]load
+}
+
+// A burstFinder tells when much more came within a millisecond, or within 100 us, than the link's mean says.
+type burstFinder struct {
+	a    *Analyzer
+	taps []tapLoad
+	at   *tapLoad
+}
+
+func newBurstFinder(a *Analyzer) finder { return &burstFinder{a: a, taps: make([]tapLoad, 0, maxTaps)} }
+
+func (f *burstFinder) see(s *Sight) {
+	t := f.at
+	if t == nil || t.file != s.File || t.iface != s.Interface {
+		if t = f.tap(s); t == nil {
+			return
+		}
+	}
+	t.bytes += int64(s.Orig)
+	t.last = max(t.last, s.Time)
+	for i := range t.loads {
+		l := &t.loads[i]
+		if uint64(s.Time-l.bin) >= uint64(burstBins[i]) {
+			l.end(t.speed, burstBins[i])
+			l.bin, l.bytes, l.frames = s.Time-s.Time%burstBins[i], 0, 0
+		}
+		l.bytes += int64(s.Orig)
+		l.frames++
+	}
+}
+
+// tap finds the interface of a packet.
+func (f *burstFinder) tap(s *Sight) *tapLoad {
+	f.at = nil
+	for i := range f.taps {
+		if t := &f.taps[i]; t.file == s.File && t.iface == s.Interface {
+			f.at = t
+			return t
+		}
+	}
+	if len(f.taps) == maxTaps {
+		return nil
+	}
+	speed := f.a.cfg.LinkSpeed
+	if speed == 0 {
+		speed = s.Speed
+	}
+	f.taps = append(f.taps, tapLoad{file: s.File, iface: s.Interface, speed: speed, first: s.Time, last: s.Time})
+	f.at = &f.taps[len(f.taps)-1]
+	return f.at
+}
+
+// end closes a bin.
+func (l *load) end(speed uint64, width int64) {
+	if l.frames == 0 {
+		return
+	}
+	if l.frames >= minBurst {
+		l.sizes[min(bits.Len64(uint64(l.bytes)), len(l.sizes)-1)]++
+	}
+	if l.bytes > l.peak {
+		l.peak, l.peakFrames, l.peakAt = l.bytes, l.frames, l.bin
+	}
+	if speed > 0 && rate(l.bytes, width) >= fullLink*float64(speed) {
+		if l.full == 0 {
+			l.firstFull = l.bin
+		}
+		l.full++
+		l.last = l.bin + width
+	}
+}
+
+// rate returns bits per second.
+func rate(bytes, ns int64) float64 { return 8e9 * float64(bytes) / float64(max(ns, 1)) }
+
+func (f *burstFinder) report(r *Report) {
+	for i := range f.taps {
+		t := &f.taps[i]
+		mean := rate(t.bytes, t.last-t.first)
+		subject := fmt.Sprintf("interface %d", t.iface)
+		if t.file < len(r.Files) {
+			subject = r.Files[t.file].File + " " + subject
+		}
+		for j, width := range burstBins {
+			l := t.loads[j]
+			l.end(t.speed, width)
+			// A capture of a few bins has no mean to speak of.
+			if t.last-t.first < 100*width || l.peakFrames < minBurst {
+				continue
+			}
+			finding := Finding{
+				Finding: "microburst", Subject: subject, From: instant(l.peakAt), To: instant(l.peakAt + width),
+				Filter: fmt.Sprintf("frame.time_epoch >= %s && frame.time_epoch < %s", epoch(l.peakAt), epoch(l.peakAt+width)),
+			}
+			peak := rate(l.peak, width)
+			text := fmt.Sprintf("%s within %s, where the mean is %s", bitRate(peak), duration(width), bitRate(mean))
+			switch {
+			case t.speed > 0 && l.full > 0 && mean < calmLink*float64(t.speed):
+				finding.Severity, finding.Count = Warning, l.full
+				finding.Text = fmt.Sprintf("%s; %s of %s at %.0f %% or more of the link's %s", text, plural(l.full, "bin"), duration(width), 100*fullLink, bitRate(float64(t.speed)))
+				finding.Rule = "bytes of both directions in bins of fixed width against the link's speed, which is on average less than half used"
+			case t.speed == 0 && peak >= overMean*mean:
+				finding.Severity, finding.Count = Info, l.above(overMean*mean*float64(width)/8e9)
+				finding.Text = fmt.Sprintf("%s, %.0f times as much, in %s of %d frames or more; the link's speed is not known: --speed tells it",
+					text, peak/mean, plural(finding.Count, "bin"), minBurst)
+				finding.Rule = fmt.Sprintf("bytes of both directions in bins of fixed width, %d times the mean or more", overMean)
+			default:
+				continue
+			}
+			r.Findings = append(r.Findings, finding)
+			break // the wider bins say the same
+		}
+	}
+}
+
+// above returns how many bins had so many bytes, to a doubling, and at least the greatest one.
+func (l *load) above(bytes float64) int64 {
+	n := int64(0)
+	for i := bits.Len64(uint64(bytes)) + 1; i < len(l.sizes); i++ {
+		n += l.sizes[i]
+	}
+	return max(n, 1)
+}
+
+// bitRate writes bits per second to three digits.
+func bitRate(v float64) string {
+	unit := "bit/s"
+	for _, u := range []string{"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}
+
+// epoch writes a time as display filters want it.
+func epoch(ns int64) string { return fmt.Sprintf("%d.%09d", ns/1_000_000_000, ns%1_000_000_000) }

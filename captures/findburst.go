@@ -59,14 +59,24 @@ func (f *burstFinder) see(s *Sight) {
 	}
 	t.bytes += int64(s.Orig)
 	t.last = max(t.last, s.Time)
-	for i := range t.loads {
-		l := &t.loads[i]
-		if uint64(s.Time-l.bin) >= uint64(burstBins[i]) {
-			l.end(t.speed, burstBins[i])
-			l.bin, l.bytes, l.frames = s.Time-s.Time%burstBins[i], 0, 0
-		}
-		l.bytes += int64(s.Orig)
-		l.frames++
+	l := &t.loads[0]
+	if uint64(s.Time-l.bin) >= uint64(burstBins[0]) {
+		t.roll(s.Time)
+	}
+	l.bytes += int64(s.Orig)
+	l.frames++
+}
+
+// roll closes the narrow bin, which adds to the wide one, and closes that too if a new one begins.
+func (t *tapLoad) roll(now int64) {
+	narrow, wide := &t.loads[0], &t.loads[1]
+	narrow.end(t.speed, burstBins[0])
+	wide.bytes += narrow.bytes
+	wide.frames += narrow.frames
+	narrow.bin, narrow.bytes, narrow.frames = now-now%burstBins[0], 0, 0
+	if uint64(now-wide.bin) >= uint64(burstBins[1]) {
+		wide.end(t.speed, burstBins[1])
+		wide.bin, wide.bytes, wide.frames = now-now%burstBins[1], 0, 0
 	}
 }
 
@@ -116,15 +126,16 @@ func rate(bytes, ns int64) float64 { return 8e9 * float64(bytes) / float64(max(n
 
 func (f *burstFinder) report(r *Report) {
 	for i := range f.taps {
-		t := &f.taps[i]
+		t := f.taps[i] // a copy: more packets may follow this report
+		t.roll(t.last)
+		t.loads[1].end(t.speed, burstBins[1])
 		mean := rate(t.bytes, t.last-t.first)
 		subject := fmt.Sprintf("interface %d", t.iface)
 		if t.file < len(r.Files) {
 			subject = r.Files[t.file].File + " " + subject
 		}
 		for j, width := range burstBins {
-			l := t.loads[j]
-			l.end(t.speed, width)
+			l := &t.loads[j]
 			// A capture of a few bins has no mean to speak of.
 			if t.last-t.first < 100*width || l.peakFrames < minBurst {
 				continue

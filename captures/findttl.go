@@ -128,8 +128,8 @@ func (f *ttlFinder) report(r *Report) {
 	for i := range f.flows {
 		c := &f.flows[i]
 		fl := f.a.flows.flows.at(c.number)
-		// A mirror before and behind a router that missed one of two copies shows its own hop.
-		if c.low < leastTTL || fl.state&sawCopy != 0 && c.high-c.low <= 2 {
+		// Mirrors before and behind routers, of which one missed a packet, show the hops between them.
+		if c.low < leastTTL || fl.state&sawCopy != 0 && c.high-c.low < ttlJump {
 			continue
 		}
 		lists[c.kind(fl.halves[c.dir].packets)].add(candidate{c.changes, c.first, c.last, uint32(i), 0})

@@ -40,11 +40,7 @@ func flowFilter(e evidence.Flow) string {
 
 // queueFilter is a Wireshark display filter for what goes to a queue pair.
 func queueFilter(src, dst frames.Addr, qp uint32) string {
-	ip := "ip"
-	if src.Netip().Is6() {
-		ip = "ipv6"
-	}
-	return fmt.Sprintf("%s.src == %s && %s.dst == %s && infiniband.bth.destqp == 0x%06x", ip, src.Netip(), ip, dst.Netip(), qp)
+	return fmt.Sprintf("%s && infiniband.bth.destqp == 0x%06x", pairFilter(src, dst), qp)
 }
 
 func macName(b []byte) string { return net.HardwareAddr(b).String() }

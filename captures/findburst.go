@@ -174,17 +174,5 @@ func (l *load) above(bytes float64) int64 {
 	return max(n, 1)
 }
 
-// bitRate writes bits per second to three digits.
-func bitRate(v float64) string {
-	unit := "bit/s"
-	for _, u := range []string{"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	return fmt.Sprintf("%.3g %s", v, unit)
-}
-
 // epoch writes a time as display filters want it.
 func epoch(ns int64) string { return fmt.Sprintf("%d.%09d", ns/1_000_000_000, ns%1_000_000_000) }

@@ -76,15 +76,3 @@ func (s *Series) charts() []chart {
 	}
 	return out
 }
-
-// bitRate writes a throughput to three digits.
-func bitRate(v float64) string {
-	unit := "bit/s"
-	for _, u := range []string{"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	return fmt.Sprintf("%.3g %s", v, unit)
-}

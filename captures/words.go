@@ -53,3 +53,15 @@ func pairFilter(src, dst frames.Addr) string {
 	}
 	return fmt.Sprintf("%s.src == %s && %s.dst == %s", ip, src.Netip(), ip, dst.Netip())
 }
+
+// bitRate writes bits per second to three digits.
+func bitRate(v float64) string {
+	unit := "bit/s"
+	for _, u := range []string{"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}

@@ -11,7 +11,8 @@ import (
 // evidence is the observations in the form that the model works on. Certain observations without loss are in exposure only: under
 // additive hazards they are one linear term per component, however many there are. Everything else is a term.
 type evidence struct {
-	obs     []merged
+	all     []Observation // as they came
+	obs     []merged      // those that are not plain: see sift
 	ignored int
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64
@@ -45,9 +46,10 @@ func (m *merged) ttl() bool { return m.Responder != graphs.None }
 
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
-	ev := &evidence{exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
-	ev.merge(ix, obs)
+	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, times: make([]float64, ix.n)}
+	ev.sift(ix)
+	ev.merge()
 	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -73,7 +75,14 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 			ev.crossings += n * c.arcs
 		}
 	}
-	// Many flows of one pair are alike but for their number: those with about as many packets become one term.
+	ev.addLoose(&c, loose, cfg)
+	ev.sortEntries(ix, c.flat, c.flatTimes)
+	return ev
+}
+
+// addLoose indexes the observations without loss whose path is uncertain. Many flows of one pair are alike but for their number: those with
+// about as many packets become one term.
+func (ev *evidence) addLoose(c *collector, loose []int32, cfg Config) {
 	about := func(i int32) int { return int(8 * math.Log2(float64(ev.obs[i].sent))) }
 	slices.SortFunc(loose, func(a, b int32) int {
 		return cmp.Or(compareWay(ev.obs[a].Observation, ev.obs[b].Observation), cmp.Compare(about(a), about(b)), cmp.Compare(a, b))
@@ -86,10 +95,8 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		}
 		t := newTerm(&ev.obs[first], cfg)
 		t.passed, t.copies = packets/n, n
-		ev.add(&c, first, t)
+		ev.add(c, first, t)
 	}
-	ev.sortEntries(ix, c.flat, c.flatTimes)
-	return ev
 }
 
 // add indexes a term made of an observation.
@@ -142,21 +149,8 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float64) {
 	}
 }
 
-// merge puts usable observations into an order of their own and adds up those that differ in counts only.
-func (ev *evidence) merge(ix *index, obs []Observation) {
-	ev.obs = make([]merged, 0, len(obs))
-	for i := range obs {
-		o := &obs[i]
-		if o.Sent <= 0 || !ix.known(o) {
-			ev.ignored++
-			continue
-		}
-		if !ix.clean(o) {
-			o = ix.cleaned(o)
-		}
-		m := merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)}
-		ev.obs = append(ev.obs, m)
-	}
+// merge puts observations into an order of their own and adds up those that differ in counts only.
+func (ev *evidence) merge() {
 	slices.SortFunc(ev.obs, func(a, b merged) int {
 		return cmp.Or(compare(a.Observation, b.Observation), cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
 	})

@@ -54,6 +54,7 @@ func (s *search) result() *Result {
 		}
 	}
 	assigned := make([]bool, s.ix.n)
+	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
 			break
@@ -81,9 +82,9 @@ func (s *search) result() *Result {
 		}
 		iv := s.interval(c) // class left c loaded
 		x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
-		s.count(c, &x)
-		r.Suspects = append(r.Suspects, x)
+		r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 	}
+	s.ix.count(r.Suspects, comps, s.ev.all)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
 	s.loadLikeliest(weights, -1)
@@ -191,32 +192,6 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 		a.RunnerUp = s.ix.cause(runner)
 	}
 	return class, a
-}
-
-// count fills in the flows that cross a suspect.
-func (s *search) count(c int32, x *Suspect) {
-	for i := 0; i < len(s.ev.obs); {
-		flow, sent, lost, crosses := s.ev.obs[i].Flow, 0, 0, 0.0
-		for ; i < len(s.ev.obs) && s.ev.obs[i].Flow == flow; i++ {
-			o := &s.ev.obs[i]
-			if o.ttl() || !s.ix.crosses(o.Observation, c) {
-				continue
-			}
-			sent, lost = addSaturating(sent, o.sent), addSaturating(lost, o.lost)
-			crosses++
-		}
-		switch {
-		case crosses == 0:
-			continue
-		case lost > 0:
-			x.LossyFlows++
-		default:
-			x.CleanFlows++
-			x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
-			x.Against.Expected += float64(sent) * x.Loss
-		}
-		x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
-	}
 }
 
 // crosses reports whether all packets of an observation surely crossed a component.

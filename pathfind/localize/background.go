@@ -34,6 +34,9 @@ func (m *model) setBackground(b float64) {
 	m.spread = math.Log(mostHazard / least)
 	for i := range m.bad {
 		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
+		if i%step == 0 {
+			m.some[i/step] = m.bad[i]
+		}
 	}
 }
 
@@ -112,7 +115,12 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		if c >= m.ix.links {
 			break // arcs come first
 		}
-		if m.excess[c] > 0 || m.ceiling(c, m.normal[0]) < unevenCost || m.gain(c, m.normal[0]) < 0 {
+		if m.excess[c] > 0 {
+			continue
+		}
+		var over [len(m.normal)]float64
+		m.overGain(c, m.normal[:], over[:])
+		if slices.Max(over[:]) < unevenCost {
 			continue
 		}
 		if g, _ := best(c); g > 0 {

@@ -18,18 +18,21 @@ type model struct {
 	value  []float64 // per branch: its share of the term's log-likelihood
 	weight []float64 // per branch: its share of the term's likelihood, where there are others
 	terms  []float64 // per term: its log-likelihood
-	bound  []float64 // per term: how much more hazard could raise it at most
 	sum    float64   // log-likelihood of everything
 
 	work int // evaluations so far
 
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad    [grid]float64
+	some   [few]float64 // every step-th of them
 	normal [3]float64
 	spread float64 // log of the ratio of the greatest to the least bad rate
 }
 
 const grid = 13
+
+// Every step-th of the bad rates is looked at first: a few.
+const step, few = 3, grid/3 + 1
 
 func newModel(ix *index, ev *evidence, cfg Config) *model {
 	m := &model{ix: ix, ev: ev, cfg: cfg,
@@ -38,7 +41,6 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		value:  make([]float64, len(ev.share)),
 		weight: make([]float64, len(ev.share)),
 		terms:  make([]float64, len(ev.terms)),
-		bound:  make([]float64, len(ev.terms)),
 	}
 	m.setBackground(leastBackground)
 	return m
@@ -67,23 +69,16 @@ func (m *model) load(comps []int32, hazards []float64) {
 // compute brings a term up to date with the hazards of its branches.
 func (m *model) compute(ti int32) {
 	t := &m.ev.terms[ti]
-	v, best := math.Inf(-1), math.Inf(-1)
+	v := math.Inf(-1)
 	for b := t.first; b < t.first+t.n; b++ {
 		m.value[b] = m.ev.share[b] + t.at(m.hazard[b])
 		v = logSum(v, m.value[b])
-		if t.lost > 0 {
-			best = max(best, t.best(m.hazard[b]))
-		}
 	}
 	m.terms[ti] = v
 	if t.n > 1 {
 		for b := t.first; b < t.first+t.n; b++ {
 			m.weight[b] = math.Exp(m.value[b] - v)
 		}
-	}
-	m.bound[ti] = 0
-	if t.lost > 0 {
-		m.bound[ti] = max(0, best-v)
 	}
 }
 
@@ -149,15 +144,66 @@ func (m *model) gain(c int32, h float64) float64 {
 	return g + math.Log(ratio)
 }
 
-// ceiling bounds gain from above, for all hazards from least on.
-func (m *model) ceiling(c int32, least float64) float64 {
-	g := -least * m.ev.exposure[c]
-	last := int32(-1)
-	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-		if e.term != last {
-			g += m.bound[e.term]
-			last = e.term
+// overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with
+// a hazard from s to s+h by no more than (s+h)/s, and what a flow loses by itself not at all, so products of such ratios do.
+func (m *model) overGain(c int32, at, g []float64) {
+	var ratio, now [grid]float64
+	for i, h := range at {
+		g[i] = -h * m.ev.exposure[c]
+		ratio[i] = 1
+	}
+	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	m.work += len(es) / 4
+	for i := 0; i < len(es); {
+		ti := es[i].term
+		t := &m.ev.terms[ti]
+		switch {
+		case t.lost == 0:
+			i++
+		case t.n == 1 && t.lost == 1:
+			x := es[i].times / m.hazard[es[i].branch]
+			for j, h := range at {
+				ratio[j] *= 1 + h*x
+			}
+			i++
+		case t.n == 1:
+			x := es[i].times / m.hazard[es[i].branch]
+			for j, h := range at {
+				ratio[j] *= power(1+h*x, t.lost)
+			}
+			i++
+		default:
+			for j := range at {
+				now[j] = 1
+			}
+			for ; i < len(es) && es[i].term == ti; i++ {
+				b := es[i].branch
+				x := es[i].times / m.hazard[b]
+				for j, h := range at {
+					now[j] += m.weight[b] * (power(1+h*x, t.lost) - 1)
+				}
+			}
+			for j := range at {
+				ratio[j] *= now[j]
+			}
+		}
+		if ratio[len(at)-1] > 1e150 {
+			for j := range at {
+				g[j] += math.Log(ratio[j])
+				ratio[j] = 1
+			}
 		}
 	}
-	return g
+	for j := range at {
+		g[j] += math.Log(ratio[j])
+	}
+}
+
+// power raises a number from 1 on to the n-th, n rounded up.
+func power(x, n float64) float64 {
+	p := x
+	for ; n > 1; n-- {
+		p *= x
+	}
+	return min(p, 1e150)
 }

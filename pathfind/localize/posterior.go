@@ -173,7 +173,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 	runner, odds := int32(-1), 0.0
 	for _, x := range s.near(c) {
 		prior := s.ix.logPrior(x)
-		if x == c || s.excess[x] > 0 {
+		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] {
 			continue
 		}
 		if s.hopeless(x, min(own.bayes-alike, odds-prior)) {

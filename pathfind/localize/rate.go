@@ -18,15 +18,12 @@ type cached struct {
 	fit   fit
 }
 
-// hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates.
+// hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
+// first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
-	if s.ceiling(c, s.bad[0]) < floor {
-		return true
-	}
-	const step = 3
-	var u, g [grid/step + 1]float64
+	var u, g [few]float64
 	for i := range u {
-		u[i], g[i] = float64(i*step)*s.spread/(grid-1), s.gain(c, s.bad[i*step])
+		u[i] = float64(i*step) * s.spread / (grid - 1)
 	}
 	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
 	// need not be allowed for: a peak that matters is so wide that it shows.
@@ -36,7 +33,17 @@ func (s *search) hopeless(c int32, floor float64) bool {
 			slack += 1.4 * s.ev.terms[e.term].lost
 		}
 	}
-	return logIntegral(u[:], g[:])-math.Log(s.spread) < floor-slack
+	floor += math.Log(s.spread) - slack
+	s.overGain(c, s.some[:], g[:])
+	if logIntegral(u[:], g[:]) < floor {
+		return true
+	}
+	for i := range u {
+		if g[i] > floor-negligible {
+			g[i] = s.gain(c, s.some[i])
+		}
+	}
+	return logIntegral(u[:], g[:]) < floor
 }
 
 // fit is the model's fit, remembered: from one hypothesis to the next most components see no change.
@@ -54,10 +61,27 @@ func (s *search) fit(c int32) fit {
 
 // fit integrates the hazard of a component without excess over the bad rates, log-uniform.
 func (m *model) fit(c int32) fit {
+	if f, ok := m.sharp(c); ok {
+		return f
+	}
 	var u, g [grid + 14]float64 // log hazard and gain
+	m.overGain(c, m.bad[:], g[:grid])
 	for i := range grid {
-		u[i] = math.Log(m.bad[i])
-		g[i] = m.gain(c, m.bad[i])
+		u[i] = math.Log(m.bad[0]) + float64(i)*m.spread/(grid-1)
+	}
+	// Where even the bound lies far below the peak, the bound will do.
+	first := 0
+	for i := range grid {
+		if g[i] > g[first] {
+			first = i
+		}
+	}
+	most := math.Inf(-1)
+	for i := range grid {
+		if j := (first + i) % grid; g[j] > most-negligible {
+			g[j] = m.gain(c, m.bad[j])
+			most = max(most, g[j])
+		}
 	}
 	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, math.Exp(x)) })
 	return fit{
@@ -65,6 +89,57 @@ func (m *model) fit(c int32) fit {
 		peak:  g[top],
 		bayes: logIntegral(u[:n], g[:n]) - math.Log(m.spread),
 	}
+}
+
+// sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
+func (m *model) sharp(c int32) (fit, bool) {
+	const least = 12 // losses
+	h, losses := m.guess(c)
+	if losses < least || h < 1.5*m.bad[0] || h > 1 {
+		return fit{}, false
+	}
+	x, w := math.Log(h), 1.5/math.Sqrt(losses)
+	left, mid, right := m.gain(c, math.Exp(x-w)), m.gain(c, h), m.gain(c, math.Exp(x+w))
+	bend := (2*mid - left - right) / (w * w)
+	off := (right - left) / (2 * w) / bend
+	if !(bend > least/2) || math.Abs(off) > 1.2*w {
+		return fit{}, false
+	}
+	rate := math.Exp(x + off)
+	peak := m.gain(c, rate)
+	return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) - math.Log(m.spread)}, true
+}
+
+// guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are.
+func (m *model) guess(c int32) (h, losses float64) {
+	h = m.some[few/2]
+	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
+	m.work += len(es)
+	for range 6 {
+		losses = 0
+		passed := m.ev.exposure[c]
+		for i := range es {
+			e := &es[i]
+			t := &m.ev.terms[e.term]
+			if t.lost == 0 {
+				continue
+			}
+			mine := h * e.times / (m.hazard[e.branch] + h*e.times)
+			if t.n > 1 {
+				mine *= m.weight[e.branch]
+				passed += m.weight[e.branch] * t.passed
+			} else {
+				passed += t.passed
+			}
+			losses += t.lost * mine
+		}
+		was := h
+		h = min(max(losses/max(passed, 1), 1e-9), mostHazard)
+		if math.Abs(h-was) < 0.05*was {
+			break
+		}
+	}
+	return h, losses
 }
 
 // refine adds points beside the highest of the first n until the peak is resolved or the slices are full. It returns how many there are

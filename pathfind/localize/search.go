@@ -22,9 +22,9 @@ type search struct {
 	uneven     []uneven  // arcs under the hypothesis in expansion
 	spare      float64   // their gain
 	overlap    []float64 // by component: how much of that it would take away, because it explains some of the same losses
-	seen       []int32   // stamp per component, for near
-	stamp      int32
+	seen       []int32   // by component, the last observation that near saw it in, plus one
 	nearby     []int32
+	shared     []int32 // by component in nearby: how many lossy observations it shares
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32
@@ -66,7 +66,7 @@ const (
 func newSearch(m *model) *search {
 	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
 		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
-		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n)}
+		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
 		last := int32(-1)
@@ -126,7 +126,7 @@ func (s *search) expand(i int32) {
 			s.neighbour(&h, j, -1, 0, rest)
 		}
 		for _, x := range near {
-			if x == c || s.excess[x] > 0 || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
+			if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
 				continue
 			}
 			f := s.fit(x)
@@ -194,7 +194,7 @@ func (s *search) addAll(h *hypothesis, strong []extra) {
 			break
 		}
 		s.near(x.comp)
-		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool { return s.seen[c] == s.stamp }) {
+		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool { return s.shared[c] > 0 }) {
 			continue
 		}
 		comps, rates = append(comps, x.comp), append(rates, s.fit(x.comp).rate)
@@ -323,10 +323,12 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	}
 }
 
-// near returns the components that share a lossy observation with c, on the same or on another of its alternatives. The slice is
-// valid until the next call.
+// near returns the components that share a lossy observation with c, on the same or on another of its alternatives, and counts in shared
+// how many they share. What it returns is valid until the next call.
 func (s *search) near(c int32) []int32 {
-	s.stamp++
+	for _, x := range s.nearby {
+		s.shared[x], s.seen[x] = 0, 0
+	}
 	s.nearby = s.nearby[:0]
 	last := int32(-1)
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
@@ -336,9 +338,12 @@ func (s *search) near(c int32) []int32 {
 		}
 		last = e.term
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
-			if s.seen[x] != s.stamp {
-				s.seen[x] = s.stamp
-				s.nearby = append(s.nearby, x)
+			if s.seen[x] != e.term+1 {
+				if s.shared[x] == 0 {
+					s.nearby = append(s.nearby, x)
+				}
+				s.seen[x] = e.term + 1
+				s.shared[x]++
 			}
 		}
 	}
@@ -386,7 +391,7 @@ func (s *search) split(h *hypothesis) {
 		for len(comps) < s.cfg.MaxFaults {
 			best, at, odds := fit{}, int32(-1), 0.0
 			for _, p := range parts {
-				if s.excess[p] > 0 || s.ceiling(p, s.bad[0])+s.ix.logPrior(p) < odds {
+				if s.excess[p] > 0 || s.hopeless(p, odds-s.ix.logPrior(p)) {
 					continue
 				}
 				f := s.fit(p)

@@ -21,7 +21,7 @@ type term struct {
 }
 
 // negligible is how much less a summand's logarithm may be than another's to be left out.
-const negligible = 16
+const negligible = 8
 
 // total is the chance that an outlier loses everything.
 const total = 0.2
@@ -66,10 +66,22 @@ func (t *term) at(s float64) float64 {
 	}
 	miss := missed(s)
 	in := t.inlier + t.lost*math.Log(miss) - t.passed*s
-	if in > t.base+s+negligible { // base+s bounds the outlier part
+	d := in - t.base - s // base+s bounds the outlier part
+	if d > negligible {
 		return in
 	}
+	if z := (1 - miss - t.mean) / t.dev; !t.lone && z > -2 {
+		return t.base + s + math.Log(math.Exp(d)+below(z)) // as other does, with fewer logarithms
+	}
 	return logSum(in, t.other(s, miss, in))
+}
+
+// below returns the share of a normal distribution below z deviations, to 2e-4 (J. T. Lin 1990).
+func below(z float64) float64 {
+	if z > 4 {
+		return 1
+	}
+	return 1 / (1 + math.Exp(-z*(1.5976+0.070566*z*z)))
 }
 
 // parts returns the logs of the two parts of the mixture.
@@ -96,7 +108,7 @@ func (t *term) other(s, miss, in float64) float64 {
 	case z > 4:
 		return t.base + s
 	case z > -2:
-		return t.base + s + math.Log(0.5*math.Erfc(-z/math.Sqrt2))
+		return t.base + s + math.Log(below(z))
 	default:
 		return t.outlier + math.Log(1-total) + in - t.inlier - math.Log(1+max(0, t.passed-t.lost*pass/miss))
 	}
@@ -104,23 +116,10 @@ func (t *term) other(s, miss, in float64) float64 {
 
 // missed returns the share of packets lost under hazard s.
 func missed(s float64) float64 {
-	if s < 1e-4 {
-		return s * (1 - s/2)
+	if s < 0.02 {
+		return s * (1 - s/2*(1-s/3*(1-s/4)))
 	}
 	return 1 - math.Exp(-s)
-}
-
-// best returns an upper bound of at over all s not below the given.
-func (t *term) best(s float64) float64 {
-	if t.lost == 0 {
-		return t.at(s)
-	}
-	if t.passed > 0 {
-		s = max(s, math.Log((t.passed+t.lost)/t.passed))
-	} else {
-		s = max(s, mostHazard)
-	}
-	return t.at(s)
 }
 
 // logSum returns log(exp(a)+exp(b)).

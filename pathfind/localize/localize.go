@@ -56,13 +56,13 @@ type Alternative struct {
 type Config struct {
 	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 2.
 	Faults float64
-	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 1e-4.
+	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 2e-4.
 	NormalLoss float64
 	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
 	Outlier float64
 	// Cap is how many losses of one flow count as independent of each other. 0 means 10.
 	Cap float64
-	// MaxFaults bounds the size of a hypothesis. 0 means 24.
+	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
 }
 
@@ -73,13 +73,13 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Faults, 2)
-	def(&c.NormalLoss, 1e-4)
+	def(&c.NormalLoss, 2e-4)
 	def(&c.Outlier, 0.002)
 	def(&c.Cap, 10)
 	c.Outlier = min(c.Outlier, 0.5)
 	c.NormalLoss = min(c.NormalLoss, 0.1)
 	if c.MaxFaults <= 0 {
-		c.MaxFaults = 24
+		c.MaxFaults = 96
 	}
 	return c
 }
@@ -118,6 +118,14 @@ type Suspect struct {
 	Sent, Lost int
 	// Against is the strongest counter-evidence.
 	Against Against
+	// Parts are the arcs and links of a switch that is bad in part, each with a loss of its own; Loss, Low and High span them. Empty otherwise.
+	Parts []Part
+}
+
+// A Part is one faulty arc or link of a switch.
+type Part struct {
+	Cause
+	Loss float64
 }
 
 // Against is what speaks against a suspect.

@@ -32,6 +32,10 @@ func (s *search) result() *Result {
 		for _, c := range h.comps {
 			count(c, weights[i])
 		}
+		h.devices, _ = s.devs.devices(s.ix, h.comps)
+		for j := range h.devices {
+			count(h.devices[j].comp, weights[i]*h.devices[j].probability())
+		}
 		for _, x := range h.extra {
 			count(x.comp, weights[i]*x.probability)
 		}
@@ -41,7 +45,7 @@ func (s *search) result() *Result {
 		round := func(p float64) float64 { return math.Round(p * 1e6) }
 		return cmp.Or(cmp.Compare(round(marginal[b]), round(marginal[a])), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
 	}
-	slices.SortFunc(causes, rank)
+	s.devicesFirst(causes, marginal, rank)
 
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
 	for i := range s.hyps {
@@ -60,6 +64,17 @@ func (s *search) result() *Result {
 			break
 		}
 		if assigned[c] {
+			continue
+		}
+		if d := s.likeliestDevice(c, weights); d != nil {
+			x := s.deviceSuspect(d, min(marginal[c], 1))
+			if x.Probability >= listed {
+				r.Suspects, comps = append(r.Suspects, x), append(comps, c)
+			}
+			assigned[c] = true
+			for _, y := range d.members {
+				assigned[y] = assigned[y] || x.Probability > 0.5
+			}
 			continue
 		}
 		class, against := s.class(c, weights, assigned)
@@ -137,6 +152,11 @@ func (s *search) holds(h *hypothesis, class []int32) float64 {
 	for _, x := range h.extra {
 		if slices.Contains(class, x.comp) {
 			p += x.probability
+		}
+	}
+	for i := range h.devices {
+		if slices.Contains(class, h.devices[i].comp) {
+			p = max(p, h.devices[i].probability())
 		}
 	}
 	return min(p, 1)

@@ -14,17 +14,20 @@ type search struct {
 	by   map[uint64]int32 // hypothesis by key
 	best float64          // score of the best hypothesis so far
 
-	parent     int32     // the hypothesis in expansion
-	candidates []int32   // components that a lossy observation crosses
-	lossy      []int32   // by component, how many do
-	cache      []cached  // by component
-	odds       []float64 // by component, of being faulty too; zero where not in hypothesis.extra
-	uneven     []uneven  // arcs under the hypothesis in expansion
-	spare      float64   // their gain
-	overlap    []float64 // by component: how much of that it would take away, because it explains some of the same losses
-	seen       []int32   // by component, the last observation that near saw it in, plus one
+	parent     int32       // the hypothesis in expansion
+	candidates []int32     // components that a lossy observation crosses
+	lossy      []int32     // by component, how many do
+	cache      []cached    // by component
+	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
+	uneven     []uneven    // arcs under the hypothesis in expansion
+	spare      float64     // their gain
+	devs, here deviceTable // the second counts the hypothesis in expansion
+	bonus      float64     // what devices add to the score of the hypothesis in expansion
+	overlap    []float64   // by component: how much of that it would take away, because it explains some of the same losses
+	seen       []int32     // by component, the last observation that near saw it in, plus one
 	nearby     []int32
 	shared     []int32 // by component in nearby: how many lossy observations it shares
+	additions  []addition
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32
@@ -44,12 +47,21 @@ type hypothesis struct {
 	background float64
 	// extra are components that may be faulty besides; known once expanded.
 	extra []extra
+	// devices are known once the search has ended.
+	devices []device
 }
 
 // An extra is a component that may be faulty beside those of a hypothesis.
 type extra struct {
 	comp        int32
 	probability float64
+}
+
+// An addition is a component that should be faulty besides those of a hypothesis, by its own log odds and by what it adds to a device.
+type addition struct {
+	comp         int32
+	rate         float64
+	odds, beside float64
 }
 
 const (
@@ -59,6 +71,8 @@ const (
 	rival, rivals = 4, 6
 	// effort bounds the evaluations of an observation's likelihood, of which a core does some 20 million a second.
 	effort = 2e7
+	// leeway is how much more the devices of a neighbour may add to its score.
+	leeway = 8
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
@@ -67,6 +81,7 @@ func newSearch(m *model) *search {
 	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
 		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
 		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
+	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
 		last := int32(-1)
@@ -85,6 +100,9 @@ func newSearch(m *model) *search {
 
 func (s *search) run() {
 	s.remember(nil, nil, 0)
+	for i := int32(0); i >= 0; {
+		i = s.grow(i)
+	}
 	for since := 0; since <= rivals; since++ {
 		next := int32(-1)
 		for i := range s.hyps {
@@ -101,6 +119,47 @@ func (s *search) run() {
 			since = 0
 		}
 	}
+}
+
+// crowd is the share of their lossy observations that two additions may have in common to be made at once.
+const crowd = 0.34
+
+// grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
+// it is content. No other neighbours are looked at on the way to a good hypothesis.
+func (s *search) grow(i int32) int32 {
+	h := s.hyps[i]
+	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
+	s.parent = i
+	s.refit(&h)
+	s.hyps[i].score, s.hyps[i].background = h.score, h.background
+	s.best = max(s.best, h.score)
+	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
+		return -1
+	}
+	s.additions = s.additions[:0]
+	for _, c := range h.comps {
+		s.here.count(s.ix, c, 1)
+	}
+	for _, c := range s.candidates {
+		if s.excess[c] > 0 {
+			continue
+		}
+		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
+		if s.hopeless(c, -prior-beside+s.overlap[c]) {
+			continue
+		}
+		f := s.fit(c)
+		if v := f.bayes + prior - s.overlap[c]; v+beside > 0 {
+			s.additions = append(s.additions, addition{c, f.rate, v, beside})
+		}
+	}
+	s.here.clear()
+	s.sortAdditions()
+	next := s.addAll(&h, crowd)
+	if next <= i {
+		return -1
+	}
+	return next
 }
 
 // expand refits a hypothesis and looks at its neighbours.
@@ -148,24 +207,33 @@ func (s *search) expand(i int32) {
 
 // add looks at all components that could be faulty besides.
 func (s *search) add(h *hypothesis) {
-	var extras, strong []extra
+	var extras []extra
+	s.additions = s.additions[:0]
+	for _, c := range h.comps {
+		s.here.count(s.ix, c, 1)
+	}
 	for _, c := range s.candidates {
-		if s.excess[c] > 0 || s.hopeless(c, math.Log(faint)-s.ix.logPrior(c)) {
+		if s.excess[c] > 0 {
+			continue
+		}
+		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
+		if s.hopeless(c, math.Log(faint)-prior-beside) {
 			continue
 		}
 		f := s.fit(c)
-		v := f.bayes + s.ix.logPrior(c) - s.overlap[c]
-		if v > -rival {
+		v := f.bayes + prior - s.overlap[c]
+		if v+beside > -rival {
 			s.neighbour(h, -1, c, f.rate, h.score+v)
 		}
-		if v > 0 {
-			strong = append(strong, extra{c, v})
+		if v+beside > 0 {
+			s.additions = append(s.additions, addition{c, f.rate, v, beside})
 		}
-		if o := math.Exp(min(v, 2)); o > faint {
+		if o := math.Exp(min(v+beside, 2)); o > faint {
 			s.odds[c] = o
 			extras = append(extras, extra{c, o})
 		}
 	}
+	s.here.clear()
 	for i, x := range extras {
 		// Components that share lossy observations compete: hardly two of them are needed.
 		all := 1.0
@@ -178,30 +246,39 @@ func (s *search) add(h *hypothesis) {
 		s.odds[x.comp] = 0
 	}
 	h.extra = extras
-	s.addAll(h, strong)
+	s.sortAdditions()
+	s.addAll(h, 0)
 }
 
-// addAll remembers the hypothesis with the best of all strong additions at once, as far as they have no lossy observation in
-// common: faults far from each other need not be found one by one. The probability of a strong addition is its log odds.
-func (s *search) addAll(h *hypothesis, strong []extra) {
-	slices.SortFunc(strong, func(a, b extra) int {
-		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(a.comp, b.comp))
+func (s *search) sortAdditions() {
+	slices.SortFunc(s.additions, func(a, b addition) int {
+		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	})
+}
+
+// addAll remembers the hypothesis with the best of all strong additions at once, as far as the lossy observations that they have in
+// common are not more than a share of either's: faults far from each other need not be found one by one.
+func (s *search) addAll(h *hypothesis, most float64) int32 {
 	comps, rates := append(s.comps[:0], h.comps...), append(s.rates[:0], h.rates...)
 	score := h.score
-	for _, x := range strong {
+	for _, x := range s.additions {
 		if len(comps) == s.cfg.MaxFaults {
 			break
 		}
 		s.near(x.comp)
-		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool { return s.shared[c] > 0 }) {
+		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool {
+			return float64(s.shared[c]) > most*float64(min(s.lossy[c], s.lossy[x.comp]))
+		}) {
 			continue
 		}
-		comps, rates = append(comps, x.comp), append(rates, s.fit(x.comp).rate)
-		score += x.probability
+		comps, rates = append(comps, x.comp), append(rates, x.rate)
+		score += x.odds
 	}
 	s.comps, s.rates = comps, rates
-	s.remember(comps, rates, score)
+	if len(comps) == len(h.comps) {
+		return -1
+	}
+	return s.remember(comps, rates, score)
 }
 
 // refit estimates background, rates and uneven arcs anew, and scores the hypothesis. It leaves in occam what each component pays for its
@@ -235,6 +312,8 @@ func (s *search) refit(h *hypothesis) {
 	for _, o := range s.occam {
 		h.score += o
 	}
+	_, s.bonus = s.devs.devices(s.ix, h.comps)
+	h.score += s.bonus
 }
 
 // again fits a component anew that has an excess. It returns its rate and what it pays for its freedom.
@@ -276,7 +355,7 @@ func (s *search) couple(h *hypothesis, c int32, skip ...int) {
 // the members in coupled. The hypothesis is loaded before and after.
 func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	comps, rates := s.comps[:0], s.rates[:0]
-	score := s.logBackgroundPrior() + s.spare
+	score := s.logBackgroundPrior() + s.spare + s.bonus
 	if add >= 0 {
 		score -= s.overlap[add]
 	}
@@ -414,7 +493,7 @@ func (s *search) split(h *hypothesis) {
 
 // neighbour remembers the hypothesis without its j-th component, unless j is negative, and with component add, unless that is.
 func (s *search) neighbour(h *hypothesis, j int, add int32, rate, score float64) {
-	if score < s.best-horizon {
+	if score < s.best-horizon-leeway {
 		return
 	}
 	comps, rates := append(s.comps[:0], h.comps...), append(s.rates[:0], h.rates...)
@@ -429,16 +508,21 @@ func (s *search) neighbour(h *hypothesis, j int, add int32, rate, score float64)
 }
 
 // remember keeps a hypothesis if it is likely enough and new, or likelier than thought. It copies what it keeps.
-func (s *search) remember(comps []int32, rates []float64, score float64) {
-	if math.IsNaN(score) || score < s.best-horizon {
-		return
+// The score is taken to hold the bonus of the hypothesis in expansion. It returns the number of the hypothesis, or -1.
+func (s *search) remember(comps []int32, rates []float64, score float64) int32 {
+	if math.IsNaN(score) || score < s.best-horizon-leeway {
+		return -1
+	}
+	_, bonus := s.devs.devices(s.ix, comps)
+	if score += bonus - s.bonus; score < s.best-horizon {
+		return -1
 	}
 	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && score > h.score {
 			h.score, h.parent, h.background = score, s.parent, s.background
 		}
-		return
+		return i
 	}
 	s.by[key] = int32(len(s.hyps))
 	h := hypothesis{key: key, comps: slices.Clone(comps), rates: slices.Clone(rates), score: score, parent: s.parent, background: s.background}
@@ -449,6 +533,7 @@ func (s *search) remember(comps []int32, rates []float64, score float64) {
 		}
 	}
 	s.hyps = append(s.hyps, h)
+	return s.by[key]
 }
 
 func keyOf(comps []int32) uint64 {

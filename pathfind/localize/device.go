@@ -1,0 +1,208 @@
+package localize
+
+import (
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// A switch may be bad in part: a line card, a memory bank or some of its optics make several of its arcs lose packets, each at a rate of
+// its own. That is a cause beside as many independent faults of arcs that happen to meet, and a matter of the prior alone: the
+// likelihood of both is the same. If a share of its arcs is bad of which nothing is known, then m given ones of M are so with probability
+// 1/((M+1) C(M,m)).
+
+// partly is how usual a switch is that is bad in part, as in preference.
+const partly = 0.3
+
+// A device is a switch that may be bad in part under a hypothesis.
+type device struct {
+	comp    int32   // of the switch
+	odds    float64 // log of the odds that it is, against faults that are independent
+	members []int32 // those of the hypothesis that it explains, ascending
+}
+
+func (d *device) probability() float64 { return 1 / (1 + math.Exp(-d.odds)) }
+
+// A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
+type deviceTable struct {
+	measured []float64 // by node: its arcs that packets crossed
+	bad      []float64 // by node: arcs blamed
+	price    []float64 // by node: log prior of what blames them
+	touched  []graphs.NodeID
+	log      float64 // log prior odds of a switch that is bad in part
+}
+
+func newDeviceTable(ix *index, ev *evidence) deviceTable {
+	t := deviceTable{
+		measured: make([]float64, len(ix.host)), bad: make([]float64, len(ix.host)), price: make([]float64, len(ix.host)),
+		log: ix.prior[0] + math.Log(partly),
+	}
+	for a := range ix.links {
+		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] {
+			t.measured[ix.tail[a]]++
+			t.measured[ix.head[a]]++
+		}
+	}
+	return t
+}
+
+// count adds to the counts of both switches of an arc or link.
+func (t *deviceTable) count(ix *index, c int32, sign float64) {
+	if c >= ix.nodes {
+		return
+	}
+	a, arcs := graphs.ArcID(c), 1.0
+	if c >= ix.links {
+		a, arcs = graphs.LinkID(c-ix.links).Forward(), 2
+	}
+	for _, n := range [...]graphs.NodeID{ix.tail[a], ix.head[a]} {
+		if ix.host[n] {
+			continue
+		}
+		if t.bad[n] == 0 {
+			t.touched = append(t.touched, n)
+		}
+		t.bad[n] += sign * arcs
+		t.price[n] += sign * ix.logPrior(c)
+	}
+}
+
+// clear forgets all counts.
+func (t *deviceTable) clear() {
+	for _, n := range t.touched {
+		t.bad[n], t.price[n] = 0, 0
+	}
+	t.touched = t.touched[:0]
+}
+
+// odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price.
+func (t *deviceTable) odds(n graphs.NodeID, bad, price float64) float64 {
+	if bad < 2 {
+		return math.Inf(-1)
+	}
+	m := max(t.measured[n], bad)
+	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
+	return t.log - math.Log(m+1) - choose - price
+}
+
+// beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
+func (t *deviceTable) beside(ix *index, c int32) float64 {
+	if c >= ix.links {
+		return 0
+	}
+	more := 0.0
+	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
+		if t.bad[n] > 0 {
+			was := softplus(t.odds(n, t.bad[n], t.price[n]))
+			more = max(more, softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c)))-was)
+		}
+	}
+	return more
+}
+
+// unlikely are the log odds below which a switch is not told as a cause.
+const unlikely = -4
+
+// devices finds the switches that may be bad in part if all comps are, likeliest first; each component is explained by one at most. What they
+// add to the log prior is the second result.
+func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus float64) {
+	t.clear()
+	for _, c := range comps {
+		t.count(ix, c, 1)
+	}
+	for {
+		best, odds := graphs.NodeID(graphs.None), float64(unlikely)
+		for _, n := range t.touched {
+			if o := t.odds(n, t.bad[n], t.price[n]); o > odds || o == odds && n < best {
+				best, odds = n, o
+			}
+		}
+		if best == graphs.None {
+			break
+		}
+		d := device{comp: ix.node(best), odds: odds}
+		for _, c := range comps {
+			taken := slices.ContainsFunc(found, func(x device) bool { return slices.Contains(x.members, c) })
+			if !taken && c < ix.nodes && ix.within(c, d.comp) {
+				d.members = append(d.members, c)
+				t.count(ix, c, -1)
+			}
+		}
+		found = append(found, d)
+		bonus += softplus(odds)
+	}
+	t.clear()
+	return found, bonus
+}
+
+// softplus returns log(1+exp(x)).
+func softplus(x float64) float64 { return logSum(0, x) }
+
+// devicesFirst sorts causes by rank, but puts switches that are bad in part, more likely than not, before what they explain.
+func (s *search) devicesFirst(causes []int32, marginal map[int32]float64, rank func(a, b int32) int) {
+	device := map[int32]bool{}
+	for i := range s.hyps {
+		for j := range s.hyps[i].devices {
+			d := s.hyps[i].devices[j].comp
+			device[d] = marginal[d] > 0.5
+		}
+	}
+	slices.SortFunc(causes, func(a, b int32) int {
+		if device[a] != device[b] {
+			if device[a] {
+				return -1
+			}
+			return 1
+		}
+		return rank(a, b)
+	})
+}
+
+// likeliestDevice returns a switch as it is bad in part under the hypothesis that says so with most weight, and loads that; or nil, if
+// a hypothesis that blames all of it alike weighs more.
+func (s *search) likeliestDevice(c int32, weights []float64) *device {
+	if s.ix.kindOf(c) != 2 {
+		return nil
+	}
+	var best *device
+	at, most := 0, 0.0
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		if weights[i] <= most {
+			continue
+		}
+		if slices.Contains(h.comps, c) {
+			best, most = nil, weights[i]
+		}
+		for j := range h.devices {
+			if p := weights[i] * h.devices[j].probability(); h.devices[j].comp == c && p > most {
+				best, at, most = &h.devices[j], i, p
+			}
+		}
+	}
+	if best != nil {
+		s.setBackground(s.hyps[at].background)
+		s.load(s.hyps[at].comps, s.hyps[at].rates)
+	}
+	return best
+}
+
+// deviceSuspect describes a switch that is bad in part, under the loaded hypothesis.
+func (s *search) deviceSuspect(d *device, probability float64) Suspect {
+	x := Suspect{Cause: s.ix.cause(d.comp), Probability: probability, Alone: probability, Low: 1}
+	x.Class = []Cause{x.Cause}
+	x.Against.Nats = math.Log(probability) - math.Log1p(-probability)
+	if probability == 1 {
+		x.Against.Nats = math.MaxFloat64
+	}
+	lost, crossed := 0.0, 0.0
+	for _, c := range d.members {
+		loss := -math.Expm1(-s.excess[c])
+		x.Parts = append(x.Parts, Part{s.ix.cause(c), loss})
+		x.Low, x.High = min(x.Low, loss), max(x.High, loss)
+		lost, crossed = lost+loss*max(s.ev.exposure[c], 1), crossed+max(s.ev.exposure[c], 1)
+	}
+	x.Loss = min(max(lost/crossed, x.Low), x.High)
+	return x
+}

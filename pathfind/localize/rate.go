@@ -95,19 +95,25 @@ func (m *model) fit(c int32) fit {
 func (m *model) sharp(c int32) (fit, bool) {
 	const least = 12 // losses
 	h, losses := m.guess(c)
-	if losses < least || h < 1.5*m.bad[0] || h > 1 {
+	if losses < least || h < m.bad[0]/2 || h > 1 {
 		return fit{}, false
 	}
 	x, w := math.Log(h), 1.5/math.Sqrt(losses)
-	left, mid, right := m.gain(c, math.Exp(x-w)), m.gain(c, h), m.gain(c, math.Exp(x+w))
-	bend := (2*mid - left - right) / (w * w)
-	off := (right - left) / (2 * w) / bend
-	if !(bend > least/2) || math.Abs(off) > 1.2*w {
-		return fit{}, false
+	for range 3 {
+		left, mid, right := m.gain(c, math.Exp(x-w)), m.gain(c, math.Exp(x)), m.gain(c, math.Exp(x+w))
+		bend := (2*mid - left - right) / (w * w)
+		if !(bend > least/2) {
+			return fit{}, false
+		}
+		off := (right - left) / (2 * w) / bend
+		if math.Abs(off) < 1.2*w {
+			rate := math.Exp(x + off)
+			peak := m.gain(c, rate)
+			return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) - math.Log(m.spread)}, rate > m.bad[0]
+		}
+		x += min(max(off, -4*w), 4*w)
 	}
-	rate := math.Exp(x + off)
-	peak := m.gain(c, rate)
-	return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) - math.Log(m.spread)}, true
+	return fit{}, false
 }
 
 // guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are.

@@ -71,6 +71,8 @@ const (
 	rival, rivals = 4, 6
 	// effort bounds the evaluations of an observation's likelihood, of which a core does some 20 million a second.
 	effort = 2e7
+	// patience is the effort after which only what clearly improves on the best hypothesis is pursued.
+	patience = 3e5
 	// leeway is how much more the devices of a neighbour may add to its score.
 	leeway = 8
 	// faint are the least odds of an extra component.
@@ -117,6 +119,9 @@ func (s *search) run() {
 		s.expand(next)
 		if s.best > was+0.01 {
 			since = 0
+		}
+		if s.work > patience && s.best < was+1 {
+			return
 		}
 	}
 }
@@ -175,34 +180,78 @@ func (s *search) expand(i int32) {
 		s.add(&h)
 	}
 	s.hyps[i].extra = h.extra
-	for j, c := range h.comps {
-		rate := s.excess[c]
-		s.couple(&h, c, j)
-		near := s.near(c)
-		s.shift(c, 0)
-		rest := h.score - s.occam[j] - s.gain(c, rate) // with what spare adds
-		if len(s.coupled) == 0 {
-			s.neighbour(&h, j, -1, 0, rest)
-		}
-		for _, x := range near {
-			if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
-				continue
-			}
-			f := s.fit(x)
-			s.neighbour(&h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
-		}
-		s.shift(c, rate)
-		if len(s.coupled) > 0 {
-			s.trial(&h, -1, j)
-			for _, x := range s.ix.relatives(nil, c) {
-				if s.excess[x] == 0 && s.lossy[x] > 0 {
-					s.trial(&h, x, j)
-				}
-			}
-		}
+	for j := range h.comps {
+		s.replace(&h, j)
 	}
 	s.join(&h)
 	s.split(&h)
+}
+
+// replace looks at the neighbours of a hypothesis without its j-th component, or with another for it.
+func (s *search) replace(h *hypothesis, j int) {
+	c := h.comps[j]
+	rate := s.excess[c]
+	s.couple(h, c, j)
+	certain := s.needed(h, c) > sure
+	if certain {
+		return
+	}
+	near := s.near(c)
+	s.shift(c, 0)
+	own := s.gain(c, rate)
+	rest := h.score - s.occam[j] - own // with what spare adds
+	if len(s.coupled) == 0 && !certain {
+		s.neighbour(h, j, -1, 0, rest)
+	}
+	for _, x := range near {
+		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
+			continue
+		}
+		f := s.fit(x)
+		s.neighbour(h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
+	}
+	var whole []int32
+	if len(s.coupled) > 0 {
+		for _, x := range s.ix.relatives(nil, c) {
+			if s.excess[x] == 0 && s.lossy[x] > 0 && !s.hopeless(x, own-sure) {
+				whole = append(whole, x)
+			}
+		}
+	}
+	s.shift(c, rate)
+	if len(s.coupled) > 0 {
+		if !certain {
+			s.trial(h, -1, j)
+		}
+		for _, x := range whole {
+			s.trial(h, x, j)
+		}
+	}
+}
+
+// sure is what a component must explain alone, in nats, for no hypothesis without it or something like it to be worth a look.
+const sure = 30
+
+// needed returns how much of the log-likelihood is lost without a component of the loaded hypothesis even if those coupled to it take over all
+// that they can: what it gains on observations that none of them crosses.
+func (s *search) needed(h *hypothesis, c int32) float64 {
+	for _, j := range s.coupled {
+		s.common[h.comps[j]] = 1
+	}
+	rate := s.excess[c]
+	sum := -rate * s.ev.exposure[c]
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		t := &s.ev.terms[e.term]
+		if t.n > 1 || slices.ContainsFunc(s.ev.comps[s.ev.first[e.branch]:s.ev.first[e.branch+1]], func(x int32) bool { return s.common[x] > 0 }) {
+			sum -= 0.5 * t.lost
+			continue
+		}
+		sum += s.terms[e.term] - t.at(max(s.hazard[e.branch]-rate*e.times, s.background*max(s.ev.arcs[e.branch], 0.1)))
+	}
+	for _, j := range s.coupled {
+		s.common[h.comps[j]] = 0
+	}
+	return sum
 }
 
 // add looks at all components that could be faulty besides.
@@ -369,6 +418,23 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 			score += s.occam[j]
 		}
 	}
+	defer func() {
+		if add >= 0 {
+			s.shift(add, 0)
+		}
+		for _, j := range s.coupled {
+			s.shift(h.comps[j], h.rates[j])
+		}
+		for _, j := range without {
+			s.shift(h.comps[j], h.rates[j])
+		}
+	}()
+	if s.roughly(h, score, add) < s.best-horizon-leeway {
+		return
+	}
+	if add >= 0 {
+		s.shift(add, 0)
+	}
 	occam := 0.0
 	if add >= 0 {
 		f := s.fit(add)
@@ -391,15 +457,32 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	}
 	s.comps, s.rates = comps, rates
 	s.remember(comps, rates, score+occam+s.sum)
+}
+
+// roughly returns what a trial will come to, or more, from guesses at the rates. It leaves them loaded.
+func (s *search) roughly(h *hypothesis, score float64, add int32) float64 {
+	again := func(c int32) {
+		s.shift(c, 0)
+		rate, _ := s.guess(c)
+		s.shift(c, rate)
+	}
+	for range 2 {
+		if add >= 0 {
+			again(add)
+		}
+		for _, j := range s.coupled {
+			again(h.comps[j])
+		}
+	}
 	if add >= 0 {
-		s.shift(add, 0)
+		score += s.ix.logPrior(add)
 	}
 	for _, j := range s.coupled {
-		s.shift(h.comps[j], h.rates[j])
+		if s.excess[h.comps[j]] > 0 {
+			score += s.occam[j]
+		}
 	}
-	for _, j := range without {
-		s.shift(h.comps[j], h.rates[j])
-	}
+	return score + s.sum + 5
 }
 
 // near returns the components that share a lossy observation with c, on the same or on another of its alternatives, and counts in shared

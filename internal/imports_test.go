@@ -27,11 +27,12 @@ var floors = map[string][]string{
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
+	"internal/flock":    {"graphs", "pathfind", "pathfind/localize"},
 	"internal/diagnose": {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
 	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan",
-		"pathfind/whatif", "probes", "captures", "captures/files", "internal/diagnose", "internal/lab", "tui"},
+		"pathfind/localize", "pathfind/whatif", "probes", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui"},
 	"": {"internal/cli"},
 }
 

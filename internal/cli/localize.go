@@ -15,19 +15,32 @@ import (
 )
 
 func newLocalizeCmd(e *env) *cobra.Command {
-	var fabric, output string
+	var fabric, output, format string
+	var trace flockFlags
 	cmd := &cobra.Command{
 		Use:   "localize --fabric FILE EVIDENCE...",
 		Short: "Rank suspects from evidence files",
 		Long: `Localize reads evidence (JSON Lines, as whichlink probe writes it) and says which links, switches or hosts explain it.
-A file named - is standard input. A file that breaks off in the middle is used as far as it goes.`,
+A file named - is standard input. A file that breaks off in the middle is used as far as it goes.
+
+With --format flock it reads one trace in the text form of the fault localizer Flock in place of evidence, and its --topology in place of a
+fabric. --evidence says what of it may be looked at: int (the paths of all flows), a1 (probes only), a1_p (probes, and other flows whose path
+is one of the equal-cost ones), a1_a2_p (the same, but the paths of flows that lost packets are known), a2 (only flows that lost packets), p (no
+probes, no paths).`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			f, err := e.readFabric(fabric)
-			if err != nil {
+			if err := oneOf(output, "text", "json"); err != nil {
 				return err
 			}
-			if err := oneOf(output, "text", "json"); err != nil {
+			switch format {
+			case "jsonl":
+			case "flock":
+				return e.localizeFlock(&trace, files, output)
+			default:
+				return usagef("evidence format %q is not one of jsonl, flock", graphs.Clean(format))
+			}
+			f, err := e.readFabric(fabric)
+			if err != nil {
 				return err
 			}
 			store := diagnose.NewStore(f, diagnose.Config{})
@@ -43,6 +56,9 @@ A file named - is standard input. A file that breaks off in the middle is used a
 	}
 	fabricFlag(cmd, &fabric)
 	outputFlag(cmd, &output, "text", "json")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "what the files hold, `FORM`: jsonl, flock")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "flock"}, cobra.ShellCompDirectiveNoFileComp))
+	trace.add(cmd)
 	return cmd
 }
 

@@ -39,10 +39,10 @@ var Kinds = []Evidence{INT, A1, A1P, A1A2P, A2, P}
 
 // A Flow is the packets of one flow.
 type Flow struct {
-	// Src and Dst are the ends, First and Last the switches at which its packets enter and leave the fabric.
-	Src, Dst, First, Last graphs.NodeID
-	// Path is the switches from First to Last; nil where it may not be known.
-	Path       []graphs.NodeID
+	// First and Last are the switches between which the way of the packets is one of the equal-cost paths and not known; equal where it is.
+	First, Last graphs.NodeID
+	// Path is the arcs that they crossed, as far as known: all of them, or the one into First and the one out of Last.
+	Path       []graphs.ArcID
 	Sent, Lost int
 }
 
@@ -61,6 +61,9 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 			role := graphs.Role("switch")
 			if number >= firstHost {
 				role = graphs.RoleHost
+			}
+			if number > mostNumber {
+				return graphs.End{}, fmt.Errorf("node number %d is greater than %d", number, mostNumber)
 			}
 			if n, err = b.AddNode(graphs.Node{Name: name, Role: role}); err != nil {
 				return graphs.End{}, err
@@ -101,17 +104,22 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 // ReadTrace reads a trace and hands over each flow that the evidence allows to be looked at, with what it allows to be known of it. The flow
 // and its path are valid until yield returns.
 func ReadTrace(r io.Reader, file string, f *graphs.Fabric, seen Evidence, yield func(*Flow)) error {
-	t := reader{node: make([]graphs.NodeID, 0, firstHost), seen: seen, yield: yield}
+	t := reader{fabric: f, node: make([]graphs.NodeID, 0, firstHost), seen: seen, yield: yield}
 	for i := range graphs.NodeID(f.NumNodes()) {
 		number, err := strconv.Atoi(f.NodeName(i))
-		if err != nil || number < 0 || number > 1<<24 {
-			return fmt.Errorf("node %s of the topology has no number", f.NodeName(i))
+		if err != nil || number < 0 || number > mostNumber {
+			return fmt.Errorf("node %s of the topology has no number up to %d", f.NodeName(i), mostNumber)
 		}
 		for len(t.node) <= number {
 			t.node = append(t.node, graphs.None)
 		}
 		t.node[number] = i
+		t.start = append(t.start, int32(len(t.arcs)))
+		for _, a := range f.Out(i) {
+			t.arcs, t.heads = append(t.arcs, a), append(t.heads, f.Head(a))
+		}
 	}
+	t.start = append(t.start, int32(len(t.arcs)))
 	if err := eachLine(r, file, t.line); err != nil {
 		return err
 	}
@@ -119,14 +127,28 @@ func ReadTrace(r io.Reader, file string, f *graphs.Fabric, seen Evidence, yield 
 	return nil
 }
 
+// mostNumber is the greatest number of a node.
+const mostNumber = 1 << 24
+
 // A reader holds the flow whose lines are being read.
 type reader struct {
-	node         []graphs.NodeID // by number
-	seen         Evidence
-	yield        func(*Flow)
-	flow         Flow
-	path         []graphs.NodeID
-	active, open bool
+	fabric *graphs.Fabric
+	node   []graphs.NodeID // by number
+	// The arcs that leave node n, and where they lead, are at start[n] to start[n+1].
+	start []int32
+	arcs  []graphs.ArcID
+	heads []graphs.NodeID
+	seen  Evidence
+	yield func(*Flow)
+
+	open       bool
+	active     bool            // from or to a switch
+	ends       []graphs.NodeID // source, destination, first and last switch
+	into, out  graphs.ArcID    // from the source into the first switch, from the last to the destination; None where they are one
+	inside     []graphs.ArcID  // from the first to the last switch
+	traced     bool
+	sent, lost int
+	flow       Flow
 }
 
 func (t *reader) line(line []byte) error {
@@ -134,30 +156,9 @@ func (t *reader) line(line []byte) error {
 	switch string(word) {
 	case "FID":
 		t.end()
-		var n [4]graphs.NodeID
-		for i := range n {
-			var err error
-			if n[i], rest, err = t.next(rest); err != nil {
-				return err
-			}
-		}
-		src, after := cut(line[len("FID"):])
-		dst, _ := cut(after)
-		t.active = len(src) < 5 || len(dst) < 5
-		t.flow = Flow{Src: n[0], Dst: n[1], First: n[2], Last: n[3]}
-		t.path, t.open = t.path[:0], true
+		return t.begin(rest)
 	case "FPT":
-		if !t.open {
-			return errors.New("FPT without a flow (FID) before it")
-		}
-		t.path = t.path[:0]
-		for rest = bytes.TrimLeft(rest, " \t"); len(rest) > 0; rest = bytes.TrimLeft(rest, " \t") {
-			n, more, err := t.next(rest)
-			if err != nil {
-				return err
-			}
-			t.path, rest = append(t.path, n), more
-		}
+		return t.path(rest)
 	case "SS":
 		if !t.open {
 			return errors.New("SS without a flow (FID) before it")
@@ -170,12 +171,81 @@ func (t *reader) line(line []byte) error {
 		if !ok || !also || k > n {
 			return errors.New("expected SS with time, packets sent, and as many or fewer lost")
 		}
-		t.flow.Sent, t.flow.Lost = n, k
+		t.sent, t.lost = n, k
 	case "", "FP", "FPRT", "Failing_link":
 	default:
 		return fmt.Errorf("%q begins no line of a trace, expected FID, FPT, SS, FP or Failing_link", graphs.Clean(string(word)))
 	}
 	return nil
+}
+
+// begin reads who sends a flow to whom.
+func (t *reader) begin(rest []byte) error {
+	t.ends, t.inside = t.ends[:0], t.inside[:0]
+	t.sent, t.lost, t.traced, t.active = 0, 0, false, false
+	for i := range 4 {
+		n, more, err := t.next(rest)
+		if err != nil {
+			return err
+		}
+		t.active = t.active || i < 2 && !t.fabric.Node(n).IsHost()
+		t.ends, rest = append(t.ends, n), more
+	}
+	var err error
+	if t.into, err = t.arc(t.ends[0], t.ends[2]); err != nil {
+		return err
+	}
+	t.out, err = t.arc(t.ends[3], t.ends[1])
+	t.open = err == nil
+	return err
+}
+
+// path reads the switches that a flow crossed.
+func (t *reader) path(rest []byte) error {
+	if !t.open {
+		return errors.New("FPT without a flow (FID) before it")
+	}
+	t.inside, t.traced = t.inside[:0], true
+	at := t.ends[2]
+	for i := 0; ; i++ {
+		if rest = bytes.TrimLeft(rest, " \t\r"); len(rest) == 0 {
+			break
+		}
+		n, more, err := t.next(rest)
+		if err != nil {
+			return err
+		}
+		rest = more
+		if i == 0 && n == at {
+			continue
+		}
+		a, err := t.arc(at, n)
+		if err != nil {
+			return err
+		}
+		if i == 0 || a == graphs.None {
+			return fmt.Errorf("a path from switch %s has to begin with it and cross no switch twice in a row", t.fabric.NodeName(t.ends[2]))
+		}
+		t.inside = append(t.inside, a)
+		at = n
+	}
+	if at != t.ends[3] {
+		return fmt.Errorf("the path ends at %s, not at the flow's last switch %s", t.fabric.NodeName(at), t.fabric.NodeName(t.ends[3]))
+	}
+	return nil
+}
+
+// arc returns the arc from one node to another, or None if they are the same.
+func (t *reader) arc(from, to graphs.NodeID) (graphs.ArcID, error) {
+	if from == to {
+		return graphs.None, nil
+	}
+	for i := t.start[from]; i < t.start[from+1]; i++ {
+		if t.heads[i] == to {
+			return t.arcs[i], nil
+		}
+	}
+	return graphs.None, fmt.Errorf("the topology has no link from %s to %s", t.fabric.NodeName(from), t.fabric.NodeName(to))
 }
 
 // end hands over the flow that was read, if it may be looked at.
@@ -184,7 +254,6 @@ func (t *reader) end() {
 		return
 	}
 	t.open = false
-	t.flow.Path = t.path
 	hide := false
 	switch t.seen {
 	case A1:
@@ -192,23 +261,35 @@ func (t *reader) end() {
 			return
 		}
 	case A2:
-		if t.flow.Lost == 0 {
+		if t.lost == 0 {
 			return
 		}
 	case A1P:
 		hide = !t.active
 	case A1A2P:
-		hide = !t.active && t.flow.Lost == 0
+		hide = !t.active && t.lost == 0
 	case P:
 		if t.active {
 			return
 		}
 		hide = true
 	}
-	if hide {
-		t.flow.Path = nil
+	if t.sent == 0 {
+		return
 	}
-	if t.flow.Sent > 0 {
+	t.flow = Flow{Path: t.flow.Path[:0], Sent: t.sent, Lost: t.lost}
+	if t.into != graphs.None {
+		t.flow.Path = append(t.flow.Path, t.into)
+	}
+	if (hide || !t.traced) && t.ends[2] != t.ends[3] {
+		t.flow.First, t.flow.Last = t.ends[2], t.ends[3]
+	} else {
+		t.flow.Path = append(t.flow.Path, t.inside...)
+	}
+	if t.out != graphs.None {
+		t.flow.Path = append(t.flow.Path, t.out)
+	}
+	if len(t.flow.Path) > 0 || t.flow.First != t.flow.Last {
 		t.yield(&t.flow)
 	}
 }

@@ -20,6 +20,7 @@ type evidence struct {
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
 
+	sets  *setTable // flows without loss whose path set is known; nil if there are none
 	terms []term
 	// A branch is one way that a term's packets may have gone: the log of its share, and its arcs.
 	share, arcs []float64
@@ -48,7 +49,7 @@ func (m *merged) ttl() bool { return m.Responder != graphs.None }
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, times: make([]float64, ix.n)}
-	ev.sift(ix)
+	ev.sift(ix, cfg.Paths)
 	ev.merge()
 	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
@@ -213,7 +214,7 @@ func (ix *index) known(o *Observation) bool {
 			return false
 		}
 	}
-	return ok(o.Path) && (some || ix.isNode(o.Src) || ix.isNode(o.Dst) || ix.isNode(o.Responder))
+	return ok(o.Path) && (some || o.From != o.To || ix.isNode(o.Src) || ix.isNode(o.Dst) || ix.isNode(o.Responder))
 }
 
 func (ix *index) isNode(n graphs.NodeID) bool { return n >= 0 && int(n) < len(ix.host) }

@@ -31,6 +31,9 @@ type Observation struct {
 	// Alternatives, of which exactly one was crossed in addition to Path. All packets of the observation took the same one,
 	// because one flow has one path. Empty where nothing is uncertain.
 	Alternatives []Alternative
+	// From and To, if they differ and there are no alternatives, are switches between which all packets took one of the paths of
+	// Config.Paths, in addition to Path. No alternatives need to be listed then, and flows without loss cost next to nothing.
+	From, To graphs.NodeID
 	// Src and Dst are the end hosts whose NIC and CPU had a part, or None.
 	Src, Dst graphs.NodeID
 	// Responder is the switch that had to answer by itself (TTL expired), or None for a measurement from end to end. If Path ends at the
@@ -62,6 +65,8 @@ type Config struct {
 	Outlier float64
 	// Cap is how many losses of one flow count as independent of each other. 0 means 10.
 	Cap float64
+	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
+	Paths PathSets
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
 }

@@ -53,12 +53,21 @@ func (m *model) load(comps []int32, hazards []float64) {
 		m.hazard[b] = m.background * max(m.ev.arcs[b], 0.1) // a path without arcs has the background of its hosts
 	}
 	m.sum = -m.background * m.ev.linear
+	if m.ev.sets != nil {
+		m.ev.sets.clear()
+	}
 	for i, c := range comps {
 		m.excess[c] = hazards[i]
 		m.sum -= hazards[i] * m.ev.exposure[c]
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			m.hazard[e.branch] += hazards[i] * e.times
 		}
+		if m.ev.sets != nil {
+			m.ev.sets.shift(c, hazards[i])
+		}
+	}
+	if m.ev.sets != nil {
+		m.sum += m.ev.sets.sum
 	}
 	for t := range m.terms {
 		m.compute(int32(t))
@@ -87,6 +96,11 @@ func (m *model) shift(c int32, to float64) {
 	d := to - m.excess[c]
 	m.excess[c] = to
 	m.sum -= d * m.ev.exposure[c]
+	if m.ev.sets != nil {
+		was := m.ev.sets.sum
+		m.ev.sets.shift(c, to)
+		m.sum += m.ev.sets.sum - was
+	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	for i := 0; i < len(es); {
 		t := es[i].term
@@ -104,6 +118,9 @@ func (m *model) shift(c int32, to float64) {
 // gain returns by how much the log-likelihood rises if component c, which has no excess, is given hazard h.
 func (m *model) gain(c int32, h float64) float64 {
 	g := -h * m.ev.exposure[c]
+	if m.ev.sets != nil {
+		g += m.ev.sets.at(c, h)
+	}
 	ratio := 1.0 // of the likelihoods of terms with branches, so that one logarithm serves for many
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
@@ -150,6 +167,9 @@ func (m *model) overGain(c int32, at, g []float64) {
 	var ratio, now [grid]float64
 	for i, h := range at {
 		g[i] = -h * m.ev.exposure[c]
+		if m.ev.sets != nil {
+			g[i] += m.ev.sets.over(c, h)
+		}
 		ratio[i] = 1
 	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]

@@ -49,6 +49,9 @@ func (s *search) hopeless(c int32, floor float64) bool {
 // fit is the model's fit, remembered: from one hypothesis to the next most components see no change.
 func (s *search) fit(c int32) fit {
 	print := math.Float64bits(s.background)
+	if s.ev.sets != nil {
+		print ^= s.ev.sets.print(c)
+	}
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
 		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
 		print ^= print >> 29
@@ -249,6 +252,9 @@ func (m *model) interval(c int32) interval {
 				g += p.lost * math.Log(-math.Expm1(-s))
 			}
 			g -= p.passed * s
+		}
+		if m.ev.sets != nil {
+			g += m.ev.sets.at(c, h)
 		}
 		return g / scatter
 	}

@@ -42,45 +42,91 @@ func (s sieve) has(flow int) bool {
 	return s.bits[x/64]>>(x%64)&1 != 0
 }
 
-// sift drops what cannot be used and counts plain observations: measured from end to end, no loss, one path. Of those only the exposure of
-// components matters, so that the bulk of all flows is neither copied nor sorted. What needs more thought goes to obs.
-func (ev *evidence) sift(ix *index) {
+// sift drops what cannot be used and counts plain observations: measured from end to end, no loss, one path or one set of them. Of those only
+// the exposure of components matters, so that the bulk of all flows is neither copied nor sorted. What needs more thought goes to obs.
+func (ev *evidence) sift(ix *index, ps PathSets) {
 	lossy := newSieve(ev.all)
-	count := make([]int, ix.links)        // packets by arc
-	through := make([]int, len(ix.host))  // by switch that they were forwarded through
-	atHost := make([]int, len(ix.host)+1) // by host that sent or received them; one more for none
+	t := tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)+1)}
+	ways := enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}}
+	var loose []looseFlow
+	hops := 0.0
 	for i := range ev.all {
 		o := &ev.all[i]
-		if o.Sent <= 0 || !ix.known(o) {
+		set := o.From != o.To && len(o.Alternatives) == 0
+		if o.Sent <= 0 || !ix.known(o) || set && !ways.usable(o) {
 			ev.ignored++
 			continue
 		}
-		if !ix.plain(o) || lossy.has(o.Flow) {
-			if !ix.clean(o) {
-				o = ix.cleaned(o)
+		if ix.plain(o) && !lossy.has(o.Flow) {
+			n := min(o.Sent, mostSent)
+			t.add(o, n, set)
+			if set {
+				loose = append(loose, newLooseFlow(o.From, o.To, n))
+				hops += float64(n) * float64(ps.Hops(o.From, o.To))
 			}
-			ev.obs = append(ev.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
 			continue
 		}
-		n := min(o.Sent, mostSent)
-		last := graphs.NodeID(graphs.None)
-		for j, a := range o.Path {
-			count[a] += n
-			if j > 0 {
-				through[last] += n
-				if t := ix.tail[a]; t != last {
-					through[t] += n
-				}
+		if set {
+			c := *o
+			if c.Alternatives = ways.list(o.From, o.To); c.Alternatives == nil {
+				ev.ignored++
+				continue
 			}
-			last = ix.head[a]
+			o = &c
 		}
-		if last == o.Src {
-			n *= 2 // there and back: both hosts sent and received
+		if !ix.clean(o) {
+			o = ix.cleaned(o)
 		}
-		atHost[o.Src+1] += n
-		atHost[o.Dst+1] += n
+		ev.obs = append(ev.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
 	}
-	for a, n := range count {
+	t.expose(ev)
+	ev.linear += hops
+	ev.crossings = ev.linear
+	if len(loose) > 0 {
+		ev.sets = newSetTable(ix, ps, loose)
+	}
+}
+
+// A tally counts the packets of plain observations.
+type tally struct {
+	ix      *index
+	arcs    []int // by arc
+	through []int // by switch that they were forwarded through
+	atHost  []int // by host that sent or received them, plus one; the first is for none
+}
+
+func (t *tally) add(o *Observation, n int, set bool) {
+	last := graphs.NodeID(graphs.None)
+	begun, ended := !set, !set // switches at the ends of a path set are passed once
+	for j, a := range o.Path {
+		t.arcs[a] += n
+		if j > 0 {
+			t.through[last] += n
+			begun, ended = begun || last == o.From, ended || last == o.To
+			if tail := t.ix.tail[a]; tail != last {
+				t.through[tail] += n
+				begun, ended = begun || tail == o.From, ended || tail == o.To
+			}
+		}
+		last = t.ix.head[a]
+	}
+	if !begun {
+		t.through[o.From] += n
+	}
+	if !ended {
+		t.through[o.To] += n
+	}
+	if last == o.Src {
+		n *= 2 // there and back: both hosts sent and received
+	}
+	t.atHost[o.Src+1] += n
+	t.atHost[o.Dst+1] += n
+}
+
+// expose adds the counts to the exposure of all components.
+func (t *tally) expose(ev *evidence) {
+	ix := t.ix
+	for a, n := range t.arcs {
 		ev.sent[a] = n
 		x := float64(n)
 		l := graphs.ArcID(a).Link()
@@ -92,12 +138,53 @@ func (ev *evidence) sift(ix *index) {
 		ev.linear += x
 	}
 	for i := range ix.host {
-		if n := graphs.NodeID(i); !ix.host[n] {
-			ev.exposure[ix.node(n)] += float64(through[n])
+		if !ix.host[i] {
+			ev.exposure[ix.nodes+int32(i)] += float64(t.through[i])
 		}
-		ev.exposure[ix.nodes+int32(i)] += float64(atHost[i+1])
+		ev.exposure[ix.nodes+int32(i)] += float64(t.atHost[i+1])
 	}
-	ev.crossings = ev.linear
+}
+
+// An enumerator lists the paths of pairs whose flows lost packets: few, beside all.
+type enumerator struct {
+	ix    *index
+	ps    PathSets
+	known map[[2]graphs.NodeID][]Alternative
+}
+
+// usable reports whether there are paths between the ends of an observation's path set.
+func (e *enumerator) usable(o *Observation) bool {
+	return e.ps != nil && e.ix.isNode(o.From) && e.ix.isNode(o.To) && e.ps.Hops(o.From, o.To) > 0
+}
+
+// list returns the paths of a pair, or nil if they are too many.
+func (e *enumerator) list(from, to graphs.NodeID) []Alternative {
+	key := [2]graphs.NodeID{from, to}
+	if w, ok := e.known[key]; ok {
+		return w
+	}
+	var ways []Alternative
+	var path []graphs.ArcID
+	var walk func(at graphs.NodeID, share float64)
+	walk = func(at graphs.NodeID, share float64) {
+		if at == to {
+			ways = append(ways, Alternative{slices.Clone(path), share})
+			return
+		}
+		for _, a := range e.ix.f.Out(at) {
+			if s := e.ps.Step(a, to); s > 0 && len(ways) <= mostPaths && len(path) < len(e.ix.host) {
+				path = append(path, a)
+				walk(e.ix.head[a], share*s)
+				path = path[:len(path)-1]
+			}
+		}
+	}
+	walk(from, 1)
+	if len(ways) > mostPaths {
+		ways = nil
+	}
+	e.known[key] = ways
+	return ways
 }
 
 // plain reports whether all that an observation tells is that its packets arrived.

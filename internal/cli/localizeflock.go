@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/flock"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+)
+
+// flockFlags are what localize takes for traces in the form of Flock.
+type flockFlags struct {
+	topology, evidence, ecmp string
+	stats                    bool
+}
+
+func (x *flockFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&x.topology, "topology", "", "for --format flock: the topology `FILE`, u v or u->v a line")
+	cmd.Flags().StringVar(&x.evidence, "evidence", string(flock.INT), "for --format flock: what may be looked at, `KIND`: "+strings.Join(flockKinds(), ", "))
+	cmd.Flags().StringVar(&x.ecmp, "ecmp", "path", "for --format flock: flows are spread evenly over each `UNIT`: path, hop")
+	cmd.Flags().BoolVar(&x.stats, "stats", false, "for --format flock: add seconds and bytes used to the JSON")
+	_ = cmd.RegisterFlagCompletionFunc("evidence", cobra.FixedCompletions(flockKinds(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("ecmp", cobra.FixedCompletions([]string{"path", "hop"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func flockKinds() []string {
+	var kinds []string
+	for _, k := range flock.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
+}
+
+// localizeStats is what --stats adds.
+type localizeStats struct {
+	ParseSeconds float64 `json:"parse_seconds"`
+	SolveSeconds float64 `json:"solve_seconds"`
+	PeakBytes    uint64  `json:"peak_bytes"`
+}
+
+// localizeFlock diagnoses a trace in the form of Flock.
+func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error {
+	switch {
+	case x.topology == "":
+		return withHint(usagef("a trace of Flock needs its topology"), "use --topology FILE")
+	case len(traces) != 1:
+		return usagef("%d traces given, expected one", len(traces))
+	case !slices.Contains(flock.Kinds, flock.Evidence(x.evidence)):
+		return usagef("evidence %q is not one of %s", graphs.Clean(x.evidence), strings.Join(flockKinds(), ", "))
+	case x.ecmp != "path" && x.ecmp != "hop":
+		return usagef("--ecmp %q is neither path nor hop", graphs.Clean(x.ecmp))
+	case x.stats && output != "json":
+		return usagef("--stats goes with -o json")
+	}
+	began := time.Now()
+	f, obs, err := readFlock(x, traces[0])
+	if err != nil {
+		return err
+	}
+	parsed := time.Now()
+	spread := pathfind.PerPath
+	if x.ecmp == "hop" {
+		spread = pathfind.PerHop
+	}
+	d := flockDiagnosis(f, obs, flock.Solve(f, obs, spread))
+	if !x.stats {
+		return e.printDiagnosis(d, output)
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), time.Since(parsed).Seconds(), memory.Sys})
+	if err != nil {
+		return err
+	}
+	return printJSON(e.stdout, text)
+}
+
+func readFlock(x *flockFlags, trace string) (*graphs.Fabric, []localize.Observation, error) {
+	top, err := os.Open(x.topology)
+	if err != nil {
+		return nil, nil, openError("topology", err)
+	}
+	defer top.Close()
+	f, err := flock.ReadTopology(top, x.topology)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := os.Open(trace)
+	if err != nil {
+		return nil, nil, openError("trace", err)
+	}
+	defer in.Close()
+	obs, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence))
+	return f, obs, err
+}
+
+// withStats writes a diagnosis with one more field.
+func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) {
+	text, err := d.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	more, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	text = bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}"))
+	return slices.Concat(text, []byte(`,"stats":`), more, []byte("}")), nil
+}
+
+// flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v.
+func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *localize.Result) *diagnose.Diagnosis {
+	n := flockNames{f}
+	d := &diagnose.Diagnosis{Fabric: f.Name(), Verdict: diagnose.Healthy, Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
+	for a, sent := range r.Exposure {
+		if sent > 0 {
+			d.Coverage.Measured++
+		} else {
+			d.Coverage.Unmeasured = append(d.Coverage.Unmeasured, n.arc(graphs.ArcID(a)))
+		}
+	}
+	sent, lost, sets := 0, 0, 0
+	for i := range obs {
+		sent, lost = sent+obs[i].Sent, lost+obs[i].Lost
+		if obs[i].From != obs[i].To {
+			sets++
+		}
+	}
+	if sets > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("the way of %d of %d flows is known as one of equal-cost paths only; what only such flows cross counts as unmeasured", sets, len(obs)))
+	}
+	if r.Ignored > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d flows left out: no path joins their ends, or too many do", r.Ignored))
+	}
+	const least = 0.05
+	for i := range r.Suspects {
+		if s := &r.Suspects[i]; s.Probability >= least {
+			x := n.suspect(s)
+			x.Rank = len(d.Suspects) + 1
+			d.Suspects = append(d.Suspects, x)
+		}
+	}
+	switch {
+	case len(obs) == 0:
+		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
+	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
+		top := &d.Suspects[0]
+		d.Verdict, d.Summary = diagnose.Suspects, fmt.Sprintf("%s drops %s of packets (p %.2f)", top.ID, diagnose.Percent(*top.Loss), top.Probability)
+	default:
+		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", lost, sent, diagnose.Percent(r.Background))
+	}
+	return d
+}
+
+// flockNames names the parts of a fabric as traces do.
+type flockNames struct{ f *graphs.Fabric }
+
+func (n flockNames) arc(a graphs.ArcID) string {
+	return n.f.NodeName(n.f.Tail(a)) + ">" + n.f.NodeName(n.f.Head(a))
+}
+
+func (n flockNames) link(l graphs.LinkID) string {
+	return n.f.NodeName(n.f.Tail(l.Forward())) + "--" + n.f.NodeName(n.f.Head(l.Forward()))
+}
+
+func (n flockNames) cause(c localize.Cause) string {
+	switch c.Kind {
+	case localize.Arc:
+		return n.arc(graphs.ArcID(c.ID))
+	case localize.Link:
+		return n.link(graphs.LinkID(c.ID))
+	}
+	return n.f.NodeName(graphs.NodeID(c.ID)) // these traces know no groups
+}
+
+// surest is the most that is ever claimed, as for other evidence.
+const surest = 0.99
+
+func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
+	x := diagnose.Suspect{
+		Kind: string(s.Kind), ID: n.cause(s.Cause), Symptom: diagnose.Loss, Probability: min(s.Probability, surest),
+		Loss: &s.Loss, LossLow: &s.Low, LossHigh: &s.High,
+	}
+	for _, c := range s.Class {
+		x.Class = append(x.Class, n.cause(c))
+	}
+	switch s.Kind {
+	case localize.Arc:
+		x.Link = n.link(graphs.ArcID(s.ID).Link())
+	case localize.Link:
+		x.Link = x.ID
+	}
+	x.For = "flows that may cross it lose packets; none is known to"
+	if flows := s.LossyFlows + s.CleanFlows; flows > 0 {
+		x.For = fmt.Sprintf("%d of %d flows known to cross it lose packets (%d of %d packets)", s.LossyFlows, flows, s.Lost, s.Sent)
+	}
+	x.Against = "no flow is known to cross it clean"
+	if s.CleanFlows > 0 {
+		x.Against = fmt.Sprintf("%d flows cross it clean (%.1f losses were to be expected of their %d packets)", s.CleanFlows, s.Against.Expected, s.Against.CleanSent)
+	}
+	if up := s.Against.RunnerUp; up.Kind != "" {
+		x.Against += fmt.Sprintf("; instead of it: %s %s, e^%.1f times less likely", up.Kind, n.cause(up), s.Against.Nats)
+	}
+	x.Evidence = []diagnose.Evidence{{Source: "trace", Text: x.For}}
+	if len(s.Parts) > 0 {
+		var parts []string
+		for _, p := range s.Parts {
+			parts = append(parts, fmt.Sprintf("%s %s", n.cause(p.Cause), diagnose.Percent(p.Loss)))
+		}
+		x.Evidence = append(x.Evidence, diagnose.Evidence{Source: "trace", Text: "bad in part: " + strings.Join(parts, ", ")})
+	}
+	x.Next = []diagnose.Step{}
+	if len(s.Class) > 1 {
+		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of " + strings.Join(x.Class, ", ")})
+	}
+	return x
+}

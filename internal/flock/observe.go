@@ -1,0 +1,40 @@
+package flock
+
+import (
+	"io"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+)
+
+// Observe reads a trace as observations, as far as the evidence allows.
+func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence) ([]localize.Observation, error) {
+	var obs []localize.Observation
+	var arcs []graphs.ArcID // memory of many paths: one piece of it for each would be more than all of them
+	err := ReadTrace(r, file, f, seen, func(flow *Flow) {
+		if cap(arcs)-len(arcs) < len(flow.Path) {
+			arcs = make([]graphs.ArcID, 0, max(1<<16, len(flow.Path)))
+		}
+		arcs = append(arcs, flow.Path...)
+		path := arcs[len(arcs)-len(flow.Path) : len(arcs) : len(arcs)]
+		obs = append(obs, localize.Observation{
+			Path: path, From: flow.First, To: flow.Last,
+			Src: graphs.None, Dst: graphs.None, Responder: graphs.None, // hosts are no suspects in these traces
+			Sent: flow.Sent, Lost: flow.Lost, Flow: len(obs),
+		})
+	})
+	return obs, err
+}
+
+// Solve ranks what explains the observations of a trace. Path sets are found only where some path is not known.
+func Solve(f *graphs.Fabric, obs []localize.Observation, spread pathfind.Spread) *localize.Result {
+	var cfg localize.Config
+	for i := range obs {
+		if obs[i].From != obs[i].To {
+			cfg.Paths = pathfind.NewEqualCost(f, spread)
+			break
+		}
+	}
+	return localize.Solve(f, obs, cfg)
+}

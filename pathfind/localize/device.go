@@ -29,6 +29,7 @@ type deviceTable struct {
 	measured []float64 // by node: its arcs that packets crossed
 	bad      []float64 // by node: arcs blamed
 	price    []float64 // by node: log prior of what blames them
+	all      float64   // components blamed
 	touched  []graphs.NodeID
 	log      float64 // log prior odds of a switch that is bad in part
 }
@@ -49,6 +50,7 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 
 // count adds to the counts of both switches of an arc or link.
 func (t *deviceTable) count(ix *index, c int32, sign float64) {
+	t.all += sign
 	if c >= ix.nodes {
 		return
 	}
@@ -73,14 +75,21 @@ func (t *deviceTable) clear() {
 	for _, n := range t.touched {
 		t.bad[n], t.price[n] = 0, 0
 	}
-	t.touched = t.touched[:0]
+	t.touched, t.all = t.touched[:0], 0
 }
 
-// odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price.
-func (t *deviceTable) odds(n graphs.NodeID, bad, price float64) float64 {
+// many returns what the log prior of n independent faults gains over that of n which are expected. How many there are is not known beforehand: a
+// negative binomial distribution of shape 2, whose mean is twice the number to bet on. So one more fault is the less of a surprise
+// the more there are.
+func many(n float64) float64 { return lgamma(n+2) - n*math.Log(3) }
+
+// odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price, among all faults.
+func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
 	if bad < 2 {
 		return math.Inf(-1)
 	}
+	rest := max(0, all-bad)
+	price += many(all) - many(rest+1)
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
 	return t.log - math.Log(m+1) - choose - price
@@ -88,14 +97,15 @@ func (t *deviceTable) odds(n graphs.NodeID, bad, price float64) float64 {
 
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
 func (t *deviceTable) beside(ix *index, c int32) float64 {
+	alone := many(t.all+1) - many(t.all)
+	more := alone
 	if c >= ix.links {
-		return 0
+		return more
 	}
-	more := 0.0
 	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
 		if t.bad[n] > 0 {
-			was := softplus(t.odds(n, t.bad[n], t.price[n]))
-			more = max(more, softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c)))-was)
+			was := softplus(t.odds(n, t.bad[n], t.price[n], t.all))
+			more = max(more, alone+softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c), t.all+1))-was)
 		}
 	}
 	return more
@@ -111,10 +121,11 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 	for _, c := range comps {
 		t.count(ix, c, 1)
 	}
+	bonus = many(t.all)
 	for {
 		best, odds := graphs.NodeID(graphs.None), float64(unlikely)
 		for _, n := range t.touched {
-			if o := t.odds(n, t.bad[n], t.price[n]); o > odds || o == odds && n < best {
+			if o := t.odds(n, t.bad[n], t.price[n], t.all); o > odds || o == odds && n < best {
 				best, odds = n, o
 			}
 		}
@@ -129,6 +140,7 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 				t.count(ix, c, -1)
 			}
 		}
+		t.all++ // the device itself
 		found = append(found, d)
 		bonus += softplus(odds)
 	}

@@ -57,7 +57,7 @@ type Alternative struct {
 
 // Config sets what is taken for granted before any evidence. The zero value is what the program uses.
 type Config struct {
-	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 2.
+	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 3.
 	Faults float64
 	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 2e-4.
 	NormalLoss float64
@@ -77,7 +77,7 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	def(&c.Faults, 2)
+	def(&c.Faults, 3)
 	def(&c.NormalLoss, 2e-4)
 	def(&c.Outlier, 0.002)
 	def(&c.Cap, 10)

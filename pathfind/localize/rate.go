@@ -21,7 +21,7 @@ type cached struct {
 // hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
 // first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
-	var u, g [few]float64
+	var u, g, prior [few]float64
 	for i := range u {
 		u[i] = float64(i*step) * s.spread / (grid - 1)
 	}
@@ -33,14 +33,18 @@ func (s *search) hopeless(c int32, floor float64) bool {
 			slack += 1.4 * s.ev.terms[e.term].lost
 		}
 	}
-	floor += math.Log(s.spread) - slack
+	floor -= slack
 	s.overGain(c, s.some[:], g[:])
+	for i := range u {
+		prior[i] = s.logRatePrior(math.Log(s.some[i]))
+		g[i] += prior[i]
+	}
 	if logIntegral(u[:], g[:]) < floor {
 		return true
 	}
 	for i := range u {
 		if g[i] > floor-negligible {
-			g[i] = s.gain(c, s.some[i])
+			g[i] = s.gain(c, s.some[i]) + prior[i]
 		}
 	}
 	return logIntegral(u[:], g[:]) < floor
@@ -87,11 +91,24 @@ func (m *model) fit(c int32) fit {
 		}
 	}
 	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, math.Exp(x)) })
-	return fit{
-		rate:  math.Exp(u[top]),
-		peak:  g[top],
-		bayes: logIntegral(u[:n], g[:n]) - math.Log(m.spread),
+	f := fit{rate: math.Exp(u[top]), peak: g[top]}
+	for i := range n {
+		g[i] += m.logRatePrior(u[i])
 	}
+	f.bayes = logIntegral(u[:n], g[:n])
+	return f
+}
+
+// Faults may have any rate, but most lose a packet in a thousand to one in ten: less goes unnoticed or is normal, more is soon mended.
+const (
+	usualRate, usualSpread = 0.008, 1.6
+	unusual                = 0.2 // share of faults of which nothing is expected
+)
+
+// logRatePrior is the log of the prior density of a bad rate, per unit of its logarithm u.
+func (m *model) logRatePrior(u float64) float64 {
+	z := (u - math.Log(usualRate)) / usualSpread
+	return math.Log(unusual/m.spread + (1-unusual)/(usualSpread*math.Sqrt(2*math.Pi))*math.Exp(-z*z/2))
 }
 
 // sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
@@ -112,7 +129,7 @@ func (m *model) sharp(c int32) (fit, bool) {
 		if math.Abs(off) < 1.2*w {
 			rate := math.Exp(x + off)
 			peak := m.gain(c, rate)
-			return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) - math.Log(m.spread)}, rate > m.bad[0]
+			return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.bad[0]
 		}
 		x += min(max(off, -4*w), 4*w)
 	}

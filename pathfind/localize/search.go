@@ -71,8 +71,9 @@ const (
 	rival, rivals = 4, 6
 	// effort bounds the evaluations of an observation's likelihood, of which a core does some 20 million a second.
 	effort = 2e7
-	// patience is the effort after which only what clearly improves on the best hypothesis is pursued.
-	patience = 3e5
+	// patience is the effort after which only what clearly improves on the best hypothesis is pursued, if that is healthy; it is less the
+	// more faults there are, since every look costs more.
+	patience = 6e6
 	// leeway is how much more the devices of a neighbour may add to its score.
 	leeway = 8
 	// faint are the least odds of an extra component.
@@ -105,6 +106,7 @@ func (s *search) run() {
 	for i := int32(0); i >= 0; {
 		i = s.grow(i)
 	}
+	improved := math.Inf(1)
 	for since := 0; since <= rivals; since++ {
 		next := int32(-1)
 		for i := range s.hyps {
@@ -115,13 +117,13 @@ func (s *search) run() {
 		if next < 0 || s.hyps[next].score < s.best-rival || s.work > effort {
 			return
 		}
+		if n := len(s.hyps[next].comps) + 1; s.work > patience/(n*n) && improved < 1 {
+			return
+		}
 		was := s.best
 		s.expand(next)
-		if s.best > was+0.01 {
+		if improved = s.best - was; improved > 0.01 {
 			since = 0
-		}
-		if s.work > patience && s.best < was+1 {
-			return
 		}
 	}
 }
@@ -136,6 +138,13 @@ func (s *search) grow(i int32) int32 {
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent = i
 	s.refit(&h)
+	if s.prune(&h) {
+		s.refit(&h)
+		if i = s.remember(h.comps, h.rates, h.score); i < 0 {
+			return -1
+		}
+	}
+	copy(s.hyps[i].rates, h.rates)
 	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	s.best = max(s.best, h.score)
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
@@ -165,6 +174,25 @@ func (s *search) grow(i int32) int32 {
 		return -1
 	}
 	return next
+}
+
+// prune drops the components of the loaded hypothesis that it is likelier without, one after the other.
+func (s *search) prune(h *hypothesis) bool {
+	pruned := false
+	for j := 0; j < len(h.comps); j++ {
+		c := h.comps[j]
+		rate := s.excess[c]
+		s.shift(c, 0)
+		if s.gain(c, rate)+s.occam[j]+1 > 0 {
+			s.shift(c, rate)
+			continue
+		}
+		h.comps, h.rates = slices.Delete(h.comps, j, j+1), slices.Delete(h.rates, j, j+1)
+		s.occam = slices.Delete(s.occam, j, j+1)
+		pruned = true
+		j--
+	}
+	return pruned
 }
 
 // expand refits a hypothesis and looks at its neighbours.

@@ -140,8 +140,9 @@ func (s *search) grow(i int32) int32 {
 	s.refit(&h)
 	if s.prune(&h) {
 		s.refit(&h)
-		if i = s.remember(h.comps, h.rates, h.score); i < 0 {
-			return -1
+		seen := int32(len(s.hyps))
+		if i = s.remember(h.comps, h.rates, h.score); i < seen {
+			return -1 // it has been here before
 		}
 	}
 	copy(s.hyps[i].rates, h.rates)

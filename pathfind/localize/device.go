@@ -40,7 +40,7 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 		log: ix.prior[0] + math.Log(partly),
 	}
 	for a := range ix.links {
-		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && len(ev.sets.byArc[a]) > 0 {
+		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a) {
 			t.measured[ix.tail[a]]++
 			t.measured[ix.head[a]]++
 		}

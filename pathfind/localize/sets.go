@@ -54,7 +54,7 @@ type site struct {
 // A pass is a pair of which a component lies on the paths.
 type pass struct {
 	pair  int32
-	share float64
+	share float32
 }
 
 // weighted is flows without loss, of as many packets each, a share of which passes a component.
@@ -71,15 +71,38 @@ type setTable struct {
 	pairs   []pair
 	packets []float64 // sizes of bunches, ascending
 	top     int32     // more than the greatest size that occurs
-	byArc   [][]pass  // by arc, pairs ascending
+	ranges  []pairRange
+	byArc   [][]pass // by arc, pairs ascending; nil until asked for
 	byNode  [][]pass
-	flows   [][]weighted // by component, once asked for
-	soft    [][]float64  // by component: sum of share times copies, by size; likewise
-	sum     float64      // log-likelihood under the loaded hypothesis
-	sites   []site       // scratch
-	arrived []float64
-	hurt    []float64
-	tables  map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+	flows   [][]weighted // by component, likewise
+	bins    []weighted   // see weigh; zero outside of it
+	filled  []int32
+	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
+	soft, square     []float64
+	softOf, squareOf [][]float64
+	sum              float64 // log-likelihood under the loaded hypothesis
+	version          int     // counts the changes of what is loaded
+	shared           []sharing
+	scratch          []site
+	arrived, hurt    []float64
+	tables           map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+}
+
+// A pairRange is the pairs of one destination.
+type pairRange struct {
+	to          graphs.NodeID
+	first, last int32
+}
+
+// A sharing is the pairs that a component shares with others of the loaded hypothesis.
+type sharing struct {
+	version int
+	sites   []siteOf
+}
+
+type siteOf struct {
+	pair int32
+	site site
 }
 
 // size returns the bunch that flows of n packets are counted in.
@@ -93,7 +116,8 @@ func sizeOf(n int) int32 {
 // newSetTable sorts the flows without loss by pair. It needs them in any order.
 func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	t := &setTable{ix: ix, ps: ps, tables: map[uint64][]float64{}}
-	t.flows, t.soft = make([][]weighted, ix.n), make([][]float64, ix.n)
+	t.byArc, t.byNode, t.flows = make([][]pass, ix.links), make([][]pass, len(ix.host)), make([][]weighted, ix.n)
+	t.softOf, t.squareOf, t.shared = make([][]float64, ix.n), make([][]float64, ix.n), make([]sharing, ix.n)
 	for s := range int32(152) {
 		n := float64(s + 1)
 		if s >= 8 {
@@ -129,10 +153,11 @@ func newLooseFlow(from, to graphs.NodeID, sent int) looseFlow {
 	return looseFlow{uint64(to)<<36 | uint64(from)<<8 | uint64(sizeOf(sent)), sent}
 }
 
-// walk finds what lies on the paths of each pair.
+// walk sums up what lies on the paths of each pair.
 func (t *setTable) walk() {
 	ix := t.ix
-	t.byArc, t.byNode = make([][]pass, ix.links), make([][]pass, len(ix.host))
+	n := int(ix.links) + len(ix.host)
+	t.soft, t.square = make([]float64, n*int(t.top)), make([]float64, n*int(t.top))
 	next := make([][]graphs.ArcID, len(ix.host)) // towards the destination in hand
 	step := make([][]float64, len(ix.host))
 	known := make([]graphs.NodeID, len(ix.host))
@@ -143,6 +168,10 @@ func (t *setTable) walk() {
 	var level, then []graphs.NodeID
 	for i := range t.pairs {
 		p := &t.pairs[i]
+		if len(t.ranges) == 0 || t.ranges[len(t.ranges)-1].to != p.to {
+			t.ranges = append(t.ranges, pairRange{to: p.to, first: int32(i)})
+		}
+		t.ranges[len(t.ranges)-1].last = int32(i + 1)
 		mass[p.from] = 1
 		level = append(level[:0], p.from)
 		for len(level) > 0 {
@@ -154,7 +183,7 @@ func (t *setTable) walk() {
 					continue
 				}
 				if u != p.from {
-					t.byNode[u] = append(t.byNode[u], pass{int32(i), m})
+					t.soften(int(ix.links)+int(u), m, p)
 				}
 				if known[u] != p.to {
 					known[u] = p.to
@@ -167,13 +196,12 @@ func (t *setTable) walk() {
 				}
 				for j, a := range next[u] {
 					share := m * step[u][j]
-					t.byArc[a] = append(t.byArc[a], pass{int32(i), share})
-					if v := ix.head[a]; mass[v] == 0 {
+					t.soften(int(a), share, p)
+					v := ix.head[a]
+					if mass[v] == 0 {
 						then = append(then, v)
-						mass[v] = share
-					} else {
-						mass[v] += share
 					}
+					mass[v] += share
 				}
 			}
 			level, then = then, level
@@ -181,22 +209,86 @@ func (t *setTable) walk() {
 	}
 }
 
-// passes hands over the pairs on whose paths a component lies, once for each of its sites on them.
-func (t *setTable) passes(c int32, yield func(pair int32, share float64, a graphs.ArcID)) {
-	arc := func(a graphs.ArcID) {
-		for _, p := range t.byArc[a] {
-			yield(p.pair, p.share, a)
+// soften adds a share of a pair's flows to the sums of an arc or node.
+func (t *setTable) soften(at int, share float64, p *pair) {
+	soft, square := t.soft[at*int(t.top):][:t.top], t.square[at*int(t.top):][:t.top]
+	for _, b := range p.bunches {
+		x := share * b.copies
+		soft[b.size] += x
+		square[b.size] += x * share
+	}
+}
+
+// sums returns the sums of a component by size.
+func (t *setTable) sums(c int32) (soft, square []float64) {
+	top := int(t.top)
+	if t.softOf[c] == nil {
+		switch t.ix.kindOf(c) {
+		case 0:
+			t.softOf[c], t.squareOf[c] = t.soft[int(c)*top:][:top], t.square[int(c)*top:][:top]
+		case 2:
+			at := int(t.ix.links + c - t.ix.nodes)
+			t.softOf[c], t.squareOf[c] = t.soft[at*top:][:top], t.square[at*top:][:top]
+		case 3:
+			t.softOf[c], t.squareOf[c] = []float64{}, []float64{}
+		default:
+			t.softOf[c], t.squareOf[c] = make([]float64, top), make([]float64, top)
+			for _, a := range t.ix.parts(nil, c) {
+				for i := range top {
+					t.softOf[c][i] += t.soft[int(a)*top+i]
+					t.squareOf[c][i] += t.square[int(a)*top+i]
+				}
+			}
 		}
 	}
+	return t.softOf[c], t.squareOf[c]
+}
+
+// through lists the pairs on whose paths a node lies, and an arc out of it unless that is None.
+func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
+	list := []pass{}
+	for _, r := range t.ranges {
+		step := 1.0
+		if a != graphs.None {
+			step = t.ps.Step(a, r.to)
+		}
+		if !(step > 0) || u == r.to {
+			continue
+		}
+		for i := r.first; i < r.last; i++ {
+			if a == graphs.None && t.pairs[i].from == u {
+				continue // its ends are certain
+			}
+			if share := step * t.ps.Reach(t.pairs[i].from, u, r.to); share > 0 {
+				list = append(list, pass{i, float32(min(share, 1))})
+			}
+		}
+	}
+	return list
+}
+
+// passes hands over the pairs on whose paths a component lies, once for each of its sites on them.
+func (t *setTable) passes(c int32, yield func(pair int32, share float64, a graphs.ArcID)) {
 	switch t.ix.kindOf(c) {
 	case 2:
-		for _, p := range t.byNode[c-t.ix.nodes] {
-			yield(p.pair, p.share, graphs.None)
+		n := graphs.NodeID(c - t.ix.nodes)
+		if t.byNode[n] == nil {
+			t.byNode[n] = t.through(n, graphs.None)
+		}
+		for _, p := range t.byNode[n] {
+			yield(p.pair, float64(p.share), graphs.None)
 		}
 	case 3:
 	default:
-		for _, a := range t.ix.parts(nil, c) {
-			arc(graphs.ArcID(a))
+		var some [2]int32
+		for _, x := range t.ix.parts(some[:0], c) {
+			a := graphs.ArcID(x)
+			if t.byArc[a] == nil {
+				t.byArc[a] = t.through(t.ix.tail[a], a)
+			}
+			for _, p := range t.byArc[a] {
+				yield(p.pair, float64(p.share), a)
+			}
 		}
 	}
 }
@@ -222,10 +314,12 @@ func (t *setTable) clear() {
 		t.pairs[i].sites, t.pairs[i].value = t.pairs[i].sites[:0], 0
 	}
 	t.sum = 0
+	t.version++
 }
 
 // shift changes the hazard of one component.
 func (t *setTable) shift(c int32, hazard float64) {
+	t.version++
 	t.passes(c, func(i int32, share float64, a graphs.ArcID) {
 		p := &t.pairs[i]
 		if hazard == 0 {
@@ -233,7 +327,7 @@ func (t *setTable) shift(c int32, hazard float64) {
 		} else {
 			x := t.site(p, c, share, a, hazard)
 			at := 0
-			for at < len(p.sites) && (p.sites[at].order < x.order || p.sites[at].order == x.order && p.sites[at].comp < c) {
+			for at < len(p.sites) && p.sites[at].before(&x) {
 				at++
 			}
 			if at < len(p.sites) && p.sites[at].comp == c && p.sites[at].tail == x.tail && p.sites[at].head == x.head {
@@ -282,48 +376,41 @@ func (t *setTable) likelihood(p *pair, sites []site) float64 {
 	return sum
 }
 
-// weigh lists what passes a component.
+// Shares of flows are told apart to one in fineness of their power of two, down to one in 2^octaves.
+const fineness, octaves = 32, 14
+
+// weigh lists what passes a component. Flows alike in size and, nearly, in share are counted together.
 func (t *setTable) weigh(c int32) []weighted {
 	if t.flows[c] != nil {
 		return t.flows[c]
 	}
-	list := []weighted{}
+	if t.bins == nil {
+		t.bins = make([]weighted, (fineness*octaves+1)*int(t.top))
+	}
+	t.filled = t.filled[:0]
 	t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
-		// To seven bits, so that what is nearly alike is counted together.
-		share = math.Float64frombits((math.Float64bits(share) + 1<<44) &^ (1<<45 - 1))
+		fraction, exponent := math.Frexp(share) // fraction is in [0.5, 1)
+		row := max(0, (octaves+exponent-1)*fineness+int((2*fraction-1)*fineness))
 		for _, b := range t.pairs[i].bunches {
-			list = append(list, weighted{b.size, min(share, 1), b.copies})
+			at := row*int(t.top) + int(b.size)
+			w := &t.bins[at]
+			if w.copies == 0 {
+				t.filled = append(t.filled, int32(at))
+			}
+			w.size = b.size
+			w.share += share * b.copies
+			w.copies += b.copies
 		}
 	})
-	const many = 256
-	if len(list) > many {
-		slices.SortFunc(list, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.share, b.share)) })
-		out := list[:0]
-		for _, x := range list {
-			if n := len(out); n > 0 && out[n-1].size == x.size && out[n-1].share == x.share {
-				out[n-1].copies += x.copies
-				continue
-			}
-			out = append(out, x)
-		}
-		list = slices.Clip(out)
+	list := make([]weighted, 0, len(t.filled))
+	for _, at := range t.filled {
+		w := t.bins[at]
+		t.bins[at] = weighted{}
+		w.share = min(w.share/w.copies, 1)
+		list = append(list, w)
 	}
 	t.flows[c] = list
 	return list
-}
-
-// soften sums up what passes a component by the size of flows.
-func (t *setTable) soften(c int32) []float64 {
-	if t.soft[c] == nil {
-		soft := make([]float64, t.top)
-		t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
-			for _, b := range t.pairs[i].bunches {
-				soft[b.size] += share * b.copies
-			}
-		})
-		t.soft[c] = soft
-	}
-	return t.soft[c]
 }
 
 // lose returns exp(-n h) - 1 by size of flows.
@@ -352,53 +439,86 @@ func (t *setTable) at(c int32, h float64) float64 {
 		sum += x.copies * math.Log(max(1+x.share*lose[x.size], 1e-15))
 	}
 	last := int32(-1)
-	t.passes(c, func(i int32, share float64, a graphs.ArcID) {
-		p := &t.pairs[i]
-		if len(p.sites) == 0 || !slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
-			return
-		}
+	for _, x := range t.sharedWith(c) {
 		// The component by itself is wrong here: others lie on the same paths.
+		p := &t.pairs[x.pair]
 		for _, b := range p.bunches {
-			sum -= b.copies * math.Log(max(1+share*lose[b.size], 1e-15))
+			sum -= b.copies * math.Log(max(1+x.site.share*lose[b.size], 1e-15))
 		}
-		if i == last {
-			return
+		if x.pair == last {
+			continue
 		}
-		last = i
-		with := t.sites[:0]
-		for _, x := range p.sites {
-			if x.comp != c {
-				with = append(with, x)
+		last = x.pair
+		with := t.scratch[:0]
+		for _, y := range p.sites {
+			if y.comp != c {
+				with = append(with, y)
 			}
 		}
-		base := t.likelihood(p, with)
-		with = append(with, t.site(p, c, share, a, h))
-		slices.SortFunc(with, func(a, b site) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.comp, b.comp)) })
+		base := p.value
+		if len(with) < len(p.sites) {
+			base = t.likelihood(p, with)
+		}
+		x.site.hazard = h
+		with = append(with, x.site)
+		for i := len(with) - 1; i > 0 && with[i].before(&with[i-1]); i-- {
+			with[i], with[i-1] = with[i-1], with[i]
+		}
 		sum += t.likelihood(p, with) - base
-		t.sites = with
-	})
+		t.scratch = with
+	}
 	return sum
 }
 
-// over bounds at from above, roughly.
-func (t *setTable) over(c int32, h float64) float64 {
-	lose, sum := t.lose(h), 0.0
-	for i, w := range t.soften(c) {
-		sum += w * lose[i]
+// before orders sites along the way.
+func (x *site) before(y *site) bool {
+	return x.order < y.order || x.order == y.order && x.comp < y.comp
+}
+
+// sharedWith returns the sites of a component on pairs that have sites of others.
+func (t *setTable) sharedWith(c int32) []siteOf {
+	s := &t.shared[c]
+	if s.version == t.version {
+		return s.sites
 	}
-	return 0.7 * sum
+	s.version, s.sites = t.version, s.sites[:0]
+	t.passes(c, func(i int32, share float64, a graphs.ArcID) {
+		p := &t.pairs[i]
+		if len(p.sites) > 0 && slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
+			s.sites = append(s.sites, siteOf{i, t.site(p, c, share, a, 0)})
+		}
+	})
+	return s.sites
+}
+
+// over bounds at from above, roughly: log(1+x) is less than x - x^2/2.
+func (t *setTable) over(c int32, h float64) float64 {
+	soft, square := t.sums(c)
+	lose, sum := t.lose(h), 0.0
+	for i, w := range soft {
+		if w > 0 {
+			sum += lose[i] * (w - 0.5*square[i]*lose[i])
+		}
+	}
+	return 0.9 * sum
 }
 
 // print is a fingerprint of what a component shares with the loaded hypothesis.
 func (t *setTable) print(c int32) uint64 {
 	print := uint64(0)
-	t.passes(c, func(i int32, _ float64, _ graphs.ArcID) {
-		for _, x := range t.pairs[i].sites {
-			if x.comp != c {
-				print = (print ^ uint64(x.comp) ^ math.Float64bits(x.hazard)) * 0x9e3779b97f4a7c15
+	for _, x := range t.sharedWith(c) {
+		for _, y := range t.pairs[x.pair].sites {
+			if y.comp != c {
+				print = (print ^ uint64(y.comp) ^ math.Float64bits(y.hazard)) * 0x9e3779b97f4a7c15
 				print ^= print >> 29
 			}
 		}
-	})
+	}
 	return print
+}
+
+// crosses reports whether an arc lies on the paths of any pair.
+func (t *setTable) crosses(a int32) bool {
+	soft, _ := t.sums(a)
+	return slices.ContainsFunc(soft, func(w float64) bool { return w > 0 })
 }

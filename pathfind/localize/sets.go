@@ -77,6 +77,7 @@ type setTable struct {
 	flows   [][]weighted // by component, likewise
 	bins    []weighted   // see weigh; zero outside of it
 	filled  []int32
+	list    []pass // scratch
 	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
 	soft, square     []float64
 	softOf, squareOf [][]float64
@@ -246,7 +247,7 @@ func (t *setTable) sums(c int32) (soft, square []float64) {
 
 // through lists the pairs on whose paths a node lies, and an arc out of it unless that is None.
 func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
-	list := []pass{}
+	list := t.list[:0]
 	for _, r := range t.ranges {
 		step := 1.0
 		if a != graphs.None {
@@ -264,7 +265,8 @@ func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
 			}
 		}
 	}
-	return list
+	t.list = list
+	return append(make([]pass, 0, len(list)), list...)
 }
 
 // passes hands over the pairs on whose paths a component lies, once for each of its sites on them.

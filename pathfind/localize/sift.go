@@ -10,36 +10,39 @@ import (
 // mostSent is the greatest count of packets in one plain observation, so that sums of counts are exact whatever their order.
 const mostSent = 1 << 36
 
-// A sieve remembers the flows that lost packets, roughly: it may take another flow for one of them, but never misses one.
+// A sieve remembers the flows that lost packets. Most others are told by one look at a bit.
 type sieve struct {
-	bits []uint64
-	mask uint64
+	bits  []uint64
+	mask  uint64
+	flows map[int]struct{}
 }
 
 func newSieve(obs []Observation) sieve {
-	lossy := 0
+	flows := map[int]struct{}{}
 	for i := range obs {
 		if obs[i].Lost > 0 {
-			lossy++
+			flows[obs[i].Flow] = struct{}{}
 		}
 	}
 	size := 64
-	for size < 16*lossy {
+	for size < 16*len(flows) {
 		size *= 2
 	}
-	s := sieve{make([]uint64, size/64), uint64(size - 1)}
-	for i := range obs {
-		if obs[i].Lost > 0 {
-			x := scramble(uint64(obs[i].Flow)) & s.mask
-			s.bits[x/64] |= 1 << (x % 64)
-		}
+	s := sieve{make([]uint64, size/64), uint64(size - 1), flows}
+	for f := range flows {
+		x := scramble(uint64(f)) & s.mask
+		s.bits[x/64] |= 1 << (x % 64)
 	}
 	return s
 }
 
 func (s sieve) has(flow int) bool {
 	x := scramble(uint64(flow)) & s.mask
-	return s.bits[x/64]>>(x%64)&1 != 0
+	if s.bits[x/64]>>(x%64)&1 == 0 {
+		return false
+	}
+	_, ok := s.flows[flow]
+	return ok
 }
 
 // sift drops what cannot be used and counts plain observations: measured from end to end, no loss, one path or one set of them. Of those only

@@ -34,6 +34,7 @@ func (m *model) setBackground(b float64) {
 	m.spread = math.Log(mostHazard / least)
 	for i := range m.bad {
 		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
+		m.logPrior[i] = m.logRatePrior(math.Log(m.bad[i]))
 		if i%step == 0 {
 			m.some[i/step] = m.bad[i]
 		}

@@ -21,7 +21,7 @@ type cached struct {
 // hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
 // first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
-	var u, g, prior [few]float64
+	var u, g [few]float64
 	for i := range u {
 		u[i] = float64(i*step) * s.spread / (grid - 1)
 	}
@@ -36,15 +36,14 @@ func (s *search) hopeless(c int32, floor float64) bool {
 	floor -= slack
 	s.overGain(c, s.some[:], g[:])
 	for i := range u {
-		prior[i] = s.logRatePrior(math.Log(s.some[i]))
-		g[i] += prior[i]
+		g[i] += s.logPrior[i*step]
 	}
 	if logIntegral(u[:], g[:]) < floor {
 		return true
 	}
 	for i := range u {
 		if g[i] > floor-negligible {
-			g[i] = s.gain(c, s.some[i]) + prior[i]
+			g[i] = s.gain(c, s.some[i]) + s.logPrior[i*step]
 		}
 	}
 	return logIntegral(u[:], g[:]) < floor

@@ -212,6 +212,7 @@ func (s *search) expand(i int32) {
 	for j := range h.comps {
 		s.replace(&h, j)
 	}
+	s.exchange(&h)
 	s.join(&h)
 	s.split(&h)
 }

@@ -1,0 +1,168 @@
+package flock
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+const square = "0 1\n1 2\n2 3\n3 0\n10000->0\n10001->2\n"
+
+func squareFabric(t testing.TB) *graphs.Fabric {
+	t.Helper()
+	f, err := ReadTopology(strings.NewReader(square), "square")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestEvidence: what each kind of evidence lets be seen of a probe, a flow that lost packets and one that lost none.
+func TestEvidence(t *testing.T) {
+	const trace = `Failing_link 1 2 0.01
+FP 0 1 2
+FID 10000 2 0 1 60000 0.000
+FPT 0 1
+SS 1.000 20 0 0
+SS 2.000 40 1 0
+FID 10000 10001  0 2  150000  0.0
+FPT 0 1 2
+SS 9.000 100 3 0
+FID 10001 10000 2 0 15000 0.0
+FPT 2 3 0
+SS 9.000 10 0 0
+`
+	const probe, lossy, clean = "10000>0 0>1 1>2 40/1", "10000>0 0>1 1>2 2>10001 100/3", "10001>2 2>3 3>0 0>10000 10/0"
+	const lossySet, cleanSet = "10000>0 2>10001 (0..2) 100/3", "10001>2 0>10000 (2..0) 10/0"
+	f := squareFabric(t)
+	for seen, want := range map[Evidence][]string{
+		INT:   {probe, lossy, clean},
+		A1:    {probe},
+		A1P:   {probe, lossySet, cleanSet},
+		A1A2P: {probe, lossy, cleanSet},
+		A2:    {probe, lossy},
+		P:     {lossySet, cleanSet},
+	} {
+		var got []string
+		err := ReadTrace(strings.NewReader(trace), "trace", f, seen, func(x *Flow) { got = append(got, describe(f, x)) })
+		if err != nil {
+			t.Errorf("%s: %v", seen, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", seen, diff)
+		}
+	}
+}
+
+func describe(f *graphs.Fabric, x *Flow) string {
+	var b strings.Builder
+	for _, a := range x.Path {
+		b.WriteString(f.NodeName(f.Tail(a)) + ">" + f.NodeName(f.Head(a)) + " ")
+	}
+	if x.First != x.Last {
+		b.WriteString("(" + f.NodeName(x.First) + ".." + f.NodeName(x.Last) + ") ")
+	}
+	fmt.Fprintf(&b, "%d/%d", x.Sent, x.Lost)
+	return b.String()
+}
+
+// TestErrors: errors name file and line.
+func TestErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"0 1 2\n":        "f:1: expected two node numbers: u v, or u->v",
+		"0 1\n\n0 x\n":   `f:3: "x" is no node number`,
+		"0 99999999\n":   "f:1: node number 99999999 is greater than 16777216",
+		"0 \x1b[31mx\n":  `f:1: "?[31mx" is no node number`,
+		"10000->10000\n": "f:1: ",
+	} {
+		if _, err := ReadTopology(strings.NewReader(in), "f"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", in, err, want)
+		}
+	}
+	f := squareFabric(t)
+	for in, want := range map[string]string{
+		"what\n":                                         `f:1: "what" begins no line of a trace, expected FID, FPT, SS, FP or Failing_link`,
+		"SS 1 2 3 0\n":                                   "f:1: SS without a flow (FID) before it",
+		"FPT 0 1\n":                                      "f:1: FPT without a flow (FID) before it",
+		"FID 10000 10001 0\n":                            `f:1: "" is no node of the topology`,
+		"FID 10000 10001 0 9 1 0\n":                      `f:1: "9" is no node of the topology`,
+		"FID 10000 10001 1 2 1 0\n":                      "f:1: the topology has no link from 10000 to 1",
+		"FID 10000 10001 0 2 1 0\nFPT 0 2\n":             "f:2: the topology has no link from 0 to 2",
+		"FID 10000 10001 0 2 1 0\nFPT 0 1\n":             "f:2: the path ends at 1, not at the flow's last switch 2",
+		"FID 10000 10001 0 2 1 0\nFPT 1 2\n":             "f:2: a path from switch 0 has to begin with it and cross no switch twice in a row",
+		"FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 2 3\n": "f:3: expected SS with time, packets sent, and as many or fewer lost",
+	} {
+		if err := ReadTrace(strings.NewReader(in), "f", f, INT, func(*Flow) {}); err == nil || err.Error() != want {
+			t.Errorf("%q: error %v, want %s", in, err, want)
+		}
+	}
+}
+
+// TestTrace: the fault of a small trace is named whatever may be seen.
+func TestTrace(t *testing.T) {
+	top, err := os.ReadFile("testdata/leafspine.edgelist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := os.ReadFile("testdata/leafspine.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadTopology(bytes.NewReader(top), "leafspine.edgelist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seen := range Kinds {
+		for _, spread := range []pathfind.Spread{pathfind.PerPath, pathfind.PerHop} {
+			obs, err := Observe(bytes.NewReader(trace), "leafspine.trace", f, seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arcs, devices := named(f, Solve(f, obs, spread))
+			if diff := cmp.Diff([]string{"4>2"}, arcs); diff != "" || devices != nil {
+				t.Errorf("%s: %s%v", seen, diff, devices)
+			}
+		}
+	}
+}
+
+func FuzzReadTopology(f *testing.F) {
+	f.Add([]byte(square))
+	f.Add([]byte("0 1\n#x\n 10000 -> 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fabric, err := ReadTopology(bytes.NewReader(data), "f")
+		if (fabric == nil) == (err == nil) {
+			t.Errorf("fabric %v, error %v", fabric, err)
+		}
+	})
+}
+
+func FuzzReadTrace(f *testing.F) {
+	f.Add([]byte("FID 10000 10001 0 2 150 0\nFPT 0 1 2\nSS 1 100 3 0\n"), uint8(2))
+	f.Add([]byte("FID 10000 2 0 1 1 0\r\nFPT 0 1 \r\nSS 1 9 9\n"), uint8(1))
+	fabric := squareFabric(f)
+	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
+		seen := Kinds[int(kind)%len(Kinds)]
+		obs, err := Observe(bytes.NewReader(data), "f", fabric, seen)
+		if err != nil {
+			return
+		}
+		for _, o := range obs {
+			if o.Sent <= 0 || o.Lost < 0 || o.Lost > o.Sent || len(o.Path) == 0 && o.From == o.To {
+				t.Errorf("observation %+v", o)
+			}
+		}
+		for _, s := range Solve(fabric, obs, pathfind.PerHop).Suspects {
+			if !(s.Probability >= 0 && s.Probability <= 1) {
+				t.Errorf("suspect %+v", s)
+			}
+		}
+	})
+}

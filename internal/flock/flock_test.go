@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		"0 1 2\n":        "f:1: expected two node numbers: u v, or u->v",
 		"0 1\n\n0 x\n":   `f:3: "x" is no node number`,
 		"0 99999999\n":   "f:1: node number 99999999 is greater than 16777216",
-		"0 \x1b[31mx\n":  `f:1: "?[31mx" is no node number`,
+		"0 \x1b[31mx\n":  "f:1: \"\uFFFD[31mx\" is no node number",
 		"10000->10000\n": "f:1: ",
 	} {
 		if _, err := ReadTopology(strings.NewReader(in), "f"); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -105,7 +105,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTrace: the fault of a small trace is named whatever may be seen.
+// TestTrace: the fault of a small trace is named whatever may be seen, and nothing else where flows without loss are among it.
 func TestTrace(t *testing.T) {
 	top, err := os.ReadFile("testdata/leafspine.edgelist")
 	if err != nil {
@@ -126,8 +126,8 @@ func TestTrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			arcs, devices := named(f, Solve(f, obs, spread))
-			if diff := cmp.Diff([]string{"4>2"}, arcs); diff != "" || devices != nil {
-				t.Errorf("%s: %s%v", seen, diff, devices)
+			if len(arcs) == 0 || arcs[0] != "4>2" || seen != A2 && len(arcs)+len(devices) > 1 {
+				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func (m *model) fit(c int32) fit {
 
 // Faults may have any rate, but most lose a packet in a thousand to one in ten: less goes unnoticed or is normal, more is soon mended.
 const (
-	usualRate, usualSpread = 0.008, 1.6
+	usualRate, usualSpread = 0.006, 1.2
 	unusual                = 0.2 // share of faults of which nothing is expected
 )
 

@@ -138,6 +138,8 @@ func (s *search) grow(i int32) int32 {
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent = i
 	s.refit(&h)
+	s.hyps[i].score, s.hyps[i].background = h.score, h.background // no longer a guess
+	copy(s.hyps[i].rates, h.rates)
 	if s.prune(&h) {
 		s.refit(&h)
 		seen := int32(len(s.hyps))

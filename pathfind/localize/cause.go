@@ -42,7 +42,7 @@ func preference(k Kind) float64 {
 
 // leastCauses is the least number of causes that the prior is spread over. Without it a handful of losses would convict in a
 // fabric of a dozen links, only because there is little else to blame.
-const leastCauses = 160
+const leastCauses = 400
 
 // An index numbers all components of a fabric densely: arcs, links, nodes, groups, in this order. A component's number is an int32
 // in the hot code.

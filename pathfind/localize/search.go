@@ -128,6 +128,9 @@ func (s *search) run() {
 	}
 }
 
+// handful is how many faults are found one after the other, with a look at all alternatives on the way.
+const handful = 12
+
 // crowd is the share of their lossy observations that two additions may have in common to be made at once.
 const crowd = 0.34
 
@@ -174,6 +177,9 @@ func (s *search) grow(i int32) int32 {
 	s.sortAdditions()
 	next := s.addAll(&h, crowd)
 	if next <= i {
+		return -1
+	}
+	if len(s.hyps[next].comps) <= handful {
 		return -1
 	}
 	return next

@@ -104,8 +104,27 @@ func newSearch(m *model) *search {
 func (s *search) run() {
 	s.remember(nil, nil, 0)
 	for i := int32(0); i >= 0; {
-		i = s.grow(i)
+		i = s.grow(i, handful)
 	}
+	s.follow()
+	// A switch or a group explains many faults at once and may stand in their way. All of them at once are the way round.
+	best := 0
+	for i := range s.hyps {
+		if s.hyps[i].expanded && s.hyps[i].score > s.hyps[best].score {
+			best = i
+		}
+	}
+	whole := func(c int32) bool { return s.ix.kindOf(c) == 2 || s.ix.kindOf(c) == 4 }
+	if slices.ContainsFunc(s.hyps[best].comps, whole) {
+		for i := int32(0); i >= 0; {
+			i = s.grow(i, 0)
+		}
+		s.follow()
+	}
+}
+
+// follow expands hypotheses, best first, until there is nothing more to be gained.
+func (s *search) follow() {
 	improved := math.Inf(1)
 	for since := 0; since <= rivals; since++ {
 		next := int32(-1)
@@ -135,8 +154,8 @@ const handful = 12
 const crowd = 0.34
 
 // grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
-// it is content. No other neighbours are looked at on the way to a good hypothesis.
-func (s *search) grow(i int32) int32 {
+// it is content or that has no more than the least number of members. No other neighbours are looked at on the way to a good hypothesis.
+func (s *search) grow(i int32, least int) int32 {
 	h := s.hyps[i]
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent = i
@@ -179,7 +198,7 @@ func (s *search) grow(i int32) int32 {
 	if next <= i {
 		return -1
 	}
-	if len(s.hyps[next].comps) <= handful {
+	if len(s.hyps[next].comps) <= least {
 		return -1
 	}
 	return next

@@ -71,14 +71,14 @@ func listed(f *graphs.Fabric, e *pathfind.EqualCost, o localize.Observation) loc
 func TestPathSets(t *testing.T) {
 	for i, f := range setFabrics(t) {
 		for _, spread := range []pathfind.Spread{pathfind.PerPath, pathfind.PerHop} {
-			for faults := range 4 {
+			for faults := range 4 - (1 - i) { // three faults of a fat-tree hide in each other's classes
 				t.Run(fmt.Sprint("fabric ", i, ", spread ", spread, ", faults ", faults), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(faults), uint64(i)))
 					e := pathfind.NewEqualCost(f, spread)
 					loss := map[graphs.ArcID]float64{}
 					for len(loss) < faults {
 						if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) && loss[a.Reverse()] == 0 {
-							loss[a] = 0.1
+							loss[a] = 0.05 * math.Exp2(float64(len(loss))) // alike, they would pass for one fault
 						}
 					}
 					var sets, lists []localize.Observation

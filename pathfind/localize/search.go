@@ -147,82 +147,6 @@ func (s *search) follow() {
 	}
 }
 
-// handful is how many faults are found one after the other, with a look at all alternatives on the way.
-const handful = 12
-
-// crowd is the share of their lossy observations that two additions may have in common to be made at once.
-const crowd = 0.34
-
-// grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
-// it is content or that has no more than the least number of members. No other neighbours are looked at on the way to a good hypothesis.
-func (s *search) grow(i int32, least int) int32 {
-	h := s.hyps[i]
-	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
-	s.parent = i
-	s.refit(&h)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background // no longer a guess
-	copy(s.hyps[i].rates, h.rates)
-	if s.prune(&h) {
-		s.refit(&h)
-		seen := int32(len(s.hyps))
-		if i = s.remember(h.comps, h.rates, h.score); i < seen {
-			return -1 // it has been here before
-		}
-	}
-	copy(s.hyps[i].rates, h.rates)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background
-	s.best = max(s.best, h.score)
-	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
-		return -1
-	}
-	s.additions = s.additions[:0]
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
-	for _, c := range s.candidates {
-		if s.excess[c] > 0 {
-			continue
-		}
-		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
-		if s.hopeless(c, -prior-beside+s.overlap[c]) {
-			continue
-		}
-		f := s.fit(c)
-		if v := f.bayes + prior - s.overlap[c]; v+beside > 0 {
-			s.additions = append(s.additions, addition{c, f.rate, v, beside})
-		}
-	}
-	s.here.clear()
-	s.sortAdditions()
-	next := s.addAll(&h, crowd)
-	if next <= i {
-		return -1
-	}
-	if len(s.hyps[next].comps) <= least {
-		return -1
-	}
-	return next
-}
-
-// prune drops the components of the loaded hypothesis that it is likelier without, one after the other.
-func (s *search) prune(h *hypothesis) bool {
-	pruned := false
-	for j := 0; j < len(h.comps); j++ {
-		c := h.comps[j]
-		rate := s.excess[c]
-		s.shift(c, 0)
-		if s.gain(c, rate)+s.occam[j]+1 > 0 {
-			s.shift(c, rate)
-			continue
-		}
-		h.comps, h.rates = slices.Delete(h.comps, j, j+1), slices.Delete(h.rates, j, j+1)
-		s.occam = slices.Delete(s.occam, j, j+1)
-		pruned = true
-		j--
-	}
-	return pruned
-}
-
 // expand refits a hypothesis and looks at its neighbours.
 func (s *search) expand(i int32) {
 	h := s.hyps[i] // a copy: remember may move the slice
@@ -244,102 +168,18 @@ func (s *search) expand(i int32) {
 	s.split(&h)
 }
 
-// replace looks at the neighbours of a hypothesis without its j-th component, or with another for it.
-func (s *search) replace(h *hypothesis, j int) {
-	c := h.comps[j]
-	rate := s.excess[c]
-	s.couple(h, c, j)
-	certain := s.needed(h, c) > sure
-	if certain {
-		return
-	}
-	near := s.near(c)
-	s.shift(c, 0)
-	own := s.gain(c, rate)
-	rest := h.score - s.occam[j] - own // with what spare adds
-	if len(s.coupled) == 0 && !certain {
-		s.neighbour(h, j, -1, 0, rest)
-	}
-	for _, x := range near {
-		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
-			continue
-		}
-		f := s.fit(x)
-		s.neighbour(h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
-	}
-	var whole []int32
-	if len(s.coupled) > 0 {
-		for _, x := range s.ix.relatives(nil, c) {
-			if s.excess[x] == 0 && s.lossy[x] > 0 && !s.hopeless(x, own-sure) {
-				whole = append(whole, x)
-			}
-		}
-	}
-	s.shift(c, rate)
-	if len(s.coupled) > 0 {
-		if !certain {
-			s.trial(h, -1, j)
-		}
-		for _, x := range whole {
-			s.trial(h, x, j)
-		}
-	}
-}
-
-// sure is what a component must explain alone, in nats, for no hypothesis without it or something like it to be worth a look.
-const sure = 30
-
-// needed returns how much of the log-likelihood is lost without a component of the loaded hypothesis even if those coupled to it take over all
-// that they can: what it gains on observations that none of them crosses.
-func (s *search) needed(h *hypothesis, c int32) float64 {
-	for _, j := range s.coupled {
-		s.common[h.comps[j]] = 1
-	}
-	rate := s.excess[c]
-	sum := -rate * s.ev.exposure[c]
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		t := &s.ev.terms[e.term]
-		if t.n > 1 || slices.ContainsFunc(s.ev.comps[s.ev.first[e.branch]:s.ev.first[e.branch+1]], func(x int32) bool { return s.common[x] > 0 }) {
-			sum -= 0.5 * t.lost
-			continue
-		}
-		sum += s.terms[e.term] - t.at(max(s.hazard[e.branch]-rate*e.times, s.background*max(s.ev.arcs[e.branch], 0.1)))
-	}
-	for _, j := range s.coupled {
-		s.common[h.comps[j]] = 0
-	}
-	return sum
-}
-
 // add looks at all components that could be faulty besides.
 func (s *search) add(h *hypothesis) {
 	var extras []extra
-	s.additions = s.additions[:0]
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
-	for _, c := range s.candidates {
-		if s.excess[c] > 0 {
-			continue
+	s.weigh(h, math.Log(faint), func(x addition) {
+		if x.odds+x.beside > -rival {
+			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)
 		}
-		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
-		if s.hopeless(c, math.Log(faint)-prior-beside) {
-			continue
+		if o := math.Exp(min(x.odds+x.beside, 2)); o > faint {
+			s.odds[x.comp] = o
+			extras = append(extras, extra{x.comp, o})
 		}
-		f := s.fit(c)
-		v := f.bayes + prior - s.overlap[c]
-		if v+beside > -rival {
-			s.neighbour(h, -1, c, f.rate, h.score+v)
-		}
-		if v+beside > 0 {
-			s.additions = append(s.additions, addition{c, f.rate, v, beside})
-		}
-		if o := math.Exp(min(v+beside, 2)); o > faint {
-			s.odds[c] = o
-			extras = append(extras, extra{c, o})
-		}
-	}
-	s.here.clear()
+	})
 	for i, x := range extras {
 		// Components that share lossy observations compete: hardly two of them are needed.
 		all := 1.0
@@ -352,11 +192,32 @@ func (s *search) add(h *hypothesis) {
 		s.odds[x.comp] = 0
 	}
 	h.extra = extras
-	s.sortAdditions()
 	s.addAll(h, 0)
 }
 
-func (s *search) sortAdditions() {
+// weigh hands over all components that could be faulty besides, as far as their log odds are above a floor, and leaves those that should be in
+// additions, best first.
+func (s *search) weigh(h *hypothesis, floor float64, use func(addition)) {
+	s.additions = s.additions[:0]
+	for _, c := range h.comps {
+		s.here.count(s.ix, c, 1)
+	}
+	for _, c := range s.candidates {
+		if s.excess[c] > 0 {
+			continue
+		}
+		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
+		if s.hopeless(c, floor-prior-beside) {
+			continue
+		}
+		f := s.fit(c)
+		x := addition{c, f.rate, f.bayes + prior - s.overlap[c], beside}
+		if x.odds+x.beside > 0 {
+			s.additions = append(s.additions, x)
+		}
+		use(x)
+	}
+	s.here.clear()
 	slices.SortFunc(s.additions, func(a, b addition) int {
 		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	})
@@ -430,118 +291,6 @@ func (s *search) again(c int32) (rate, occam float64) {
 	return f.rate, f.bayes - f.peak + s.ix.logPrior(c)
 }
 
-// couple sets coupled to the members of a hypothesis that share much of their lossy observations with component c, the skipped ones left
-// out: those whose rates must be fitted anew if c comes or goes.
-func (s *search) couple(h *hypothesis, c int32, skip ...int) {
-	last, all := int32(-1), int32(0)
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		t := &s.ev.terms[e.term]
-		if e.term == last || t.lost == 0 {
-			continue
-		}
-		last = e.term
-		all++
-		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
-			if s.excess[x] > 0 {
-				s.common[x]++
-			}
-		}
-	}
-	s.coupled = s.coupled[:0]
-	for j, d := range h.comps {
-		// On a third of either one's: arcs into and out of one switch share less, and change each other's rates hardly.
-		if s.common[d]*3 > min(all, s.lossy[d]) && !slices.Contains(skip, j) {
-			s.coupled = append(s.coupled, j)
-		}
-		s.common[d] = 0
-	}
-}
-
-// trial remembers the hypothesis without some of its members and with component add, unless that is negative, after refitting
-// the members in coupled. The hypothesis is loaded before and after.
-func (s *search) trial(h *hypothesis, add int32, without ...int) {
-	comps, rates := s.comps[:0], s.rates[:0]
-	score := s.logBackgroundPrior() + s.spare + s.bonus
-	if add >= 0 {
-		score -= s.overlap[add]
-	}
-	for j, c := range h.comps {
-		if slices.Contains(without, j) {
-			s.shift(c, 0)
-			continue
-		}
-		comps, rates = append(comps, c), append(rates, h.rates[j])
-		if !slices.Contains(s.coupled, j) {
-			score += s.occam[j]
-		}
-	}
-	defer func() {
-		if add >= 0 {
-			s.shift(add, 0)
-		}
-		for _, j := range s.coupled {
-			s.shift(h.comps[j], h.rates[j])
-		}
-		for _, j := range without {
-			s.shift(h.comps[j], h.rates[j])
-		}
-	}()
-	if s.roughly(h, score, add) < s.best-horizon-leeway {
-		return
-	}
-	if add >= 0 {
-		s.shift(add, 0)
-	}
-	occam := 0.0
-	if add >= 0 {
-		f := s.fit(add)
-		s.shift(add, f.rate)
-		comps, rates = append(comps, add), append(rates, f.rate)
-		occam = f.bayes - f.peak + s.ix.logPrior(add)
-	}
-	for range 2 {
-		paid := 0.0
-		for i, c := range comps {
-			if c == add || slices.ContainsFunc(s.coupled, func(j int) bool { return h.comps[j] == c }) {
-				var o float64
-				rates[i], o = s.again(c)
-				paid += o
-			}
-		}
-		if len(s.coupled) > 0 {
-			occam = paid
-		}
-	}
-	s.comps, s.rates = comps, rates
-	s.remember(comps, rates, score+occam+s.sum)
-}
-
-// roughly returns what a trial will come to, or more, from guesses at the rates. It leaves them loaded.
-func (s *search) roughly(h *hypothesis, score float64, add int32) float64 {
-	again := func(c int32) {
-		s.shift(c, 0)
-		rate, _ := s.guess(c)
-		s.shift(c, rate)
-	}
-	for range 2 {
-		if add >= 0 {
-			again(add)
-		}
-		for _, j := range s.coupled {
-			again(h.comps[j])
-		}
-	}
-	if add >= 0 {
-		score += s.ix.logPrior(add)
-	}
-	for _, j := range s.coupled {
-		if s.excess[h.comps[j]] > 0 {
-			score += s.occam[j]
-		}
-	}
-	return score + s.sum + 5
-}
-
 // near returns the components that share a lossy observation with c, on the same or on another of its alternatives, and counts in shared
 // how many they share. What it returns is valid until the next call.
 func (s *search) near(c int32) []int32 {
@@ -567,68 +316,6 @@ func (s *search) near(c int32) []int32 {
 		}
 	}
 	return s.nearby
-}
-
-// join replaces several members of the hypothesis by a component of which they are parts.
-func (s *search) join(h *hypothesis) {
-	var wholes []int32
-	for _, c := range h.comps {
-		wholes = s.ix.wholes(wholes, c)
-	}
-	slices.Sort(wholes)
-	for i := 0; i < len(wholes); {
-		w, n := wholes[i], 0
-		for ; i < len(wholes) && wholes[i] == w; i++ {
-			n++
-		}
-		if n < 2 || s.excess[w] > 0 {
-			continue
-		}
-		var parts []int
-		for j, c := range h.comps {
-			if s.ix.within(c, w) {
-				parts = append(parts, j)
-			}
-		}
-		s.couple(h, w, parts...)
-		s.trial(h, w, parts...)
-	}
-}
-
-// split replaces a component by those of its parts that the evidence asks for.
-func (s *search) split(h *hypothesis) {
-	for j, w := range h.comps {
-		if s.ix.kindOf(w) == 0 {
-			continue
-		}
-		was := s.sum
-		s.shift(w, 0)
-		score := h.score - s.occam[j] + s.sum - was
-		comps := slices.Delete(append(s.comps[:0], h.comps...), j, j+1)
-		rates := slices.Delete(append(s.rates[:0], h.rates...), j, j+1)
-		parts := s.ix.parts(nil, w)
-		for len(comps) < s.cfg.MaxFaults {
-			best, at, odds := fit{}, int32(-1), 0.0
-			for _, p := range parts {
-				if s.excess[p] > 0 || s.hopeless(p, odds-s.ix.logPrior(p)) {
-					continue
-				}
-				f := s.fit(p)
-				if o := f.bayes + s.ix.logPrior(p) - s.overlap[p]; o > odds {
-					best, at, odds = f, p, o
-				}
-			}
-			if at < 0 {
-				break
-			}
-			comps, rates = append(comps, at), append(rates, best.rate)
-			s.shift(at, best.rate)
-			score += odds
-			s.remember(comps, rates, score)
-		}
-		s.comps, s.rates = comps, rates
-		s.load(h.comps, h.rates)
-	}
 }
 
 // neighbour remembers the hypothesis without its j-th component, unless j is negative, and with component add, unless that is.

@@ -1,0 +1,159 @@
+package localize
+
+import (
+	"math"
+
+	"whichlink/graphs"
+)
+
+// walk sums up what lies on the paths of each pair.
+func (t *setTable) walk() {
+	ix := t.ix
+	n := int(ix.links) + len(ix.host)
+	t.soft, t.square = make([]float64, n*int(t.top)), make([]float64, n*int(t.top))
+	next := make([][]graphs.ArcID, len(ix.host)) // towards the destination in hand
+	step := make([][]float64, len(ix.host))
+	known := make([]graphs.NodeID, len(ix.host))
+	mass := make([]float64, len(ix.host))
+	for i := range known {
+		known[i] = graphs.None
+	}
+	var level, then []graphs.NodeID
+	for i := range t.pairs {
+		p := &t.pairs[i]
+		if len(t.ranges) == 0 || t.ranges[len(t.ranges)-1].to != p.to {
+			t.ranges = append(t.ranges, pairRange{to: p.to, first: int32(i)})
+		}
+		t.ranges[len(t.ranges)-1].last = int32(i + 1)
+		mass[p.from] = 1
+		level = append(level[:0], p.from)
+		for len(level) > 0 {
+			then = then[:0]
+			for _, u := range level {
+				m := mass[u]
+				mass[u] = 0
+				if u == p.to {
+					continue
+				}
+				if u != p.from {
+					t.soften(int(ix.links)+int(u), m, p)
+				}
+				if known[u] != p.to {
+					known[u] = p.to
+					next[u], step[u] = next[u][:0], step[u][:0]
+					for _, a := range ix.f.Out(u) {
+						if s := t.ps.Step(a, p.to); s > 0 {
+							next[u], step[u] = append(next[u], a), append(step[u], s)
+						}
+					}
+				}
+				for j, a := range next[u] {
+					share := m * step[u][j]
+					t.soften(int(a), share, p)
+					v := ix.head[a]
+					if mass[v] == 0 {
+						then = append(then, v)
+					}
+					mass[v] += share
+				}
+			}
+			level, then = then, level
+		}
+	}
+}
+
+// soften adds a share of a pair's flows to the sums of an arc or node.
+func (t *setTable) soften(at int, share float64, p *pair) {
+	soft, square := t.soft[at*int(t.top):][:t.top], t.square[at*int(t.top):][:t.top]
+	for _, b := range p.bunches {
+		x := share * b.copies
+		soft[b.size] += x
+		square[b.size] += x * share
+	}
+}
+
+// sums returns the sums of a component by size.
+func (t *setTable) sums(c int32) (soft, square []float64) {
+	top := int(t.top)
+	if t.softOf[c] == nil {
+		switch t.ix.kindOf(c) {
+		case 0:
+			t.softOf[c], t.squareOf[c] = t.soft[int(c)*top:][:top], t.square[int(c)*top:][:top]
+		case 2:
+			at := int(t.ix.links + c - t.ix.nodes)
+			t.softOf[c], t.squareOf[c] = t.soft[at*top:][:top], t.square[at*top:][:top]
+		case 3:
+			t.softOf[c], t.squareOf[c] = []float64{}, []float64{}
+		default:
+			t.softOf[c], t.squareOf[c] = make([]float64, top), make([]float64, top)
+			for _, a := range t.ix.parts(nil, c) {
+				for i := range top {
+					t.softOf[c][i] += t.soft[int(a)*top+i]
+					t.squareOf[c][i] += t.square[int(a)*top+i]
+				}
+			}
+		}
+	}
+	return t.softOf[c], t.squareOf[c]
+}
+
+// through lists the pairs on whose paths a node lies, and an arc out of it unless that is None.
+func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
+	list := t.list[:0]
+	for _, r := range t.ranges {
+		step := 1.0
+		if a != graphs.None {
+			step = t.ps.Step(a, r.to)
+		}
+		if !(step > 0) || u == r.to {
+			continue
+		}
+		for i := r.first; i < r.last; i++ {
+			if a == graphs.None && t.pairs[i].from == u {
+				continue // its ends are certain
+			}
+			if share := step * t.ps.Reach(t.pairs[i].from, u, r.to); share > 0 {
+				list = append(list, pass{i, float32(min(share, 1))})
+			}
+		}
+	}
+	t.list = list
+	return append(make([]pass, 0, len(list)), list...)
+}
+
+// Shares of flows are told apart to one in fineness of their power of two, down to one in 2^octaves.
+const fineness, octaves = 32, 14
+
+// weigh lists what passes a component. Flows alike in size and, nearly, in share are counted together.
+func (t *setTable) weigh(c int32) []weighted {
+	if t.flows[c] != nil {
+		return t.flows[c]
+	}
+	if t.bins == nil {
+		t.bins = make([]weighted, (fineness*octaves+1)*int(t.top))
+	}
+	t.filled = t.filled[:0]
+	t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
+		fraction, exponent := math.Frexp(share) // fraction is in [0.5, 1)
+		row := max(0, (octaves+exponent-1)*fineness+int((2*fraction-1)*fineness))
+		for _, b := range t.pairs[i].bunches {
+			at := row*int(t.top) + int(b.size)
+			w := &t.bins[at]
+			if w.copies == 0 {
+				t.filled = append(t.filled, int32(at))
+			}
+			w.size = b.size
+			w.share += share * b.copies
+			w.copies += b.copies
+		}
+	})
+	list := make([]weighted, 0, len(t.filled))
+	for _, at := range t.filled {
+		w := t.bins[at]
+		t.bins[at] = weighted{}
+		w.share = min(w.share/w.copies, 1)
+		list = append(list, w)
+	}
+	t.flows[c] = list
+	return list
+}

@@ -32,16 +32,13 @@ func (s *search) grow(i int32, least int) int32 {
 	}
 	s.weigh(&h, 0, func(addition) {})
 	next := s.addAll(&h, crowd)
-	if next <= i {
-		return -1
-	}
-	if len(s.hyps[next].comps) <= least {
+	if next <= i || len(s.hyps[next].comps) <= least {
 		return -1
 	}
 	return next
 }
 
-// prune drops the components of the loaded hypothesis that it is likelier without, one after the other.
+// prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other.
 func (s *search) prune(h *hypothesis) bool {
 	pruned := false
 	for j := 0; j < len(h.comps); j++ {

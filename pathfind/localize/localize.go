@@ -15,6 +15,10 @@
 // TTL-expired probes rarely or never does what most switches do; that too is an explanation of missing answers, and a likelier
 // one than a fault.
 //
+// Of a flow it may be known only which paths it may have taken: as a list, or as the equal-cost paths between two switches ([PathSets]), of which
+// only their shares are ever asked for. A switch may be bad in part, some of its arcs losing packets each at a rate of its own: a cause
+// beside as many independent faults, by the prior alone.
+//
 // Probabilities come from normalising over all hypotheses that the search has seen, not from the best one alone.
 //
 // The likelihood is that of Flock (Harsh et al., CoNEXT 2023) with free rates; integrating them out, the exposure of loss-free

@@ -52,7 +52,7 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 	t := tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)+1)}
 	ways := enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}}
 	var loose []looseFlow
-	hops := 0.0
+	hops := 0 // an integer, so that the order of the sum does not matter
 	for i := range ev.all {
 		o := &ev.all[i]
 		set := o.From != o.To && len(o.Alternatives) == 0
@@ -65,7 +65,7 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 			t.add(o, n, set)
 			if set {
 				loose = append(loose, newLooseFlow(o.From, o.To, n))
-				hops += float64(n) * float64(ps.Hops(o.From, o.To))
+				hops += n * ps.Hops(o.From, o.To)
 			}
 			continue
 		}
@@ -83,7 +83,7 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 		ev.obs = append(ev.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
 	}
 	t.expose(ev)
-	ev.linear += hops
+	ev.linear += float64(hops)
 	ev.crossings = ev.linear
 	if len(loose) > 0 {
 		ev.sets = newSetTable(ix, ps, loose)

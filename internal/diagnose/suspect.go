@@ -73,7 +73,7 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 		for _, p := range sus.Parts {
 			parts = append(parts, s.name(p.Cause)+" "+Percent(p.Loss))
 		}
-	out.Evidence = append(out.Evidence, Evidence{s.instrument(), "bad in part: " + strings.Join(parts, ", ")})
+		out.Evidence = append(out.Evidence, Evidence{s.instrument(), "bad in part: " + strings.Join(parts, ", ")})
 	}
 	if symptom == Loss {
 		s.tellRhythm(&out, sus)
@@ -124,7 +124,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		out.PeriodMS = int(period.Milliseconds())
 		text := fmt.Sprintf("%d outages, one every %s, the longest %s; %d of its %d losses lie in them",
 			len(r.outages), period.Round(100*time.Millisecond), longest(r.outages).Round(10*time.Millisecond), r.lost-r.stray, r.lost)
-	out.Evidence = append(out.Evidence, Evidence{"probe", text})
+		out.Evidence = append(out.Evidence, Evidence{"probe", text})
 		out.For += "; " + text
 	case r.once():
 		o := r.outages[0]
@@ -134,7 +134,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 			out.Symptom = Down
 			text += ", and no flow was seen on it since"
 		}
-	out.Evidence = append(out.Evidence, Evidence{"probe", text})
+		out.Evidence = append(out.Evidence, Evidence{"probe", text})
 		out.For += "; " + text
 	default:
 		return

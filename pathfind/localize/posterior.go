@@ -2,6 +2,7 @@ package localize
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -19,26 +20,11 @@ const (
 // result turns the visited hypotheses into probabilities of causes.
 func (s *search) result() *Result {
 	weights := s.weights()
-	marginal := map[int32]float64{}
-	var causes []int32
-	count := func(c int32, p float64) {
-		if _, ok := marginal[c]; !ok {
-			causes = append(causes, c)
-		}
-		marginal[c] += p
-	}
-	for i := range s.hyps {
-		h := &s.hyps[i]
-		for _, c := range h.comps {
-			count(c, weights[i])
-		}
-		h.devices, _ = s.devs.devices(s.ix, h.comps)
-		for j := range h.devices {
-			count(h.devices[j].comp, weights[i]*h.devices[j].probability())
-		}
-		for _, x := range h.extra {
-			count(x.comp, weights[i]*x.probability)
-		}
+	parts := s.factor(weights)
+	causes, seen := s.mentioned(weights)
+	marginal := make(map[int32]float64, len(causes))
+	for _, c := range causes {
+		marginal[c] = s.probability(parts, seen, c)
 	}
 	rank := func(a, b int32) int {
 		// Rounded, so that what is equal but for rounding errors is ranked by how usual it is.
@@ -48,13 +34,12 @@ func (s *search) result() *Result {
 	s.devicesFirst(causes, marginal, rank)
 
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
+	r.Healthy = parts.healthy()
 	for i := range s.hyps {
 		if h := &s.hyps[i]; len(h.comps) == 0 {
-			healthy := weights[i]
 			for _, x := range h.extra {
-				healthy *= 1 - x.probability
+				r.Healthy *= 1 - x.probability
 			}
-			r.Healthy += healthy
 		}
 	}
 	assigned := make([]bool, s.ix.n)
@@ -84,10 +69,7 @@ func (s *search) result() *Result {
 			assigned[y] = true
 			x.Class = append(x.Class, s.ix.cause(y))
 		}
-		for i := range s.hyps {
-			x.Probability += weights[i] * s.holds(&s.hyps[i], class)
-		}
-		x.Probability = min(max(x.Probability, x.Alone), 1)
+		x.Probability = max(s.probability(parts, seen, class...), x.Alone)
 		if x.Against.RunnerUp.Kind == "" {
 			// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
 			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
@@ -106,6 +88,48 @@ func (s *search) result() *Result {
 	r.Background = -math.Expm1(-s.background)
 	r.Shy = s.shyResponders()
 	return r
+}
+
+// mentions are how much weight the hypotheses have that hold a component, how much that it is faulty besides others, and, of a switch, how much that
+// it is faulty as a whole or in part.
+type mentions struct{ with, besides, device float64 }
+
+// mentioned returns all components that may be faulty, in the order of their numbers, and what the hypotheses say of each.
+func (s *search) mentioned(weights []float64) ([]int32, map[int32]mentions) {
+	seen := map[int32]mentions{}
+	add := func(c int32, t mentions) {
+		was := seen[c]
+		seen[c] = mentions{was.with + t.with, was.besides + t.besides, was.device + t.device}
+	}
+	for i, w := range weights {
+		h := &s.hyps[i]
+		for _, c := range h.comps {
+			add(c, mentions{with: w, device: w})
+		}
+		h.devices, _ = s.devs.devices(s.ix, h.comps)
+		for j := range h.devices {
+			add(h.devices[j].comp, mentions{device: w * h.devices[j].probability()})
+		}
+		for _, x := range h.extra {
+			add(x.comp, mentions{besides: w * x.probability})
+		}
+	}
+	return slices.Sorted(maps.Keys(seen)), seen
+}
+
+// probability returns that of a member of a class being faulty: under the mode and what differs from it, or besides, or, of a switch, in part.
+func (s *search) probability(f *factored, seen map[int32]mentions, class ...int32) float64 {
+	p, besides, device := f.holds(class), 0.0, 0.0
+	for _, c := range class {
+		t := seen[c]
+		if t.with < 1 {
+			besides += t.besides / (1 - t.with)
+		}
+		if s.ix.kindOf(c) == 2 {
+			device = max(device, t.device)
+		}
+	}
+	return min(max(p+(1-p)*min(besides, 1), device), 1)
 }
 
 // weights returns the posterior probability of each visited hypothesis, with whatever else may be faulty besides.

@@ -1,0 +1,54 @@
+package localize
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestFactor: doubts about one fault say nothing about another, unless what was seen says so.
+func TestFactor(t *testing.T) {
+	// By weight beside the mode's. Two and six can only come together in place of five.
+	seen := []struct {
+		comps  []int32
+		weight float64
+	}{
+		{[]int32{1, 2, 3, 5}, 1}, // the mode
+		{[]int32{2, 3, 5}, 1},    // without 1
+		{[]int32{1, 3, 5}, 0.25}, // without 2
+		{[]int32{1, 2, 4, 5}, 3}, // 4 in place of 3
+		{[]int32{1, 2, 5}, 0.5},  // neither
+		{[]int32{3, 5}, 0.25},    // without 1 and 2, as likely as both doubts together
+		{[]int32{1, 2, 3, 6, 7}, 1},
+	}
+	s := &search{by: map[uint64]int32{}}
+	var weights []float64
+	for i, h := range seen {
+		s.by[keyOf(h.comps)] = int32(i)
+		s.hyps = append(s.hyps, hypothesis{key: keyOf(h.comps), comps: h.comps, expanded: i == 0})
+		weights = append(weights, h.weight)
+	}
+	f := s.factor(weights)
+	for _, c := range []struct {
+		class []int32
+		want  float64
+	}{
+		{[]int32{1}, 1 / 2.0}, {[]int32{2}, 4 / 5.0}, {[]int32{3}, 1 / 4.5}, {[]int32{4}, 3 / 4.5}, {[]int32{3, 4}, 4 / 4.5},
+		{[]int32{5}, 1 / 2.0}, {[]int32{6}, 1 / 2.0}, {[]int32{5, 7}, 1}, {[]int32{1, 2}, 1 - 1/2.0*1/5}, {[]int32{8}, 0},
+	} {
+		if got := f.holds(c.class); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("holds(%v) = %.4f, want %.4f", c.class, got, c.want)
+		}
+	}
+	if got := f.healthy(); got != 0 {
+		t.Errorf("healthy = %v, though one of 5 and 6 is faulty", got)
+	}
+	slices.Reverse(s.hyps)
+	slices.Reverse(weights)
+	for i := range s.hyps {
+		s.by[s.hyps[i].key] = int32(i)
+	}
+	if a, b := f.holds([]int32{3}), s.factor(weights).holds([]int32{3}); a != b {
+		t.Errorf("holds(3) = %v or %v, by the order of what was seen", a, b)
+	}
+}

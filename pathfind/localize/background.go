@@ -22,7 +22,7 @@ type uneven struct {
 }
 
 // unevenCost is the log-likelihood that an uneven arc must gain. It stands for its prior and for its rate integrated out.
-const unevenCost = 3
+const unevenCost = 4
 
 // setBackground sets the hazard of good arcs and what follows from it. The model must be loaded anew afterwards.
 func (m *model) setBackground(b float64) {

@@ -9,7 +9,7 @@ import (
 func words() [][2]string {
 	return [][2]string{
 		{"p", "probability of being sick, calibrated: of those at 0.90, nine in ten are"},
-		{"loss", "share of packets lost at the suspect, with its 95 % credible interval."},
+		{"loss", "share of packets lost at the suspect, with its 90 % credible interval."},
 		{"arc", "one direction of a link, from>to. A link is both: end--end."},
 		{"dark", "no probe crossed it: unknown, which is not healthy."},
 		{"class", "suspects that the evidence cannot tell apart. Next says what would."},

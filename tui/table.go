@@ -93,7 +93,7 @@ func (c suspectColumns) heads(name int) line {
 	}
 	l = l.gap(2).right(dim, "loss", c.loss)
 	if c.interval > 0 {
-		l = l.gap(2).right(dim, "95 % within", c.interval)
+		l = l.gap(2).right(dim, "90 % within", c.interval)
 	}
 	if c.sources > 0 {
 		l = l.gap(2).left(dim, "evidence", c.sources)

@@ -13,7 +13,7 @@ func (d *Diagnosis) Text() string {
 		s := &d.Suspects[i]
 		fmt.Fprintf(&b, "\n%2d. p %.2f  %-10s %s %s\n", s.Rank, s.Probability, s.Symptom, s.Kind, s.ID)
 		if s.Loss != nil {
-			fmt.Fprintf(&b, "    loss     %s (95 %%: %s to %s)\n", Percent(*s.Loss), Percent(*s.LossLow), Percent(*s.LossHigh))
+			fmt.Fprintf(&b, "    loss     %s (90 %%: %s to %s)\n", Percent(*s.Loss), Percent(*s.LossLow), Percent(*s.LossHigh))
 		}
 		if len(s.Class) > 1 {
 			fmt.Fprintf(&b, "    same     the evidence cannot tell it from %s\n", strings.Join(s.Class[1:], ", "))

@@ -100,7 +100,7 @@ func (m *model) fit(c int32) fit {
 
 // Faults may have any rate, but most lose a packet in a thousand to one in ten: less goes unnoticed or is normal, more is soon mended.
 const (
-	usualRate, usualSpread = 0.006, 1.2
+	usualRate, usualSpread = 0.01, 1.0
 	unusual                = 0.2 // share of faults of which nothing is expected
 )
 
@@ -223,7 +223,7 @@ func segment(width, a, b float64) float64 {
 	return width * math.Exp(a)
 }
 
-// An interval is a loss per crossing: the posterior median, and the 95 % credible interval.
+// An interval is a loss per crossing: the posterior median, and the 90 % credible interval.
 type interval struct{ median, low, high float64 }
 
 // interval estimates the loss of a faulty component of the loaded hypothesis. Unlike the search it uses all losses, divided by how
@@ -282,7 +282,7 @@ func (m *model) interval(c int32) interval {
 		g[i] = f(u[i])
 	}
 	n, _ := refine(u[:], g[:], points, f)
-	q := quantiles(u[:n], g[:n], 0.025, 0.5, 0.975)
+	q := quantiles(u[:n], g[:n], 0.05, 0.5, 0.95)
 	loss := func(x float64) float64 { return -math.Expm1(-math.Exp(x)) }
 	iv := interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
 	if math.Exp(q[2]) > 0.8*mostHazard {

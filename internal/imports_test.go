@@ -24,6 +24,7 @@ var floors = map[string][]string{
 	"pathfind/localize": {"graphs"},
 	"pathfind/whatif":   {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
+	"probes/snmp":       {"graphs", "internal/evidence"},
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},

@@ -1,0 +1,7 @@
+// Package snmp asks switches what they count and whom they hear.
+//
+// A [Session] talks to one agent with one request in flight. [Session.Sweep] reads the same rows of several columns together, with GETBULK (RFC 3416,
+// 4.2.3) and as many repetitions as the agent bears. Nothing is ever set.
+//
+// Errors of agents are errors: a table that ends because the agent gave up is told from one that is complete, and what was read before is kept.
+package snmp

@@ -1,0 +1,152 @@
+package snmp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/gosnmp/gosnmp"
+)
+
+// Limits bound what one agent may cost. The zero value of a field means its default.
+type Limits struct {
+	// Timeout is how long to wait for an answer before the request is sent again, at most Retries times: 0.5 s and 3.
+	Timeout time.Duration
+	Retries int
+	// Time bounds a sweep: 60 s.
+	Time time.Duration
+	// Rows bounds the rows of one column, Bytes the values of a sweep: 200,000 and 64 MiB.
+	Rows, Bytes int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Timeout <= 0 {
+		l.Timeout = 500 * time.Millisecond
+	}
+	if l.Retries <= 0 {
+		l.Retries = 3
+	}
+	if l.Time <= 0 {
+		l.Time = time.Minute
+	}
+	if l.Rows <= 0 {
+		l.Rows = 200_000
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = 64 << 20
+	}
+	return l
+}
+
+// Errors that callers tell apart. They are wrapped.
+var (
+	// ErrNoAnswer: the agent is silent. A wrong community looks the same.
+	ErrNoAnswer = errors.New("no answer")
+	// ErrRefused: the host is up and no agent listens.
+	ErrRefused = errors.New("no agent listens")
+	// ErrCredentials: the agent does not know the user, or the password is wrong.
+	ErrCredentials = errors.New("the agent rejects the credentials")
+	// ErrLimit: the agent sent more, or for longer, than it may.
+	ErrLimit = errors.New("limit reached")
+	// ErrAgent: the agent broke the protocol or reported an error of its own.
+	ErrAgent = errors.New("agent error")
+)
+
+// A Session talks to one agent, one request at a time. It is not safe for concurrent use.
+type Session struct {
+	target string
+	client *gosnmp.GoSNMP
+	limits Limits
+	// repetitions that the agent bears; at most varbinds a response.
+	repetitions int
+	requests    int
+}
+
+// varbinds is how many values a response is asked to hold: some 1,400 bytes, so that it is not fragmented.
+const varbinds = 60
+
+const mostRepetitions, leastRepetitions = 50, 5
+
+// Dial begins a session with the agent at host, host:port or [host]:port; the port is 161 if none is given. No packet is sent yet.
+func Dial(ctx context.Context, target string, c Credentials, l Limits) (*Session, error) {
+	host, port, err := splitTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	l = l.withDefaults()
+	g := &gosnmp.GoSNMP{
+		Target: host, Port: port, Transport: "udp", Context: ctx, Timeout: l.Timeout, Retries: l.Retries, MaxOids: 128,
+	}
+	c.apply(g)
+	if err := g.Connect(); err != nil {
+		return nil, fmt.Errorf("%s: %w", target, classify(err))
+	}
+	return &Session{target: target, client: g, limits: l, repetitions: mostRepetitions}, nil
+}
+
+func splitTarget(target string) (host string, port uint16, err error) {
+	host, text, err := net.SplitHostPort(target)
+	if err != nil {
+		return target, 161, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 || host == "" {
+		return "", 0, fmt.Errorf("target %q is not HOST or HOST:PORT", target)
+	}
+	return host, uint16(n), nil
+}
+
+// Close ends the session.
+func (s *Session) Close() error { return s.client.Close() }
+
+// Target is what the session was dialled with.
+func (s *Session) Target() string { return s.target }
+
+// Requests is how many requests were sent, retries left out.
+func (s *Session) Requests() int { return s.requests }
+
+// Get reads single instances. What the agent does not have is left out of the answer, which is by OID without a leading dot.
+func (s *Session) Get(ctx context.Context, oids ...string) (map[string]Value, error) {
+	s.client.Context = ctx
+	out := make(map[string]Value, len(oids))
+	for len(oids) > 0 {
+		n := min(len(oids), varbinds)
+		s.requests++
+		p, err := s.client.Get(oids[:n])
+		if err == nil && p.Error != gosnmp.NoError {
+			err = fmt.Errorf("%w: %s", ErrAgent, p.Error)
+		}
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", s.target, classify(err))
+		}
+		for i := range p.Variables {
+			if v, ok := valueOf(&p.Variables[i]); ok {
+				out[trimDot(p.Variables[i].Name)] = v
+			}
+		}
+		oids = oids[n:]
+	}
+	return out, nil
+}
+
+// classify wraps an error of the library in one of ours. The library's text may hold a stack or what was received, and is not kept where ours says it.
+func classify(err error) error {
+	var refused net.Error
+	switch {
+	case errors.Is(err, ErrAgent), errors.Is(err, ErrLimit):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, gosnmp.ErrWrongDigest), errors.Is(err, gosnmp.ErrUnknownUsername), errors.Is(err, gosnmp.ErrUnknownSecurityLevel),
+		errors.Is(err, gosnmp.ErrDecryption):
+		return ErrCredentials
+	case isRefused(err):
+		return ErrRefused
+	case errors.As(err, &refused) && refused.Timeout(), isTimeout(err):
+		return ErrNoAnswer
+	}
+	return fmt.Errorf("%w: %s", ErrAgent, firstLine(err.Error()))
+}

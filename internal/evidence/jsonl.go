@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -91,7 +92,7 @@ func inWords(line []byte, err error) error {
 	case bytes.HasPrefix(line, []byte{0x1f, 0x8b}):
 		return errors.New("the file is compressed with gzip, expected JSON Lines")
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Errorf("the value of %s is of type %s, expected %s", graphs.Clean(kind.Field), graphs.Clean(kind.Value), typeInJSON(kind.Type))
+		return fmt.Errorf("the value of %s is of type %s, expected %s", graphs.Clean(strings.TrimPrefix(kind.Field, "PortState.")), graphs.Clean(kind.Value), typeInJSON(kind.Type))
 	case errors.As(err, &kind):
 		return fmt.Errorf("it is of type %s, expected object", graphs.Clean(kind.Value))
 	case errors.As(err, &moment):
@@ -140,7 +141,7 @@ func (r *Record) unreadable() string {
 		return "source " + graphs.Clean(string(r.Source))
 	}
 	switch r.Kind {
-	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindNote:
+	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindNote, KindCounters, KindEvent, KindNeighbour:
 		return ""
 	}
 	return "kind " + graphs.Clean(string(r.Kind))
@@ -186,6 +187,9 @@ func (r *Record) check() error {
 	}
 	if r.WindowMS < 0 {
 		return fmt.Errorf("window_ms is %d: a time cannot be negative", r.WindowMS)
+	}
+	if err := r.PortState.check(r.Kind); err != nil {
+		return err
 	}
 	if r.Time.IsZero() {
 		return errors.New("the record has no time")

@@ -45,6 +45,31 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// What a device does not count is absent, and what it counted as none is a zero.
+func TestPortRoundTrip(t *testing.T) {
+	ago := int64(4000)
+	want := &Record{V: 1, Time: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), Source: SourceSNMP, By: "sw01", Kind: KindCounters,
+		PortState: PortState{Port: "sw01:swp1", IntervalMS: 10000, Oper: Up, Admin: Up, Speed: 100e9, LastChangeAgoMS: &ago,
+			In: &Counters{Unicast: Count(1e6), Errors: Count(0), FCS: Count(1200)}}}
+	var text bytes.Buffer
+	if err := Write(&text, want); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := read(t, text.String())
+	if err != nil || len(got) != 1 {
+		t.Fatalf("read %d records, %v", len(got), err)
+	}
+	if d := cmp.Diff(want, got[0], cmpopts.EquateComparable(netip.Addr{})); d != "" {
+		t.Error(d)
+	}
+	if s := text.String(); !strings.Contains(s, `"in":{"unicast":1000000,"errors":0,"fcs":1200}`) || strings.Contains(s, "PortState") {
+		t.Error(s)
+	}
+	if d := got[0].Time.Sub(got[0].Start()); d != 10*time.Second {
+		t.Errorf("the interval is %s", d)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	const good = `{"v":1,"time":"2026-11-20T03:00:00Z","source":"note","by":"x","kind":"note","text":"hello"}` + "\n"
 	flow := `"flow":{"src":"10.0.0.1","dst":"10.0.0.2","proto":"udp","sport":1,"dport":2,"dscp":0}`
@@ -53,7 +78,11 @@ func TestReadRefuses(t *testing.T) {
 		records         int
 		skipped         Skipped
 	}{
-		{"unknown kind", good + `{"v":1,"source":"snmp","kind":"counters","port":"a:1"}` + "\n" + good, "", 2, Skipped{"kind counters": 1}},
+		{"unknown kind", good + `{"v":1,"source":"snmp","kind":"optics","port":"a:1"}` + "\n" + good, "", 2, Skipped{"kind optics": 1}},
+		{"counters without port", `{"v":1,"source":"snmp","kind":"counters"}` + "\n", "e.jsonl:1: a record of kind counters needs a port", 0, Skipped{}},
+		{"negative counter", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","in":{"errors":-4}}` + "\n", "e.jsonl:1: not an evidence record: the value of in.errors", 0, Skipped{}},
+		{"negative time", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","last_change_ago_ms":-4}` + "\n", "last_change_ago_ms is -4", 0, Skipped{}},
+		{"event of nothing", `{"v":1,"source":"snmp","kind":"event","port":"a:1"}` + "\n", "needs an event", 0, Skipped{}},
 		{"newer version", good + `{"v":9,"source":"probe","kind":"echo"}` + "\n", "", 1, Skipped{"version 9": 1}},
 		{"cut short", good + good[:40], "", 1, Skipped{"last line cut short": 1}},
 		{"no JSON in the middle", good + "nonsense\n" + good, "e.jsonl:2: not an evidence record", 1, Skipped{}},
@@ -81,6 +110,7 @@ func TestReadRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","by":"h","kind":"hop","flow":{"src":"::1","dst":"10.0.0.2","proto":"udp","sport":1,"dport":2,"dscp":0},"ttl":2,"sent":3,"answered":2}` + "\n"))
+	f.Add([]byte(`{"v":1,"time":"2026-11-20T03:00:00Z","source":"snmp","by":"s","kind":"counters","port":"s:1","interval_ms":10000,"in":{"errors":3},"last_change_ago_ms":4}` + "\n"))
 	f.Add([]byte("\n\n{}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = Read(bytes.NewReader(text), "f", func(r *Record) bool {

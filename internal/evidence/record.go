@@ -134,6 +134,9 @@ type Record struct {
 	Count    *int   `json:"count,omitempty"`
 	Filter   string `json:"filter,omitempty"`
 
+	// Of a port: its counters, an event, its neighbour.
+	PortState
+
 	// Text is a note's text, a plan's, or a finding's.
 	Text string `json:"text,omitempty"`
 }
@@ -144,5 +147,7 @@ const MaxLostAt = 128
 // Int returns a pointer to n, for the fields that may be absent.
 func Int(n int) *int { return &n }
 
-// Start returns when the record's window began.
-func (r *Record) Start() time.Time { return r.Time.Add(-time.Duration(r.WindowMS) * time.Millisecond) }
+// Start returns when the record's window or interval began.
+func (r *Record) Start() time.Time {
+	return r.Time.Add(-time.Duration(max(r.WindowMS, r.IntervalMS)) * time.Millisecond)
+}

@@ -1,0 +1,86 @@
+package evidence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What a switch or a host says of its own ports. A counters record holds what was counted in an interval, never totals since the last boot:
+// these say nothing (six in ten ports of real devices have errors in them).
+const (
+	// KindCounters is the state of a port at Time, and what it counted in the IntervalMS before.
+	KindCounters Kind = "counters"
+	// KindEvent is something that happened to a port at Time: it went down or up.
+	KindEvent Kind = "event"
+	// KindNeighbour is what a port hears at the far end of its cable (LLDP). A record without a RemoteSystem says that it was asked and hears
+	// nobody.
+	KindNeighbour Kind = "neighbour"
+)
+
+// The states of a port, as IF-MIB names them. A reader takes words that it does not know for states that tell nothing.
+const (
+	Up   = "up"
+	Down = "down"
+)
+
+// Counters are what a port counted in one direction in an interval (IF-MIB, EtherLike-MIB). Those that the device does not have are nil.
+type Counters struct {
+	Octets *uint64 `json:"octets,omitempty"`
+	// Unicast counts packets that were delivered or sent: ifHCInUcastPkts, ifHCOutUcastPkts.
+	Unicast *uint64 `json:"unicast,omitempty"`
+	// Errors are packets that could not be read (in) or sent (out), Discards those that were dropped though nothing was wrong with them.
+	Errors   *uint64 `json:"errors,omitempty"`
+	Discards *uint64 `json:"discards,omitempty"`
+	// FCS are frames that arrived with a wrong checksum. Mostly they are among Errors, too.
+	FCS   *uint64 `json:"fcs,omitempty"`
+	Pause *uint64 `json:"pause,omitempty"`
+}
+
+// PortState is the part of a [Record] that is about a port.
+type PortState struct {
+	// Port is the port as the fabric names it, node:port.
+	Port       string `json:"port,omitempty"`
+	IntervalMS int    `json:"interval_ms,omitempty"`
+	// Oper and Admin are the state that the port is in and the one that it was told to be in: up, down, or another word of IF-MIB.
+	Oper  string `json:"oper,omitempty"`
+	Admin string `json:"admin,omitempty"`
+	// Speed is in bit/s, absent where it is not known.
+	Speed uint64    `json:"speed,omitempty"`
+	In    *Counters `json:"in,omitempty"`
+	Out   *Counters `json:"out,omitempty"`
+	// LastChangeAgoMS is how long before Time the port entered the state that it is in. Agents that do not know say nothing.
+	LastChangeAgoMS *int64 `json:"last_change_ago_ms,omitempty"`
+	// Reset tells that counters began anew or the port was numbered anew within the interval: In and Out say nothing then.
+	Reset bool `json:"reset,omitempty"`
+
+	// Event is what happened: down or up.
+	Event string `json:"event,omitempty"`
+
+	// RemoteSystem, RemotePort and Chassis are what the neighbour calls itself, its port and its chassis.
+	RemoteSystem string `json:"remote_system,omitempty"`
+	RemotePort   string `json:"remote_port,omitempty"`
+	Chassis      string `json:"chassis,omitempty"`
+}
+
+// Count returns a pointer to n, for the counters that may be absent.
+func Count(n uint64) *uint64 { return &n }
+
+// check refuses what cannot be. The counters themselves may be anything that a device has to say.
+func (p *PortState) check(kind Kind) error {
+	switch kind {
+	case KindCounters, KindEvent, KindNeighbour:
+	default:
+		return nil
+	}
+	switch {
+	case p.Port == "":
+		return fmt.Errorf("a record of kind %s needs a port", kind)
+	case kind == KindEvent && p.Event == "":
+		return errors.New("a record of kind event needs an event")
+	case p.IntervalMS < 0:
+		return fmt.Errorf("interval_ms is %d: a time cannot be negative", p.IntervalMS)
+	case p.LastChangeAgoMS != nil && *p.LastChangeAgoMS < 0:
+		return fmt.Errorf("last_change_ago_ms is %d: a time cannot be negative", *p.LastChangeAgoMS)
+	}
+	return nil
+}

@@ -54,7 +54,7 @@ func (m *model) fitBackground(anew bool) {
 	best, b := m.climb(m.background)
 	if anew {
 		losses := priorLosses
-		for i := range m.ev.terms {
+		for i := range m.ev.flows {
 			losses += m.ev.terms[i].lost
 		}
 		for _, start := range [...]float64{leastBackground, losses / (priorCrossings + m.ev.crossings)} {
@@ -75,7 +75,7 @@ func (m *model) climb(b float64) (value, background float64) {
 	for range 40 {
 		losses := priorLosses
 		value = -b*(m.ev.linear+priorCrossings) + priorLosses*math.Log(b)
-		for i := range m.ev.terms {
+		for i := range m.ev.flows {
 			t := &m.ev.terms[i]
 			all := math.Inf(-1)
 			for x := t.first; x < t.first+t.n; x++ {

@@ -22,6 +22,9 @@ type evidence struct {
 
 	sets  *setTable // flows without loss whose path set is known; nil if there are none
 	terms []term
+	flows int // the first so many terms are observations, the others what devices counted
+	// meters are those that can be used, by component.
+	meters []metering
 	// A branch is one way that a term's packets may have gone: the log of its share, and its arcs.
 	share, arcs []float64
 	// entries[start[c]:start[c+1]] are the branches that cross component c, in order; comps[first[b]:first[b+1]] the reverse.
@@ -77,6 +80,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		}
 	}
 	ev.addLoose(&c, loose, cfg)
+	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
 }

@@ -19,6 +19,10 @@
 // only their shares are ever asked for. A switch may be bad in part, some of its arcs losing packets each at a rate of its own: a cause
 // beside as many independent faults, by the prior alone.
 //
+// What devices count by themselves speaks of the same hazards ([Meter]). A fault shows in counters or does not; if it does, they count about
+// what its hazard takes of the packets that passed; if not, they count what those of good ports do. So counters that say nothing take little
+// from a suspect, errors convict as far as ports do not count them without loss, and many clean probes acquit whatever is counted.
+//
 // Probabilities come from normalising over all hypotheses that the search has seen, not from the best one alone.
 //
 // The likelihood is that of Flock (Harsh et al., CoNEXT 2023) with free rates; integrating them out, the exposure of loss-free
@@ -71,6 +75,9 @@ type Config struct {
 	Cap float64
 	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
 	Paths PathSets
+	// Meters and Hints are what devices said by themselves.
+	Meters []Meter
+	Hints  []Hint
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
 }
@@ -105,7 +112,10 @@ type Result struct {
 	Background float64
 	// Healthy is the probability that nothing is faulty.
 	Healthy float64
-	// Ignored counts observations that could not be used: nothing sent, or arcs that the fabric does not have.
+	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
+	// count something else.
+	Early []Early
+	// Ignored counts observations and meters that could not be used: nothing sent, or arcs that the fabric does not have.
 	Ignored int
 }
 

@@ -178,6 +178,11 @@ func (m *model) overGain(c int32, at, g []float64) {
 		ti := es[i].term
 		t := &m.ev.terms[ti]
 		switch {
+		case t.meter != nil:
+			for j, h := range at {
+				g[j] += t.meter.at(m.hazard[es[i].branch]+h*es[i].times) - m.terms[ti]
+			}
+			i++
 		case t.lost == 0:
 			i++
 		case t.n == 1 && t.lost == 1:

@@ -84,6 +84,7 @@ func (s *search) result() *Result {
 	s.ix.count(r.Suspects, comps, s.ev.all)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
+	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(parts, seen, comps...) })
 	s.loadLikeliest(weights, -1)
 	r.Background = -math.Expm1(-s.background)
 	r.Shy = s.shyResponders()

@@ -233,11 +233,18 @@ func (m *model) interval(c int32) interval {
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	type part struct{ lost, passed, other, times float64 }
 	var parts []part
+	var meters []part // of which only other and times matter
+	var said []*reading
 	clean := m.ev.exposure[c]
 	// Pearson's statistic, one degree of freedom an observation; clean ones contribute what they should have lost.
 	chi, count := clean*math.Expm1(own), 1.0
 	for _, e := range es {
 		t := &m.ev.terms[e.term]
+		if t.meter != nil {
+			meters = append(meters, part{other: max(m.hazard[e.branch]-own*e.times, 0), times: e.times})
+			said = append(said, t.meter)
+			continue
+		}
 		o := &m.ev.obs[t.obs]
 		weight := math.Exp(m.value[e.branch] - m.terms[e.term])
 		if t.lost > 0 {
@@ -272,7 +279,11 @@ func (m *model) interval(c int32) interval {
 		if m.ev.sets != nil {
 			g += m.ev.sets.at(c, h)
 		}
-		return g / scatter
+		g /= scatter
+		for i, p := range meters {
+			g += said[i].at(p.other + h*p.times)
+		}
+		return g
 	}
 	const from, points = 1e-5, 24
 	var u, g [points + 24]float64

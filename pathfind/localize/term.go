@@ -7,8 +7,9 @@ import "math"
 // It is a mixture. With 1-outlier, packets are lost by the hazards of the path alone. Else the flow (or, for TTL-limited probes,
 // the responder) also loses a share of its own, of which nothing is known: uniform, or now and then total.
 type term struct {
-	obs      int32 // in evidence.obs
-	first, n int32 // its branches
+	meter    *reading // what a device counted; nil for an observation
+	obs      int32    // in evidence.obs
+	first, n int32    // its branches
 
 	copies       float64 // observations that are alike, where nothing was lost; else 1
 	lost, passed float64 // of each: counts after the cap on bursts
@@ -61,6 +62,9 @@ func lgamma(x float64) float64 {
 
 // at returns the log-likelihood of the term if its packets met a hazard of s in all.
 func (t *term) at(s float64) float64 {
+	if t.meter != nil {
+		return t.meter.at(s)
+	}
 	if t.lost == 0 {
 		return -t.passed * s
 	}
@@ -86,6 +90,9 @@ func below(z float64) float64 {
 
 // parts returns the logs of the two parts of the mixture.
 func (t *term) parts(s float64) (in, out float64) {
+	if t.meter != nil {
+		return t.meter.at(s), math.Inf(-1)
+	}
 	miss := missed(s)
 	in = t.inlier + t.lost*math.Log(miss) - t.passed*s
 	return in, t.other(s, miss, in)

@@ -23,7 +23,9 @@ const leastProbes = 200
 func (s *Store) Diagnose() *Diagnosis {
 	s.prune()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
-	gone := s.withdrawn()
+	ports := s.hearPorts()
+	gone := s.stateSuspects(d, ports, s.withdrawn())
+	gone = s.miswireSuspects(d, ports.cabled, gone)
 	for _, w := range gone {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
@@ -33,29 +35,50 @@ func (s *Store) Diagnose() *Diagnosis {
 		storms = nil // not of the kind that a link makes which goes down
 	}
 	seen := s.observe(storms)
-	solved := localize.Solve(s.fabric, seen.list, localize.Config{})
+	solved := localize.Solve(s.fabric, seen.list, localize.Config{Meters: ports.meters, Hints: ports.hints})
 	d.Coverage = s.coverage(solved.Exposure)
 	for _, sus := range append(outages, solved.Suspects...) {
-		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d.Suspects, &sus) {
-			d.Suspects = append(d.Suspects, s.lossSuspect(&sus, Loss))
+		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
+			out := s.lossSuspect(&sus, Loss)
+			s.corrupts(&out, &sus, ports.counted)
+			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
+			d.Suspects = append(d.Suspects, out)
 		}
 	}
+	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
-	d.Cleared = s.cleared(solved)
+	d.Cleared = append(d.Cleared, s.cleared(solved)...)
 	s.conclude(d, seen, solved)
+	d.Notes = append(d.Notes, ports.notes(s, d)...)
 	return d
 }
 
-// told reports whether a suspect is among those that are told already.
-func (s *Store) told(told []Suspect, sus *localize.Suspect) bool {
-	return slices.ContainsFunc(told, func(x Suspect) bool {
-		return x.Link != "" && (sus.Kind == localize.Arc || sus.Kind == localize.Link) &&
-			x.Link == s.fabric.LinkName(linksOf(s.fabric, sus.Cause)[0])
-	})
+// told reports whether a suspect is among those that are told already. What was told on weaker grounds gives way to it; else what packets say
+// is put to what was told.
+func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports *portWords) bool {
+	links := linksOf(s.fabric, sus.Cause)
+	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
+		return true
+	}
+	if sus.Kind != localize.Arc && sus.Kind != localize.Link {
+		return false
+	}
+	name := s.fabric.LinkName(links[0])
+	i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return x.Link != "" && x.Link == name })
+	if i < 0 {
+		return false
+	}
+	x := &d.Suspects[i]
+	if x.Probability < Named && sus.Probability > x.Probability {
+		d.Suspects = slices.Delete(d.Suspects, i, i+1)
+		return false
+	}
+	s.alsoLoses(x, sus, seen)
+	return true
 }
 
 // explained reports whether a suspect is the burst of loss that a link made when it went down, which is told already.
@@ -205,7 +228,7 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
 	for _, src := range s.sourceList() {
-		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) && src.Source != string(evidence.SourcePcap) {
+		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) && src.Source != string(evidence.SourceSNMP) && src.Source != string(evidence.SourcePcap) {
 			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
 		}
 	}

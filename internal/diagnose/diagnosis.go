@@ -91,7 +91,9 @@ type Suspect struct {
 	For      string     `json:"for"`
 	Against  string     `json:"against"`
 	Evidence []Evidence `json:"evidence"`
-	Next     []Step     `json:"next"`
+	// Doubts is the evidence that speaks against the suspect, where a source contradicts the others; the probability reflects it.
+	Doubts []Evidence `json:"doubts,omitempty"`
+	Next   []Step     `json:"next"`
 }
 
 // Evidence is one sentence of proof and where it comes from.

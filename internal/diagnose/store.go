@@ -27,6 +27,9 @@ type Store struct {
 	strange map[string]int  // addresses that answered and are not in the fabric
 	words   map[string]bool // what sources had to say in words
 
+	ports   portRecords              // what switches and hosts said of their ports
+	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
+
 	from, to time.Time
 }
 
@@ -150,6 +153,9 @@ func (s *Store) Add(r *evidence.Record) {
 		return
 	case evidence.KindFlow:
 		s.addFlow(r)
+		return
+	case evidence.KindCounters, evidence.KindEvent, evidence.KindNeighbour:
+		s.addPort(r)
 		return
 	}
 	if r.Flow == nil {
@@ -289,6 +295,7 @@ func (s *Store) prune() {
 	if s.from.Before(oldest) {
 		s.from = oldest
 	}
+	s.prunePorts(oldest)
 	for _, l := range s.order {
 		l.echoes = drop(l.echoes, func(e echo) bool { return e.end.Before(oldest) })
 		l.hops = drop(l.hops, func(h hop) bool { return h.at.Before(oldest) })

@@ -156,6 +156,9 @@ func longest(outages []outage) time.Duration {
 	return d
 }
 
+// tellEnds is why to read the counters at both ends of an arc.
+const tellEnds = "tell transmitter, cable and receiver apart"
+
 // next says what would confirm the suspect, split its class, or mend it.
 func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	var steps []Step
@@ -172,7 +175,7 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 		f := s.fabric
 		a := graphs.ArcID(sus.ID)
 		steps = append(steps, Step{
-			"tell transmitter, cable and receiver apart",
+			tellEnds,
 			fmt.Sprintf("read the output discards of %s and the input errors of %s", f.PortName(f.TailPort(a)), f.PortName(f.HeadPort(a))),
 		})
 	case sus.Kind == localize.Link:
@@ -285,7 +288,9 @@ func (x *Suspect) sentence() string {
 			does += fmt.Sprintf(" every %.1f s", float64(x.PeriodMS)/1000)
 		}
 	case Down:
-		does = "is down: routing goes around it"
+		does = "is down"
+	case Miswire:
+		does = "is miswired"
 	default:
 		does = "shows " + string(x.Symptom)
 	}

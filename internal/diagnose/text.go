@@ -20,6 +20,11 @@ func (d *Diagnosis) Text() string {
 		}
 		fmt.Fprintf(&b, "    for      %s\n", s.For)
 		fmt.Fprintf(&b, "    against  %s\n", s.Against)
+		for _, e := range s.Evidence {
+			if !strings.Contains(s.For+s.Against, e.Text) {
+				fmt.Fprintf(&b, "    %-8s %s\n", e.Source, e.Text)
+			}
+		}
 		for _, step := range s.Next {
 			fmt.Fprintf(&b, "    next     %s: %s\n", step.Why, step.Do)
 		}

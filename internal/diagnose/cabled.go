@@ -1,0 +1,269 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/cabling"
+	"whichlink/graphs/spelling"
+	"whichlink/internal/evidence"
+)
+
+// What neighbours say of a planned link adds up in nats: a port that hears another than planned, the other one that hears it too, an older
+// word that says otherwise, and packets that came over the link as it was planned.
+const (
+	rightlyWired  = -3
+	hearsWrong    = 4
+	heardAsWell   = 3
+	heardOlder    = 2
+	crossedAsPlan = 5
+)
+
+// A cabled is the cabling as ports hear it, against the plan. It is kept as long as nothing new is heard.
+type cabled struct {
+	version int
+	wires   []wire
+	*cabling.Comparison
+	notes []string
+}
+
+// A wire is one port's word on the other end of its cable.
+type wire struct {
+	ends [2]wireEnd
+	at   time.Time
+	both bool // the far end says so, too
+}
+
+// A wireEnd is a port by the plan's names, where the plan has it.
+type wireEnd struct {
+	node, port string
+	id         graphs.PortID // None if the plan has no such port
+}
+
+func (e wireEnd) String() string { return e.node + ":" + e.port }
+
+// wired compares what ports hear with the plan.
+func (s *Store) wired() *cabled {
+	c := &s.ports.cabling
+	if c.version == s.ports.version {
+		return c
+	}
+	*c = cabled{version: s.ports.version}
+	unnamed := 0
+	take := func(e wireEnd, log *portLog) {
+		if len(log.heard) == 0 {
+			return
+		}
+		h := log.heard[len(log.heard)-1]
+		switch far := h.named(); {
+		case far == "":
+		case h.port == "":
+			unnamed++
+		default:
+			c.wires = append(c.wires, wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, at: h.at})
+		}
+	}
+	for _, p := range s.portsSaid() {
+		port := s.fabric.Port(p)
+		take(wireEnd{s.fabric.NodeName(port.Node), port.Name, p}, s.ports.logs[p])
+	}
+	names := make([]string, 0, len(s.ports.elsewhere))
+	for name := range s.ports.elsewhere {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if node, port, ok := strings.Cut(name, ":"); ok {
+			take(s.wireEnd(node, port), s.ports.elsewhere[name])
+		}
+	}
+	if unnamed > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%d neighbours tell no port and say nothing of cables", unnamed))
+	}
+	if len(c.wires) == 0 {
+		return c
+	}
+	c.compare(s.fabric)
+	return c
+}
+
+// wireEnd names a port as the plan does, if the plan has it.
+func (s *Store) wireEnd(node, port string) wireEnd {
+	if p := s.portOf(node, port); p != graphs.None {
+		x := s.fabric.Port(p)
+		return wireEnd{s.fabric.NodeName(x.Node), x.Name, p}
+	}
+	e := wireEnd{node: plainName(node), port: plainName(port), id: graphs.None}
+	if n := s.nodeSpelled(node); n != graphs.None {
+		e.node = s.fabric.NodeName(n)
+	} else if plain := spelling.Node(node); plain != "" {
+		e.node = plainName(plain)
+	}
+	return e
+}
+
+// plainName makes a name from the network one that a fabric can hold.
+func plainName(name string) string {
+	return cmp.Or(strings.NewReplacer(":", "-", ">", "-").Replace(graphs.Clean(name)), "?")
+}
+
+// compare draws what was heard as a fabric of its own. Of two words on one port the newer counts.
+func (c *cabled) compare(plan *graphs.Fabric) {
+	slices.SortStableFunc(c.wires, func(a, b wire) int {
+		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.ends[0].String(), b.ends[0].String()))
+	})
+	b := graphs.Builder{Name: "heard"}
+	config := cabling.Config{}
+	node := func(name string) (graphs.NodeID, bool) {
+		if n, ok := b.NodeByName(name); ok {
+			return n, true
+		}
+		n, err := b.AddNode(graphs.Node{Name: name, Role: "switch"})
+		return n, err == nil
+	}
+	taken := map[string]int{} // the wire that a port's cable was drawn by
+	for i := range c.wires {
+		w := &c.wires[i]
+		near, far := w.ends[0].String(), w.ends[1].String()
+		if j, ok := taken[far]; ok && c.wires[j].ends[1].String() == near {
+			w.both, c.wires[j].both = true, true
+		}
+		_, a := taken[near]
+		_, b2 := taken[far]
+		if a || b2 {
+			continue
+		}
+		taken[near], taken[far] = i, i
+		if w.ends[0].node == w.ends[1].node {
+			config.Loops = append(config.Loops, [2]string{near, far})
+			node(w.ends[0].node)
+			continue
+		}
+		m, ok := node(w.ends[0].node)
+		n, ok2 := node(w.ends[1].node)
+		if ok && ok2 {
+			// A name that no fabric can hold is left out: there is nothing to say of it.
+			_, _ = b.AddLink(graphs.End{Node: m, Port: w.ends[0].port}, graphs.End{Node: n, Port: w.ends[1].port}, 0)
+		}
+	}
+	for p := range graphs.PortID(plan.NumPorts()) {
+		if _, ok := taken[plan.PortName(p)]; !ok {
+			config.Dark = append(config.Dark, plan.PortName(p)) // nobody was asked, or nobody is there: no reason to lay a cable
+		}
+	}
+	if observed, err := b.Build(); err == nil {
+		c.Comparison = cabling.Compare(plan, observed, config)
+	}
+}
+
+// miswired are the planned links whose ports hear others than planned, with the plugs to move.
+func (s *Store) miswired(c *cabled) []Suspect {
+	if c.Comparison == nil {
+		return nil
+	}
+	var out []Suspect
+	told := map[graphs.LinkID]bool{}
+	for i := range c.Mends {
+		var links []graphs.LinkID
+		for _, m := range c.Mends[i].Moves {
+			for _, name := range []string{m.From, m.To, m.Stays} {
+				if p, ok := s.fabric.PortByName(name); ok {
+					if l := s.fabric.Port(p).Link; !slices.Contains(links, l) && !told[l] && c.touches(s.fabric, l) {
+						links = append(links, l)
+						told[l] = true
+					}
+				}
+			}
+		}
+		slices.Sort(links)
+		for _, l := range links {
+			out = append(out, s.miswire(c, l, links, c.Mends[i].Text()))
+		}
+	}
+	for _, w := range c.Wrong {
+		if p, ok := s.fabric.PortByName(w.Port); ok {
+			if l := s.fabric.Port(p).Link; !told[l] {
+				told[l] = true
+				out = append(out, s.miswire(c, l, []graphs.LinkID{l}, ""))
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(x Suspect) bool { return x.Probability < leastListed })
+}
+
+// touches reports whether a port of a planned link is at either end of a cable that was heard.
+func (c *cabled) touches(f *graphs.Fabric, l graphs.LinkID) bool {
+	e := f.Link(l).Ends
+	return slices.ContainsFunc(c.wires, func(w wire) bool {
+		return slices.Contains(e[:], w.ends[0].id) || slices.Contains(e[:], w.ends[1].id)
+	})
+}
+
+// wordsOn weighs what ports say on a planned link, and what packets do.
+func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against []string) {
+	ends := s.fabric.Link(l).Ends
+	nats = rightlyWired
+	var newest time.Time
+	for i := range c.wires {
+		w := &c.wires[i]
+		for side, e := range w.ends {
+			if e.id == graphs.None || !slices.Contains(ends[:], e.id) {
+				continue
+			}
+			far := w.ends[1-side]
+			planned := ends[0] ^ ends[1] ^ e.id
+			text := fmt.Sprintf("%s hears %s", w.ends[0], w.ends[1])
+			switch {
+			case far.id == planned && far.id != graphs.None:
+				nats -= heardOlder
+				against = append(against, text+", as planned")
+			default:
+				// The first word on a cable weighs more than the other end's.
+				if slices.Contains(says, fmt.Sprintf("%s hears %s", far, e)) {
+					nats += heardAsWell
+				} else {
+					nats += hearsWrong
+				}
+				says = append(says, text)
+				newest = later(newest, w.at)
+			}
+		}
+	}
+	if at := s.crossedAfter(l, newest); !at.IsZero() {
+		nats -= crossedAsPlan
+		against = append(against, fmt.Sprintf("packets crossed it as planned later, at %s", at.UTC().Format("15:04:05Z")))
+	}
+	return nats, says, against
+}
+
+// miswire says of one planned link what its ports hear, and what speaks against it.
+func (s *Store) miswire(c *cabled, l graphs.LinkID, ring []graphs.LinkID, mend string) Suspect {
+	name := s.fabric.LinkName(l)
+	out := Suspect{Kind: "link", ID: name, Link: name, Symptom: Miswire, Class: []string{name}}
+	nats, says, against := s.wordsOn(c, l)
+	out.Probability = probabilityOf(nats)
+	out.For = fmt.Sprintf("planned is %s; %s", name, strings.Join(says[:min(len(says), 4)], ", "))
+	out.Against = cmp.Or(strings.Join(against[:min(len(against), 4)], ", "), "nothing")
+	out.Evidence = []Evidence{{string(evidence.SourceSNMP), out.For}}
+	if len(against) > 0 {
+		out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceSNMP), out.Against})
+	}
+	var others []string
+	for _, k := range ring {
+		if k != l {
+			others = append(others, s.fabric.LinkName(k))
+		}
+	}
+	if len(others) > 0 {
+		out.Evidence = append(out.Evidence, Evidence{string(evidence.SourceSNMP), "exchanged with " + strings.Join(others[:min(len(others), 4)], ", ")})
+	}
+	if mend != "" {
+		out.Next = append(out.Next, Step{"put the plugs where the plan wants them", mend})
+	}
+	out.Next = append(out.Next, Step{"see all of the cabling against the plan", "whichlink fabric diff PLAN OBSERVED"})
+	return out
+}

@@ -1,0 +1,272 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
+)
+
+// A tally is what a port counted in one direction, all intervals together.
+type tally struct {
+	packets, errors, fcs, discards uint64
+	// counts tells which of them the device has.
+	hasPackets, hasErrors, hasDiscards bool
+	span                               time.Duration
+}
+
+// bad is how many packets were lost to errors. Frames with a wrong checksum mostly are among the errors.
+func (t *tally) bad() uint64 { return max(t.errors, t.fcs) }
+
+// A counted is what all ports counted, as evidence of arcs, switches and hosts.
+type counted struct {
+	in, out map[graphs.PortID]*tally
+	ports   int
+	notes   []string // what could not be used
+}
+
+// counted adds up the readings of each port. Readings in which counters began anew say nothing, nor do those that cannot be.
+func (s *Store) counted() *counted {
+	c := &counted{in: map[graphs.PortID]*tally{}, out: map[graphs.PortID]*tally{}}
+	resets, wrong := 0, 0
+	for _, p := range s.portsSaid() {
+		var until time.Time
+		said := false
+		for i := range s.ports.logs[p].readings {
+			r := &s.ports.logs[p].readings[i]
+			switch {
+			case r.In == nil && r.Out == nil:
+				continue
+			case r.Reset:
+				resets++
+				continue
+			case !s.possible(p, r):
+				wrong++
+				continue
+			case r.interval > 0 && until.Sub(r.at.Add(-r.interval)) > r.interval/2:
+				continue // two pollers asked the same port
+			}
+			until = r.at
+			said = true
+			add(c.in, p, r.In, r.interval)
+			add(c.out, p, r.Out, r.interval)
+		}
+		if said {
+			c.ports++
+		}
+	}
+	if resets > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("counter readings that tell nothing, as counters or their numbering began anew: %d", resets))
+	}
+	if wrong > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("counter readings left out, as a port cannot count what does not fit through it: %d", wrong))
+	}
+	return c
+}
+
+// possible reports whether a port of some speed can have counted what it did: half as much again is allowed for clocks.
+func (s *Store) possible(p graphs.PortID, r *portReading) bool {
+	const least = 84          // octets that a frame takes on the wire
+	const wrapped = 1<<31 - 1 // what is more, on counters of 32 bits, went backwards
+	speed := float64(r.Speed)
+	if l := s.fabric.Port(p).Link; l != graphs.None {
+		speed = max(speed, float64(s.fabric.Link(l).Speed))
+	}
+	most := math.Inf(1)
+	if speed > 0 && r.interval > 0 {
+		// Agents count by clocks of their own, which may be as slow as five seconds.
+		most = 1.5 * speed / 8 * (r.interval + 5*time.Second).Seconds()
+	}
+	for _, c := range []*evidence.Counters{r.In, r.Out} {
+		if c == nil {
+			continue
+		}
+		if value(c.Octets) > most {
+			return false
+		}
+		for _, n := range []*uint64{c.Unicast, c.Errors, c.FCS, c.Pause} {
+			if value(n)*least > most {
+				return false
+			}
+		}
+		if value(c.Octets) > 1e18 || value(c.Unicast) > 1e16 || max(value(c.Errors), value(c.FCS), value(c.Discards), value(c.Pause)) > wrapped {
+			return false
+		}
+	}
+	return true
+}
+
+func value(n *uint64) float64 {
+	if n == nil {
+		return 0
+	}
+	return float64(*n)
+}
+
+// meanPacket turns octets into packets where a device does not count those, roughly.
+const meanPacket = 700
+
+func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, span time.Duration) {
+	if c == nil {
+		return
+	}
+	t := to[p]
+	if t == nil {
+		t = &tally{}
+		to[p] = t
+	}
+	t.span += span
+	switch {
+	case c.Unicast != nil:
+		t.packets, t.hasPackets = t.packets+*c.Unicast, true
+	case c.Octets != nil:
+		t.packets, t.hasPackets = t.packets+*c.Octets/meanPacket, true
+	}
+	for _, x := range []struct {
+		from *uint64
+		to   *uint64
+		has  *bool
+	}{{c.Errors, &t.errors, &t.hasErrors}, {c.FCS, &t.fcs, &t.hasErrors}, {c.Discards, &t.discards, &t.hasDiscards}} {
+		if x.from != nil {
+			*x.to += *x.from
+			*x.has = true
+		}
+	}
+}
+
+// meters says what the counters speak of: what comes in broken at a port of the arc that ends there, what is discarded on its way out
+// of the arc that begins there. A host's own losses are the host's, and what a switch discards before it knows a way out is the switch's.
+func (s *Store) meters(c *counted) []localize.Meter {
+	var ms []localize.Meter
+	meter := func(on localize.Cause, sort localize.Sort, count, packets uint64) {
+		if packets+count > 0 {
+			ms = append(ms, localize.Meter{On: on, Sort: sort, Count: float64(count), Packets: float64(packets + count)})
+		}
+	}
+	for a := range graphs.ArcID(s.fabric.NumArcs()) {
+		on := localize.Cause{Kind: localize.Arc, ID: int32(a)}
+		var count, packets, fcs uint64
+		has := false
+		for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
+			if t != nil && t.hasErrors && t.hasPackets {
+				has = true
+				count, packets, fcs = count+t.bad(), max(packets, t.packets), fcs+t.fcs
+			}
+		}
+		if has {
+			sort := localize.Errors
+			if 2*fcs > count {
+				sort = localize.FCS
+			}
+			meter(on, sort, count, packets)
+		}
+		if t := c.out[s.fabric.TailPort(a)]; t != nil && t.hasDiscards && t.hasPackets && !s.fabric.Node(s.fabric.Tail(a)).IsHost() {
+			meter(on, localize.Discards, t.discards, t.packets)
+		}
+	}
+	for n := range graphs.NodeID(s.fabric.NumNodes()) {
+		on := localize.Cause{Kind: localize.Node, ID: int32(n)}
+		if s.fabric.Node(n).IsHost() {
+			on.Kind = localize.Host
+		}
+		if count, packets, has := s.dropped(c, n); has {
+			meter(on, localize.Discards, count, packets)
+		}
+	}
+	return ms
+}
+
+// dropped adds up what a node drops by itself: of what comes in, and at a host of what goes out too.
+func (s *Store) dropped(c *counted, n graphs.NodeID) (count, packets uint64, has bool) {
+	for _, p := range s.fabric.Ports(n) {
+		sides := []*tally{c.in[p]}
+		if s.fabric.Node(n).IsHost() {
+			sides = append(sides, c.out[p])
+		}
+		for _, t := range sides {
+			if t != nil && t.hasDiscards && t.hasPackets {
+				count, packets, has = count+t.discards, packets+t.packets, true
+			}
+		}
+	}
+	return count, packets, has
+}
+
+// within writes a span of counting: "in 10 s".
+func (t *tally) within() string {
+	if t.span == 0 {
+		return ""
+	}
+	return " in " + t.span.Round(100*time.Millisecond).String()
+}
+
+// of writes a count as a share of packets.
+func (t *tally) of(n uint64) string {
+	if !t.hasPackets || t.packets+n == 0 {
+		return t.within()
+	}
+	return fmt.Sprintf(" of %s packets (%s)%s", thousands(int(t.packets+n)), Percent(float64(n)/float64(t.packets+n)), t.within())
+}
+
+// countersOf says what the counters tell of a cause: one sentence for each port that counts losses, and one for those that count none. Those
+// of a group or switch with many ports are told in part.
+func (s *Store) countersOf(c *counted, cause localize.Cause) (loud, silent []string) {
+	quiet, packets := 0, uint64(0)
+	say := func(t *tally, n uint64, has bool, what, port string) {
+		switch {
+		case t == nil || !has:
+		case n > 0:
+			loud = append(loud, fmt.Sprintf("%s %s at %s%s", thousands(int(n)), what, port, t.of(n)))
+		default:
+			quiet++
+			packets = max(packets, t.packets)
+		}
+	}
+	for _, a := range s.arcsOf(cause) {
+		head, tail := s.fabric.HeadPort(a), s.fabric.TailPort(a)
+		if t := c.in[head]; t != nil && t.fcs > 0 && 2*t.fcs >= t.bad() {
+			say(t, t.fcs, true, "FCS errors", s.fabric.PortName(head))
+		} else if t != nil {
+			say(t, t.errors, t.hasErrors, "input errors", s.fabric.PortName(head))
+		}
+		if t := c.out[tail]; t != nil {
+			if t.errors > 0 {
+				say(t, t.errors, true, "output errors", s.fabric.PortName(tail))
+			}
+			say(t, t.discards, t.hasDiscards, "packets discarded on the way out", s.fabric.PortName(tail))
+		}
+	}
+	if cause.Kind == localize.Host || cause.Kind == localize.Node {
+		n := graphs.NodeID(cause.ID)
+		if count, all, has := s.dropped(c, n); has {
+			t := tally{packets: all, hasPackets: true, discards: count}
+			say(&t, count, true, "packets discarded", s.fabric.NodeName(n))
+		}
+	}
+	if quiet > 0 {
+		silent = append(silent, fmt.Sprintf("counters that would show it say nothing (up to %s packets): a gray fault shows in none", thousands(int(packets))))
+	}
+	const most = 4
+	if len(loud) > most {
+		loud = append(loud[:most], fmt.Sprintf("and %d more ports count losses", len(loud)-most))
+	}
+	return loud, silent
+}
+
+// arcsOf returns the arcs of a cause, without those at a node.
+func (s *Store) arcsOf(c localize.Cause) []graphs.ArcID {
+	switch c.Kind {
+	case localize.Arc:
+		return []graphs.ArcID{graphs.ArcID(c.ID)}
+	case localize.Link, localize.Group:
+		var arcs []graphs.ArcID
+		for _, l := range linksOf(s.fabric, c) {
+			arcs = append(arcs, l.Forward(), l.Backward())
+		}
+		return arcs
+	}
+	return nil
+}

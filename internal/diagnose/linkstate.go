@@ -1,0 +1,449 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
+)
+
+// What ports say of the state of their links adds up in nats, from the odds of a link that nobody complained of.
+const (
+	soundLink = -4.5
+	// saysDown is what one end that reads down weighs, saysUp one that reads up against it.
+	saysDown, saysUp = 8, 3
+	// lostNeighbour and noNeighbour: a port hears nobody, and did before or never did.
+	lostNeighbour, noNeighbour = 3, 1
+	// avoided is the most that it weighs that routing goes around a link, crossed what it weighs that packets came over it since.
+	avoided, crossedNow = 9, 6
+	// saysFlap is what one end weighs that went down and up again once.
+	saysFlap = 5.5
+	// together is how far apart in time what has one cause may be told: agents look every few seconds.
+	together = 6 * time.Second
+)
+
+// A linkState is what both ends of a link say of it.
+type linkState struct {
+	link     graphs.LinkID
+	nats     float64 // log odds of being down
+	down     bool
+	disabled string // the port that was told to be down
+	// outages is how often it went down and came up again, at the end that tells more; at is when, as far as known.
+	outages int
+	at      []time.Time
+	flap    float64 // log odds of being sick for that
+	says    []string
+	against []string
+	since   time.Time // of the newest word
+}
+
+// linkStates reads the ports of every link of which something was said.
+func (s *Store) linkStates() []linkState {
+	seen := map[graphs.LinkID]bool{}
+	var list []linkState
+	for _, p := range s.portsSaid() {
+		l := s.fabric.Port(p).Link
+		if l == graphs.None || seen[l] {
+			continue
+		}
+		seen[l] = true
+		list = append(list, s.linkState(l))
+	}
+	sortedBy(list, func(x linkState) graphs.LinkID { return x.link })
+	return list
+}
+
+func (s *Store) linkState(l graphs.LinkID) linkState {
+	x := linkState{link: l, nats: soundLink, flap: soundLink}
+	heardNobody := 0
+	for _, p := range s.fabric.Link(l).Ends {
+		log, name := s.portLog(p), s.fabric.PortName(p)
+		now := log.now()
+		x.since = later(x.since, now.at)
+		if now.admin == evidence.Down {
+			x.disabled = name
+		}
+		switch now.oper {
+		case evidence.Down:
+			x.nats += saysDown
+			x.says = append(x.says, name+" is down")
+		case evidence.Up:
+			x.nats -= saysUp
+			x.against = append(x.against, name+" reads up")
+		}
+		if alone, before := s.hearsNobody(p); alone {
+			heardNobody++
+			x.nats += noNeighbour
+			text := name + " hears no neighbour"
+			if before != "" {
+				x.nats += lostNeighbour - noNeighbour
+				text = fmt.Sprintf("%s no longer hears %s", name, graphs.Clean(before))
+			}
+			x.says = append(x.says, text)
+		}
+		if n, at := log.outages(); n > 0 {
+			x.flap += saysFlap + math.Log(float64(n))
+			if n > x.outages || n == x.outages && len(at) > len(x.at) {
+				x.outages, x.at = n, at
+			}
+		}
+	}
+	if len(x.says) > 0 {
+		if at := s.crossedAfter(l, x.since); !at.IsZero() {
+			x.nats -= crossedNow
+			x.against = append(x.against, fmt.Sprintf("packets crossed it later, at %s", at.UTC().Format("15:04:05Z")))
+		}
+	}
+	x.down = len(x.says) > 0 && x.nats > -2
+	return x
+}
+
+// hearsNobody reports whether a port was asked for its neighbour and hears none, and whom it heard before. An agent that hears nobody
+// at any of its ports has just begun to listen.
+func (s *Store) hearsNobody(p graphs.PortID) (alone bool, before string) {
+	log := s.portLog(p)
+	if len(log.heard) == 0 || log.heard[len(log.heard)-1].named() != "" {
+		return false, ""
+	}
+	for i := len(log.heard) - 1; i >= 0 && before == ""; i-- {
+		before = log.heard[i].named()
+	}
+	for _, q := range s.fabric.Ports(s.fabric.Port(p).Node) {
+		if h := s.portLog(q).heard; len(h) > 0 && h[len(h)-1].named() != "" {
+			return true, before
+		}
+	}
+	return false, ""
+}
+
+func (h heard) named() string { return cmp.Or(h.system, h.chassis) }
+
+// outages counts how often a port went down and came up again, by what was told of it: as events, and as changes of its state between two
+// polls that both read up. Of the latter a poll sees no more than one. A port that was told to be down did so for that.
+func (l *portLog) outages() (int, []time.Time) {
+	var at []time.Time
+	for i, e := range l.events {
+		if upOrDown(e.what) != evidence.Down {
+			continue
+		}
+		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
+			continue // told twice
+		}
+		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return upOrDown(x.what) == evidence.Up })
+		again = again || len(l.readings) > 0 && l.readings[len(l.readings)-1].at.After(e.at) && l.now().oper == evidence.Up
+		if again {
+			at = append(at, e.at)
+		}
+	}
+	var moved []time.Time
+	for i := range l.readings {
+		r := &l.readings[i]
+		if upOrDown(r.Admin) == evidence.Down {
+			return 0, nil
+		}
+		t, known := r.change()
+		if !known || upOrDown(r.Oper) != evidence.Up {
+			continue
+		}
+		since := r.at.Add(-r.interval)
+		if i > 0 && r.interval == 0 {
+			since = l.readings[i-1].at
+		}
+		if t.After(since) && r.at.After(since) {
+			moved = append(moved, t)
+		}
+	}
+	if len(moved) > len(at) {
+		return len(moved), moved
+	}
+	return len(at), at
+}
+
+// crossedAfter returns when, after a time, a packet surely came over a link; zero if none did.
+func (s *Store) crossedAfter(k graphs.LinkID, t time.Time) time.Time {
+	var at time.Time
+	for _, l := range s.order {
+		for i := range l.paths {
+			if p := &l.paths[i]; p.at.After(t) && (p.path.certain() && p.path.crosses(k) || p.back.certain() && p.back.crosses(k)) {
+				at = later(at, p.at)
+			}
+		}
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			if e.start.After(t) && e.sent > e.lost && (e.path.certain() && e.path.crosses(k) || e.back.certain() && e.back.crosses(k)) {
+				at = later(at, e.end)
+			}
+		}
+	}
+	return at
+}
+
+func probabilityOf(nats float64) float64 { return min(1/(1+math.Exp(-nats)), surest) }
+
+// A common is what several links that failed share: a switch or a shared-risk group, or nothing but itself.
+type common struct {
+	cause localize.Cause
+	links []linkState
+}
+
+// share puts links that failed in the same way under what they share: a group all of whose links did, or a switch all of whose known links
+// did. Since links of a group mostly fail together and switches do so seldom, groups come first unless the switch explains more.
+func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []common {
+	by := map[graphs.LinkID]*linkState{}
+	for i := range failed {
+		by[failed[i].link] = &failed[i]
+	}
+	known := func(l graphs.LinkID) bool {
+		e := s.fabric.Link(l).Ends
+		return s.ports.logs[e[0]] != nil || s.ports.logs[e[1]] != nil
+	}
+	// all lists the failed of some links if these are at least two, nothing known of the others says that they are well, and all failed alike.
+	all := func(links []graphs.LinkID, least int) []linkState {
+		var xs []linkState
+		for _, l := range links {
+			x := by[l]
+			if x == nil && known(l) || x != nil && len(xs) > 0 && !alike(&xs[0], x) {
+				return nil
+			}
+			if x != nil {
+				xs = append(xs, *x)
+			}
+		}
+		if len(xs) < least || 2*len(xs) < len(links) {
+			return nil
+		}
+		return xs
+	}
+	var list []common
+	for len(by) > 1 {
+		var best common
+		for g := range graphs.GroupID(s.fabric.NumGroups()) {
+			if xs := all(s.fabric.Group(g).Links, 2); len(xs) > len(best.links) {
+				best = common{localize.Cause{Kind: localize.Group, ID: int32(g)}, xs}
+			}
+		}
+		for _, n := range s.fabric.Switches() {
+			cause := localize.Cause{Kind: localize.Node, ID: int32(n)}
+			if xs := all(linksOf(s.fabric, cause), 3); len(xs) > len(best.links) {
+				best = common{cause, xs}
+			}
+		}
+		if len(best.links) == 0 {
+			break
+		}
+		list = append(list, best)
+		for _, x := range best.links {
+			delete(by, x.link)
+		}
+	}
+	for i := range failed {
+		if by[failed[i].link] != nil {
+			list = append(list, common{localize.Cause{Kind: localize.Link, ID: int32(failed[i].link)}, failed[i : i+1]})
+		}
+	}
+	return list
+}
+
+// stateSuspects are the links, groups and switches that are down or went down and up, by the word of ports. What probes found of routing
+// going around them is put to them; those withdrawals that remain are returned.
+func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal) []withdrawal {
+	var down, flapped []linkState
+	for _, x := range ports.states {
+		switch {
+		case x.disabled != "" && (x.down || s.isGone(gone, x.link)):
+			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: "is down because " + x.disabled + " was told to be"})
+			gone = s.settle(gone, x.link)
+		case x.disabled != "":
+		case x.down && x.outages < 2:
+			down = append(down, x)
+		case x.outages > 0:
+			flapped = append(flapped, x)
+		}
+	}
+	for _, c := range s.share(down, func(_, _ *linkState) bool { return true }) {
+		out := s.stateSuspect(c, Down)
+		nats := out.nats
+		for _, w := range gone {
+			if w.holds(c.cause, s.fabric) {
+				nats += min(avoided, -math.Log(max(w.chance, 1e-12)))
+				out.Evidence = append(out.Evidence, Evidence{"probe",
+					fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))})
+			}
+		}
+		lost := absent{node: graphs.None}
+		for _, x := range c.links {
+			gone = s.settle(gone, x.link)
+			lost.links = append(lost.links, x.link)
+		}
+		out.Evidence = append(out.Evidence, Evidence{"fabric", "capacity lost: " + s.capacityLost(lost)})
+		out.Probability = probabilityOf(nats)
+		if out.Probability >= leastListed {
+			d.Suspects = append(d.Suspects, out.Suspect)
+			ports.cover(&c, out.Probability)
+		}
+	}
+	// What went down at different moments did so for different reasons.
+	for _, c := range s.share(flapped, func(a, b *linkState) bool { return a.near(b) }) {
+		out := s.stateSuspect(c, Flap)
+		if out.Probability = probabilityOf(out.nats); out.Probability >= leastListed {
+			d.Suspects = append(d.Suspects, out.Suspect)
+			ports.cover(&c, out.Probability)
+		}
+	}
+	return gone
+}
+
+// cover notes the links of which it is told what they share.
+func (w *portWords) cover(c *common, probability float64) {
+	if c.cause.Kind == localize.Link || probability < Named {
+		return
+	}
+	for _, x := range c.links {
+		w.covered[x.link] = true
+	}
+}
+
+// near reports whether the last outages of two links were at about the same time.
+func (x *linkState) near(y *linkState) bool {
+	a, b := x.at[len(x.at)-1], y.at[len(y.at)-1]
+	return a.Sub(b).Abs() <= together
+}
+
+type stateSuspect struct {
+	Suspect
+	nats float64
+}
+
+// stateSuspect puts what ports say of the state of links into words.
+func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
+	out := stateSuspect{Suspect: Suspect{Kind: string(c.cause.Kind), ID: s.name(c.cause), Symptom: symptom}, nats: math.Inf(1)}
+	out.Class = []string{out.ID}
+	if c.cause.Kind == localize.Link {
+		out.Link = out.ID
+	}
+	var says, against []string
+	for i := range c.links {
+		x := &c.links[i]
+		if symptom == Flap {
+			out.nats = min(out.nats, x.flap)
+			says = append(says, s.flapWords(x, &out.Suspect))
+			continue
+		}
+		out.nats = min(out.nats, x.nats)
+		says = append(says, x.says...)
+		against = append(against, x.against...)
+	}
+	out.For = strings.Join(says[:min(len(says), 6)], ", ")
+	out.Against = cmp.Or(strings.Join(against[:min(len(against), 4)], ", "), "nothing")
+	out.Evidence = append(out.Evidence, Evidence{"snmp", out.For})
+	if len(against) > 0 {
+		out.Doubts = append(out.Doubts, Evidence{"snmp", out.Against})
+	}
+	ends := s.fabric.LinkName(c.links[0].link)
+	switch {
+	case c.cause.Kind == localize.Node:
+		out.Next = []Step{{"all its links failed together: a restart, its power, or its control plane", "look at the uptime and the log of " + out.ID}}
+	case c.cause.Kind == localize.Group:
+		out.Next = []Step{{"what they share is sick, not each link", "inspect " + out.ID}}
+	case symptom == Flap:
+		out.Next = []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
+			{"stop the harm while it is mended", "drain " + ends + ", then measure again"}}
+	default:
+		out.Next = []Step{{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"}}
+	}
+	return out
+}
+
+// flapWords says how often and when a link went down.
+func (s *Store) flapWords(x *linkState, out *Suspect) string {
+	name := s.fabric.LinkName(x.link)
+	text := fmt.Sprintf("%s went down and came up again %s", name, timesWord(x.outages))
+	var gaps []time.Duration
+	for i := 1; i < len(x.at); i++ {
+		gaps = append(gaps, x.at[i].Sub(x.at[i-1]))
+	}
+	slices.Sort(gaps)
+	if len(gaps) > 0 {
+		gap := gaps[len(gaps)/2]
+		out.PeriodMS = int(gap.Milliseconds())
+		text += fmt.Sprintf(", every %s", gap.Round(100*time.Millisecond))
+	}
+	if n := len(x.at); n > 0 {
+		text += ", the last time at " + x.at[n-1].UTC().Format("15:04:05Z")
+	}
+	if now := s.portLog(s.fabric.Link(x.link).Ends[0]).now(); now.oper == evidence.Up && len(s.portLog(s.fabric.Link(x.link).Ends[0]).events) == 0 {
+		text += "; polls read up throughout"
+	}
+	return text
+}
+
+func timesWord(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// hints are the prior odds that ports' words shift for a link: that it went down, or runs slower than it should.
+func (s *Store) hints(states []linkState) []localize.Hint {
+	var hints []localize.Hint
+	for i := range states {
+		x := &states[i]
+		nats := 0.0
+		if x.outages > 0 {
+			nats += min(6, 2+math.Log(float64(x.outages)))
+		}
+		if s.slowerThanPlanned(x.link) != "" {
+			nats += 3
+		}
+		if nats > 0 {
+			hints = append(hints, localize.Hint{Link: x.link, Nats: nats})
+		}
+	}
+	return hints
+}
+
+// slowerThanPlanned says so if a port of a link runs at another speed than the fabric file has it; lanes that fail or a bad cable do that.
+func (s *Store) slowerThanPlanned(l graphs.LinkID) string {
+	planned := uint64(s.fabric.Link(l).Speed)
+	for _, p := range s.fabric.Link(l).Ends {
+		log := s.portLog(p)
+		if n := len(log.readings); n > 0 {
+			if r := &log.readings[n-1]; r.Speed > 0 && planned > 0 && upOrDown(r.Oper) != evidence.Down && float64(r.Speed) < 0.7*float64(planned) {
+				return fmt.Sprintf("%s runs at %.4g Gbit/s, planned are %.4g", s.fabric.PortName(p), float64(r.Speed)/1e9, float64(planned)/1e9)
+			}
+		}
+	}
+	return ""
+}
+
+// isGone reports whether routing goes around a link.
+func (s *Store) isGone(gone []withdrawal, l graphs.LinkID) bool {
+	return slices.ContainsFunc(gone, func(w withdrawal) bool {
+		return slices.ContainsFunc(w.class, func(a absent) bool { return slices.Contains(a.links, l) })
+	})
+}
+
+// settle takes the withdrawals out that a link explains.
+func (s *Store) settle(gone []withdrawal, l graphs.LinkID) []withdrawal {
+	return slices.DeleteFunc(slices.Clone(gone), func(w withdrawal) bool { return s.isGone([]withdrawal{w}, l) })
+}
+
+// holds reports whether a cause is among what a withdrawal may be.
+func (w *withdrawal) holds(c localize.Cause, f *graphs.Fabric) bool {
+	for _, a := range w.class {
+		if c.Kind == localize.Node && a.node == graphs.NodeID(c.ID) {
+			return true
+		}
+		if c.Kind != localize.Node && slices.ContainsFunc(linksOf(f, c), func(l graphs.LinkID) bool { return slices.Contains(a.links, l) }) {
+			return true
+		}
+	}
+	return false
+}

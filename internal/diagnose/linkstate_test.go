@@ -1,0 +1,155 @@
+package diagnose
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/internal/evidence"
+)
+
+// TestLinkStates plays what ports may say of links, by itself and against what packets say.
+func TestLinkStates(t *testing.T) {
+	up := evidence.PortState{Oper: evidence.Up, Admin: evidence.Up, IntervalMS: 10000}
+	down := evidence.PortState{Oper: evidence.Down, Admin: evidence.Up, IntervalMS: 10000}
+	ago := func(ms int64) *int64 { return &ms }
+	for _, c := range []struct {
+		name string
+		play func(s *scene)
+		// want is the first suspect; low and high bound its probability. Without it none is named.
+		want      string
+		low, high float64
+		against   string
+	}{
+		{"one end down, the other silent", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, 10, down)
+		}, "link " + sickLink + " down", 0.9, 0.98, ""},
+		{"one end down, the other up", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, 10, down)
+			s.say(evidence.KindCounters, "leaf1:swp2", 10, up)
+		}, "link " + sickLink + " down", 0.5, 0.8, "leaf1:swp2 reads up"},
+		{"down, but packets cross it later", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, -10, down)
+			s.run(probing{flows: 60, packets: 10, windows: 1})
+		}, "", 0, 0, ""},
+		{"down when packets crossed it, and since", func(s *scene) {
+			s.run(probing{flows: 60, packets: 10, windows: 1})
+			s.say(evidence.KindCounters, receiving, 10, down)
+		}, "link " + sickLink + " down", 0.9, 0.98, ""},
+		{"a trap says down, a later one up", func(s *scene) {
+			s.say(evidence.KindEvent, receiving, 1, evidence.PortState{Event: evidence.Down})
+			s.say(evidence.KindEvent, receiving, 1.01, evidence.PortState{Event: evidence.Down}) // told twice
+			s.say(evidence.KindEvent, receiving, 3, evidence.PortState{Event: evidence.Up})
+		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
+		{"a neighbour is gone", func(s *scene) {
+			s.hear(0, nil)
+			s.hear(10, func(port string, st *evidence.PortState) {
+				if port == receiving || port == "leaf1:swp2" {
+					*st = evidence.PortState{}
+				}
+			})
+		}, "link " + sickLink + " down", 0.7, 0.95, ""},
+		{"all neighbours are gone: LLDP began anew", func(s *scene) {
+			s.hear(0, nil)
+			s.hear(10, func(_ string, st *evidence.PortState) { *st = evidence.PortState{} })
+		}, "", 0, 0, ""},
+		{"a state that never changed since boot", func(s *scene) {
+			still := up
+			still.LastChangeAgoMS = ago(5 * 86_400_000)
+			s.say(evidence.KindCounters, receiving, 10, still)
+			s.say(evidence.KindCounters, receiving, 20, still)
+		}, "", 0, 0, ""},
+		{"all ports of a switch changed at once: it began anew", func(s *scene) {
+			n, _ := s.f.NodeByName("spine2")
+			s.poll(20, func(port string, st *evidence.PortState) {
+				st.LastChangeAgoMS = ago(86_400_000)
+				p, _ := s.f.PortByName(port)
+				if a := s.f.ArcFrom(p); s.f.Tail(a) == n || s.f.Head(a) == n {
+					st.LastChangeAgoMS = ago(int64(4000 + s.rng.IntN(2000)))
+				}
+			})
+		}, "node spine2 flap", 0.9, 1, ""},
+		{"a cable heard wrong from one end, and by nobody else", func(s *scene) {
+			s.say(evidence.KindNeighbour, "leaf1:swp2", 5, evidence.PortState{RemoteSystem: "Spine4", RemotePort: "swp3"})
+		}, "link " + sickLink + " miswire", 0.6, 0.9, ""},
+		{"heard wrong, but packets cross it as planned", func(s *scene) {
+			s.say(evidence.KindNeighbour, "leaf1:swp2", -5, evidence.PortState{RemoteSystem: "spine4", RemotePort: "swp3"})
+			s.run(probing{flows: 60, packets: 10, windows: 1})
+		}, "", 0, 0, ""},
+		{"a neighbour by an unknown name", func(s *scene) {
+			s.say(evidence.KindNeighbour, "leaf1:swp2", 5, evidence.PortState{RemoteSystem: "old\x1b[2Jswitch", RemotePort: "eth>1"})
+		}, "link " + sickLink + " miswire", 0.6, 0.9, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			c.play(s)
+			store := NewStore(s.f, Config{})
+			for _, r := range append(s.probe, s.snmp...) {
+				store.Add(r)
+			}
+			d := store.Diagnose()
+			if len(d.Suspects) == 0 || d.Suspects[0].Probability < Named {
+				if c.want != "" {
+					t.Errorf("nothing is named: %s", d.Text())
+				}
+				return
+			}
+			x := &d.Suspects[0]
+			if got := x.Kind + " " + x.ID + " " + string(x.Symptom); got != c.want || x.Probability < c.low || x.Probability > c.high || !strings.Contains(x.Against, c.against) {
+				t.Errorf("%s", d.Text())
+			}
+			if strings.ContainsRune(d.Text(), 0x1b) {
+				t.Errorf("%q", d.Text())
+			}
+		})
+	}
+}
+
+// TestPortsInAnyOrder gives the same records in another order.
+func TestPortsInAnyOrder(t *testing.T) {
+	for _, c := range portScenes {
+		s := newScene(t)
+		c.play(s)
+		text := func() string {
+			store := NewStore(s.f, Config{})
+			for _, r := range append(s.probe, s.snmp...) {
+				store.Add(r)
+			}
+			return store.Diagnose().Text()
+		}
+		want := text()
+		rand.New(rand.NewPCG(3, 3)).Shuffle(len(s.snmp), func(i, j int) { s.snmp[i], s.snmp[j] = s.snmp[j], s.snmp[i] })
+		if got := text(); got != want {
+			t.Errorf("%s\n%s\nin another order\n%s", c.name, want, got)
+		}
+	}
+}
+
+// FuzzPorts gives whatever lines to a store: no panic, and a diagnosis that can be written.
+func FuzzPorts(f *testing.F) {
+	fabric := newScene(f).f
+	for _, c := range portScenes {
+		s := newScene(f)
+		c.play(s)
+		var text bytes.Buffer
+		for i, r := range s.snmp {
+			// What is alike everywhere teaches the fuzzer little.
+			if i%17 == 0 || strings.Contains(r.Port, "spine2:swp1") {
+				if err := evidence.Write(&text, r); err != nil {
+					f.Fatal(err)
+				}
+			}
+		}
+		f.Add(text.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		store := NewStore(fabric, Config{Horizon: time.Hour})
+		_, _ = evidence.Read(bytes.NewReader(text), "f", func(r *evidence.Record) bool { store.Add(r); return true })
+		if _, err := json.Marshal(store.Diagnose()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/spelling"
+	"whichlink/internal/evidence"
+)
+
+// A portLog is what was said of one port by its own switch or host, each list in the order of time.
+type portLog struct {
+	readings []portReading
+	events   []portEvent
+	heard    []heard
+}
+
+// A portReading is a port's state at a moment and what it counted in the interval before.
+type portReading struct {
+	at       time.Time
+	interval time.Duration // 0 if not known
+	by       string
+	evidence.PortState
+}
+
+// change returns when the port entered its state, if the agent knows.
+func (r *portReading) change() (time.Time, bool) {
+	if r.LastChangeAgoMS == nil || r.Reset {
+		return time.Time{}, false
+	}
+	return r.at.Add(-time.Duration(*r.LastChangeAgoMS) * time.Millisecond), true
+}
+
+type portEvent struct {
+	at   time.Time
+	what string
+}
+
+// A heard is whom a port hears at the far end of its cable; an empty system means nobody.
+type heard struct {
+	at              time.Time
+	system, chassis string
+	port            string
+}
+
+// maxPortRecords bounds what is kept of one port: with a poll every ten seconds, a day and more.
+const maxPortRecords = 10_000
+
+// portRecords is what was said of ports.
+type portRecords struct {
+	logs  map[graphs.PortID]*portLog
+	named map[string]graphs.PortID // as records name them; None for names that the fabric does not have
+	// elsewhere are neighbours heard at ports that the fabric does not have, by the name of the port.
+	elsewhere map[string]*portLog
+	version   int // of what was heard
+	cabling   cabled
+}
+
+// addPort takes in a record of a port.
+func (s *Store) addPort(r *evidence.Record) {
+	p := &s.ports
+	if p.logs == nil {
+		*p = portRecords{logs: map[graphs.PortID]*portLog{}, named: map[string]graphs.PortID{}, elsewhere: map[string]*portLog{}}
+	}
+	id := s.portNamed(r.Port)
+	var l *portLog
+	if id != graphs.None {
+		if l = p.logs[id]; l == nil {
+			l = &portLog{}
+			p.logs[id] = l
+		}
+	} else if l = p.elsewhere[r.Port]; l == nil && r.Kind == evidence.KindNeighbour && len(p.elsewhere) < maxPortRecords {
+		l = &portLog{}
+		p.elsewhere[r.Port] = l
+	}
+	if l == nil || id == graphs.None && r.Kind != evidence.KindNeighbour {
+		s.skipped["states of ports that the fabric does not have"]++
+		return
+	}
+	switch r.Kind {
+	case evidence.KindCounters:
+		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
+		l.readings = keep(l.readings, x, func(x portReading) time.Time { return x.at })
+	case evidence.KindEvent:
+		l.events = keep(l.events, portEvent{r.Time, r.Event}, func(x portEvent) time.Time { return x.at })
+	case evidence.KindNeighbour:
+		x := heard{r.Time, r.RemoteSystem, r.Chassis, r.RemotePort}
+		l.heard = keep(l.heard, x, func(x heard) time.Time { return x.at })
+		p.version++
+	}
+}
+
+// keep inserts in the order of time, and forgets the oldest if there are too many.
+func keep[T any](list []T, x T, at func(T) time.Time) []T {
+	i := len(list)
+	for i > 0 && at(list[i-1]).After(at(x)) {
+		i--
+	}
+	list = slices.Insert(list, i, x)
+	if len(list) > maxPortRecords {
+		list = list[1:]
+	}
+	return list
+}
+
+// portNamed finds a port by the name that a record gives it, which may be spelled otherwise than in the fabric file.
+func (s *Store) portNamed(name string) graphs.PortID {
+	if id, ok := s.fabric.PortByName(name); ok {
+		return id
+	}
+	if id, ok := s.ports.named[name]; ok {
+		return id
+	}
+	id := graphs.PortID(graphs.None)
+	if node, port, ok := strings.Cut(name, ":"); ok {
+		id = s.portOf(node, port)
+	}
+	if s.ports.named != nil && len(s.ports.named) < maxPortRecords {
+		s.ports.named[name] = id
+	}
+	return id
+}
+
+// portOf finds a port by what a device calls its node and itself; None if nothing or more than one port can be meant.
+func (s *Store) portOf(node, port string) graphs.PortID {
+	n, ok := s.fabric.NodeByName(node)
+	if !ok {
+		if n = s.nodeSpelled(node); n == graphs.None {
+			return graphs.None
+		}
+	}
+	if id, ok := s.fabric.PortByName(s.fabric.NodeName(n) + ":" + port); ok {
+		return id
+	}
+	names := make([]string, 0, 64)
+	for _, p := range s.fabric.Ports(n) {
+		names = append(names, s.fabric.Port(p).Name)
+	}
+	to, ok := spelling.MatchPorts([]string{port}, names).Pairs[port]
+	if !ok {
+		return graphs.None
+	}
+	id, _ := s.fabric.PortByName(s.fabric.NodeName(n) + ":" + to)
+	return id
+}
+
+// nodeSpelled finds a node whose name differs in case or domain only.
+func (s *Store) nodeSpelled(name string) graphs.NodeID {
+	if s.spelled == nil {
+		s.spelled = map[string]graphs.NodeID{}
+		for n := range graphs.NodeID(s.fabric.NumNodes()) {
+			plain := spelling.Node(s.fabric.NodeName(n))
+			if _, twice := s.spelled[plain]; twice {
+				s.spelled[plain] = graphs.None
+				continue
+			}
+			s.spelled[plain] = n
+		}
+	}
+	if n, ok := s.spelled[spelling.Node(name)]; ok {
+		return n
+	}
+	return graphs.None
+}
+
+// prunePorts drops what is older than a time, but keeps the last state and neighbour of each port: they still hold.
+func (s *Store) prunePorts(oldest time.Time) {
+	for _, l := range s.ports.logs {
+		for len(l.readings) > 1 && l.readings[0].at.Before(oldest) {
+			l.readings = l.readings[1:]
+		}
+		l.events = drop(l.events, func(e portEvent) bool { return e.at.Before(oldest) })
+		for len(l.heard) > 1 && l.heard[1].at.Before(oldest) {
+			l.heard = l.heard[1:]
+		}
+	}
+}
+
+// portsSaid lists the ports of which something was said, in order.
+func (s *Store) portsSaid() []graphs.PortID {
+	ids := make([]graphs.PortID, 0, len(s.ports.logs))
+	for id := range s.ports.logs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// portLog returns what was said of a port; nothing is an empty log.
+func (s *Store) portLog(p graphs.PortID) *portLog {
+	if l := s.ports.logs[p]; l != nil {
+		return l
+	}
+	return &portLog{}
+}
+
+// A portNow is the last known state of a port: up, down, or empty where that is not known.
+type portNow struct {
+	oper, admin string
+	at          time.Time
+}
+
+// now returns the state of a port by its last reading and what happened since.
+func (l *portLog) now() portNow {
+	var n portNow
+	if len(l.readings) > 0 {
+		r := &l.readings[len(l.readings)-1]
+		n = portNow{oper: upOrDown(r.Oper), admin: upOrDown(r.Admin), at: r.at}
+	}
+	for _, e := range l.events {
+		if w := upOrDown(e.what); w != "" && e.at.After(n.at) {
+			n.oper, n.at = w, e.at
+		}
+	}
+	return n
+}
+
+// upOrDown reads a state of IF-MIB: without a module, or with what lies below it down, a port is down. Other states tell nothing.
+func upOrDown(state string) string {
+	switch state {
+	case evidence.Up:
+		return evidence.Up
+	case evidence.Down, "lowerLayerDown", "notPresent":
+		return evidence.Down
+	}
+	return ""
+}
+
+// sortedBy sorts a list by a key, stably.
+func sortedBy[T any, K cmp.Ordered](list []T, key func(T) K) {
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+}

@@ -1,0 +1,280 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
+)
+
+// A witness is what one kind of evidence tells of a suspect.
+type witness struct {
+	lossy, clean int // flow paths
+	sent, lost   int
+}
+
+func (w *witness) add(o *localize.Observation) {
+	if o.Lost > 0 {
+		w.lossy++
+	} else {
+		w.clean++
+	}
+	w.sent += o.Sent
+	w.lost += o.Lost
+}
+
+// witnesses are all that packets tell of a suspect.
+type witnesses struct {
+	probes, captures             witness // on paths that surely cross it
+	unsureProbes, unsureCaptures witness // on paths that may
+	hops                         witness // answers of switches behind it
+	files                        []string
+}
+
+// hear gathers what packets tell of a cause.
+func (o *observer) hear(c localize.Cause) *witnesses {
+	w := &witnesses{}
+	for i := range o.list {
+		obs := &o.list[i]
+		surely, maybe := o.crossing(obs, c)
+		if !maybe {
+			continue
+		}
+		l := o.s.order[obs.Flow]
+		switch {
+		case obs.Responder != graphs.None:
+			if surely {
+				w.hops.add(obs)
+			}
+		case len(l.captured) > 0 && len(l.echoes) == 0:
+			if surely {
+				w.captures.add(obs)
+			} else {
+				w.unsureCaptures.add(obs)
+			}
+			if file := graphs.Clean(l.by); !slices.Contains(w.files, file) {
+				w.files = append(w.files, file)
+			}
+		case surely:
+			w.probes.add(obs)
+		default:
+			w.unsureProbes.add(obs)
+		}
+	}
+	slices.Sort(w.files)
+	return w
+}
+
+// crossing reports whether the packets of an observation surely crossed a cause, and whether they may have.
+func (o *observer) crossing(obs *localize.Observation, c localize.Cause) (surely, maybe bool) {
+	f := o.s.fabric
+	node := graphs.NodeID(c.ID)
+	on := func(arcs []graphs.ArcID) bool {
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
+			switch c.Kind {
+			case localize.Arc:
+				return a == graphs.ArcID(c.ID)
+			case localize.Link:
+				return a.Link() == graphs.LinkID(c.ID)
+			case localize.Group:
+				return slices.Contains(f.Link(a.Link()).Groups, graphs.GroupID(c.ID))
+			case localize.Node:
+				return f.Head(a) == node || f.Tail(a) == node
+			}
+			return false
+		})
+	}
+	if c.Kind == localize.Host {
+		sure := obs.Src == node || obs.Dst == node
+		return sure, sure
+	}
+	if on(obs.Path) {
+		return true, true
+	}
+	over := 0
+	for i := range obs.Alternatives {
+		if on(obs.Alternatives[i].Arcs) {
+			over++
+		}
+	}
+	return over > 0 && over == len(obs.Alternatives), over > 0
+}
+
+// A proof is a sentence that a source has to say on a suspect.
+type proof struct {
+	Evidence
+	side side
+}
+
+type side int8
+
+const (
+	speaksFor side = iota
+	// speaksOf is what was to be expected with the suspect and without it.
+	speaksOf
+	speaksAgainst
+)
+
+// proofs are what packets tell of a suspect that loses some share of them. Clean packets speak against it if one at least was to be lost.
+func (w *witnesses) proofs(loss float64) []proof {
+	var list []proof
+	tell := func(source evidence.Source, x *witness, format string, args ...any) {
+		if x.lossy+x.clean == 0 {
+			return
+		}
+		on := speaksFor
+		switch packets := float64(x.sent); {
+		case x.lost == 0 && loss*packets >= 1:
+			on = speaksAgainst
+		case x.lost == 0:
+			on = speaksOf
+		}
+		list = append(list, proof{Evidence{string(source), fmt.Sprintf(format, args...)}, on})
+	}
+	packets := func(x *witness) string {
+		if x.lost == 0 {
+			return fmt.Sprintf("%s clean of %s packets", thousands(x.sent), thousands(x.sent))
+		}
+		return fmt.Sprintf("%s of %s packets", thousands(x.lost), thousands(x.sent))
+	}
+	files := strings.Join(w.files[:min(len(w.files), 3)], ", ")
+	x := &w.probes
+	tell(evidence.SourceProbe, x, "%d of %d flow paths that cross it lose packets (%s)", x.lossy, x.lossy+x.clean, packets(x))
+	if x = &w.unsureProbes; x.lossy > 0 {
+		tell(evidence.SourceProbe, x, "%d of %d flows that may cross it, their paths not being known, lose packets (%s)", x.lossy, x.lossy+x.clean, packets(x))
+	}
+	x = &w.hops
+	tell(evidence.SourceProbe, x, "switches behind it answered %s of %s TTL-expired probes", thousands(x.sent-x.lost), thousands(x.sent))
+	x = &w.captures
+	tell(evidence.SourcePcap, x, "%d of %d captured flows that cross it lose packets (%s) in %s", x.lossy, x.lossy+x.clean, packets(x), files)
+	if x = &w.unsureCaptures; x.lossy > 0 {
+		tell(evidence.SourcePcap, x, "%d of %d captured flows that may cross it lose packets (%s) in %s", x.lossy, x.lossy+x.clean, packets(x), files)
+	}
+	return list
+}
+
+// portProofs are what ports tell of a cause.
+func (s *Store) portProofs(cause localize.Cause, ports *portWords) []proof {
+	var list []proof
+	tell := func(on side, text string) {
+		list = append(list, proof{Evidence{string(evidence.SourceSNMP), text}, on})
+	}
+	loud, silent := s.countersOf(ports.counted, cause)
+	for _, text := range loud {
+		tell(speaksFor, text)
+	}
+	if len(loud) == 0 {
+		for _, text := range silent {
+			tell(speaksAgainst, text)
+		}
+	}
+	if cause.Kind == localize.Node || cause.Kind == localize.Host {
+		return list
+	}
+	for i := range ports.states {
+		x := &ports.states[i]
+		if !slices.Contains(linksOf(s.fabric, cause), x.link) {
+			continue
+		}
+		if x.outages > 0 {
+			tell(speaksFor, s.flapWords(x, &Suspect{}))
+		}
+		if text := s.slowerThanPlanned(x.link); text != "" {
+			tell(speaksFor, text)
+		}
+	}
+	return list
+}
+
+// prove writes down what every source tells of a suspect, for it or against it, in place of the one sentence that sums packets up.
+func (s *Store) prove(out *Suspect, cause localize.Cause, loss float64, seen *observer, ports *portWords) {
+	list := append(seen.hear(cause).proofs(loss), s.portProofs(cause, ports)...)
+	if len(list) == 0 {
+		return
+	}
+	rest := out.For
+	if len(out.Evidence) > 0 && strings.HasPrefix(rest, out.Evidence[0].Text) {
+		rest = rest[len(out.Evidence[0].Text):]
+		out.Evidence = out.Evidence[1:]
+	}
+	var says, doubts []string
+	var proofs []Evidence
+	for _, p := range list {
+		text := p.Source + ": " + p.Text
+		switch p.side {
+		case speaksAgainst:
+			doubts = append(doubts, text)
+			out.Doubts = append(out.Doubts, p.Evidence)
+			continue
+		case speaksFor:
+			says = append(says, text)
+		}
+		proofs = append(proofs, p.Evidence)
+	}
+	out.Evidence = append(proofs, out.Evidence...)
+	if len(list) == 1 && len(says) == 1 {
+		says[0] = list[0].Text // one source alone needs no name
+	}
+	if len(says) > 0 {
+		out.For = strings.Join(says, "; ") + rest
+	}
+	if len(doubts) > 0 {
+		if list[0].side == speaksAgainst && list[0].Source != string(evidence.SourceSNMP) {
+			// Of packets that arrived it was just said.
+			_, instead, _ := strings.Cut(out.Against, "; ")
+			out.Against = instead
+		}
+		if out.Against != "" && out.Against != "nothing" {
+			doubts = append(doubts, out.Against)
+		}
+		out.Against = strings.Join(doubts, "; ")
+	}
+}
+
+// countsErrors reports whether a port counts broken packets of one of a cause's arcs.
+func (s *Store) countsErrors(c *counted, cause localize.Cause) bool {
+	return slices.ContainsFunc(s.arcsOf(cause), func(a graphs.ArcID) bool {
+		in, out := c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]
+		return in != nil && in.bad() > 0 || out != nil && out.errors > 0
+	})
+}
+
+// corrupts turns a suspect that loses packets to errors that its ports count, and of which no probe was lost, into one that corrupts them;
+// and says which plug it is where errors are counted.
+func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, c *counted) {
+	if out.Symptom != Loss || !s.countsErrors(c, sus.Cause) {
+		return
+	}
+	if sus.Lost == 0 {
+		out.Symptom = Corruption
+	}
+	if sus.Kind != localize.Arc && sus.Kind != localize.Link {
+		return
+	}
+	out.Next = slices.DeleteFunc(out.Next, func(x Step) bool { return x.Why == tellEnds }) // the counters have told
+	out.Next = slices.Insert(out.Next, 0, s.opticStep(s.arcsOf(sus.Cause)[0]))
+}
+
+// opticStep says what to do about packets that arrive broken: the receiving port is only where it shows.
+func (s *Store) opticStep(a graphs.ArcID) Step {
+	return Step{fmt.Sprintf("what arrives broken at %s was broken on the way: the cable, or the transmitter of %s", s.fabric.PortName(s.fabric.HeadPort(a)), s.fabric.PortName(s.fabric.TailPort(a))),
+		fmt.Sprintf("read the light levels at both ends of %s, clean and reseat, then swap the optic at %s, then the cable", s.fabric.LinkName(a.Link()), s.fabric.PortName(s.fabric.TailPort(a)))}
+}
+
+// alsoLoses puts to a suspect that was told by the word of ports what packets tell of the same link.
+func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
+	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down || sus.Probability < Named {
+		return
+	}
+	loss, low, high := sus.Loss, sus.Low, sus.High
+	x.Loss, x.LossLow, x.LossHigh = &loss, &low, &high
+	for _, p := range seen.hear(sus.Cause).proofs(sus.Loss) {
+		if p.side == speaksFor {
+			x.For += "; " + p.Source + ": " + p.Text
+			x.Evidence = append(x.Evidence, p.Evidence)
+		}
+	}
+}

@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
 			e.Setenv("DRILL", filepath.Join(root, "testdata", "drill"))
+			e.Setenv("PORTS", filepath.Join(root, "testdata", "ports"))
 			e.Setenv("NO_COLOR", "1")
 			return nil
 		},

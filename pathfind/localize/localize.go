@@ -129,6 +129,8 @@ type Suspect struct {
 	// Class is what the evidence cannot tell from this suspect, itself first, then by probability. Members of a class are not listed as
 	// suspects of their own.
 	Class []Cause
+	// Weights are how Probability is shared out among the members of Class, in their order.
+	Weights []float64
 	// Loss is the share of packets lost per crossing, the posterior median; Low and High bound its 90 % credible interval.
 	Loss, Low, High float64
 	// LossyFlows and CleanFlows count the flows, measured from end to end, that surely cross the suspect and lost packets or lost none.

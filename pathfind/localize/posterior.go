@@ -62,7 +62,7 @@ func (s *search) result() *Result {
 			}
 			continue
 		}
-		class, against := s.class(c, weights, assigned)
+		class, odds, against := s.class(c, weights, assigned)
 		slices.SortFunc(class[1:], rank)
 		x := Suspect{Cause: s.ix.cause(c), Alone: min(marginal[c], 1), Against: against}
 		for _, y := range class {
@@ -70,6 +70,7 @@ func (s *search) result() *Result {
 			x.Class = append(x.Class, s.ix.cause(y))
 		}
 		x.Probability = max(s.probability(parts, seen, class...), x.Alone)
+		x.Weights = shares(class, odds, x.Probability)
 		if x.Against.RunnerUp.Kind == "" {
 			// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
 			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
@@ -207,14 +208,31 @@ func (s *search) loadLikeliest(weights []float64, c int32) {
 	}
 }
 
-// class returns the components that the evidence cannot tell from c, itself first, and what speaks against c. It loads the
-// likeliest hypothesis with c.
-func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Against) {
+// shares shares the probability of a class out among its members by their log odds.
+func shares(class []int32, odds map[int32]float64, probability float64) []float64 {
+	w := make([]float64, len(class))
+	most, sum := math.Inf(-1), 0.0
+	for _, c := range class {
+		most = max(most, odds[c])
+	}
+	for i, c := range class {
+		w[i] = math.Exp(odds[c] - most)
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] *= probability / sum
+	}
+	return w
+}
+
+// class returns the components that the evidence cannot tell from c, itself first, the log odds of each, and what speaks against c. It
+// loads the likeliest hypothesis with c.
+func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, map[int32]float64, Against) {
 	s.loadLikeliest(weights, c)
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)
-	class := []int32{c}
+	class, of := []int32{c}, map[int32]float64{c: own.bayes + s.ix.logPrior(c)}
 	runner, odds := int32(-1), 0.0
 	for _, x := range s.near(c) {
 		prior := s.ix.logPrior(x)
@@ -227,6 +245,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 		switch f := s.fit(x); {
 		case f.bayes >= own.bayes-alike && !assigned[x]:
 			class = append(class, x)
+			of[x] = f.bayes + prior
 		case f.bayes+prior > odds:
 			runner, odds = x, f.bayes+prior
 		}
@@ -236,7 +255,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, Ag
 	if runner >= 0 {
 		a.RunnerUp = s.ix.cause(runner)
 	}
-	return class, a
+	return class, of, a
 }
 
 // crosses reports whether all packets of an observation surely crossed a component.

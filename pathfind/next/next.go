@@ -1,0 +1,293 @@
+// Package next says which flows to send next, so that what a diagnosis leaves open is decided with the fewest packets.
+//
+// What is open is a [Question]: causes of which one may be true, with their probabilities, as [Ask] takes them from the result of
+// pathfind/localize. A flow is worth what its outcome is expected to tell: the mutual information, in nats, between whether its packets
+// arrive and which cause is true. A flow that was traced crosses some of the causes and not the others, and its outcome splits them; of one
+// whose path is not known only the shares of the forwarding model count, which tell less. To trace a new flow costs some packets, too, and is
+// worth what the path that it turns out to have would tell beyond the best flow at hand. [Planner.Choose] weighs all of these by the packet, and picks
+// flows one after the other for what they tell together: a flow that tells the same as another picked before tells nothing.
+//
+// The package is pure and its answers do not depend on the order of what it is given.
+package next
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
+)
+
+// Config says what flows there may be. The zero value of all but Sources and Known is ready for use.
+type Config struct {
+	// Sources are the hosts that can send; nil means all.
+	Sources []graphs.NodeID
+	// Known are the flows that exist.
+	Known []Known
+	// Packets is the budget of a batch; 0 means as many as are needed to lose some at the likeliest cause ten times over.
+	Packets int
+	// TraceCost is how many packets it takes to find both ways of a new flow; 0 means 6.
+	TraceCost float64
+	// Traces bounds the new flows of a batch; 0 means 8, a negative number none.
+	Traces int
+	// Unsplit says that the loss of an echo cannot be told by direction.
+	Unsplit bool
+	// Background is the loss per crossing of a good arc.
+	Background float64
+}
+
+// A Known is a flow that exists, with its two ways where they were traced; nil where they were not.
+type Known struct {
+	plan.Flow
+	Path, Back []graphs.ArcID
+}
+
+// A Choice is a flow of a batch. One whose SrcPort is 0 is new: any port that is not in use will do, and it is traced before
+// anything is decided about it, so Packets is 0.
+type Choice struct {
+	plan.Flow
+	Packets int
+	// Nats is the information that the choice is expected to add, in nats: of a new flow, what its packets would.
+	Nats float64
+}
+
+// A Planner chooses flows on one fabric. It remembers the path sets that it looked at, and is not safe for concurrent use.
+type Planner struct {
+	model pathfind.Model
+	f     *graphs.Fabric
+	near  map[graphs.NodeID][]graphs.NodeID
+	pairs map[[2]graphs.NodeID]*pathSet
+}
+
+// NewPlanner makes a planner for a forwarding model.
+func NewPlanner(m pathfind.Model) *Planner {
+	return &Planner{model: m, f: m.Fabric(), near: map[graphs.NodeID][]graphs.NodeID{}, pairs: map[[2]graphs.NodeID]*pathSet{}}
+}
+
+// Limits of a batch.
+const (
+	defaultTraceCost = 6
+	defaultTraces    = 8
+	mostChoices      = 64
+	// leastNats is what a flow must be expected to tell to be sent at all.
+	leastNats = 1e-4
+)
+
+// Choose returns a batch of flows for open questions: those that exist and whose packets tell most, and new ones that are worth a trace. It is
+// empty where no flow tells anything.
+func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
+	b := p.batch(questions, &cfg)
+	if b == nil {
+		return nil
+	}
+	traces := cfg.Traces
+	if traces == 0 {
+		traces = defaultTraces
+	}
+	left := float64(cfg.Packets)
+	for left > 0 && len(b.choices) < mostChoices {
+		flow, worth := b.bestKnown()
+		if traces > 0 {
+			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*cfg.TraceCost/float64(b.quantum)) {
+				b.trace(pair, gain)
+				traces--
+				left -= cfg.TraceCost
+				continue
+			}
+		}
+		if flow < 0 || worth < leastNats {
+			break
+		}
+		b.send(flow, worth)
+		left -= float64(b.quantum)
+	}
+	return b.choices
+}
+
+// batch prepares a batch; nil if there is nothing to ask.
+func (p *Planner) batch(questions []Question, cfg *Config) *batch {
+	b := &batch{p: p, cfg: cfg, signatures: map[string]int{}, picked: map[plan.Flow]int{}}
+	loss, most := 0.0, 0.0
+	for _, q := range questions {
+		s := newState(p.f, q)
+		if len(s.causes) == 0 {
+			continue
+		}
+		if s.causes[0].Weight*s.open() > most {
+			most, loss = s.causes[0].Weight*s.open(), s.causes[0].Loss
+		}
+		b.states = append(b.states, s)
+	}
+	if len(b.states) == 0 || !(most > 0) {
+		return nil
+	}
+	// Packets enough to lose one with a probability of about a half: fewer are sent again soon, more tell less by the packet.
+	b.quantum = int(min(max(0.7/max(loss, 1e-5), 10), 5000))
+	if cfg.Packets <= 0 {
+		cfg.Packets = 10 * b.quantum
+	}
+	b.quantum = max(1, min(b.quantum, cfg.Packets))
+	if cfg.TraceCost <= 0 {
+		cfg.TraceCost = defaultTraceCost
+	}
+	b.index()
+	b.takeKnown()
+	if cfg.Traces >= 0 {
+		b.takePairs()
+	}
+	return b
+}
+
+// A batch is flows being chosen.
+type batch struct {
+	p       *Planner
+	cfg     *Config
+	states  []*state
+	quantum int // packets along a flow at a time
+
+	byArc  map[graphs.ArcID][]int32 // causes, numbered over all questions, that an arc is part of
+	byHost map[graphs.NodeID][]int32
+	number int // of causes
+
+	signatures map[string]int
+	channels   []channel // by signature
+	flows      []offer   // one for each signature that flows at hand have
+	pairs      []pairOffer
+	may        func(graphs.NodeID) bool
+	missed     []float64 // by cause: probability that no trace of this batch finds a path across it
+
+	choices []Choice
+	picked  map[plan.Flow]int // index into choices
+}
+
+// An offer is a flow at hand, for its signature.
+type offer struct {
+	flow      plan.Flow
+	length    int
+	signature int
+}
+
+// bestKnown returns the flow at hand whose packets tell most, and how much; -1 if none tells anything.
+func (b *batch) bestKnown() (int, float64) {
+	best, most := -1, 0.0
+	for i := range b.flows {
+		if worth := b.worth(b.flows[i].signature); worth > most*(1+1e-9) {
+			best, most = i, worth
+		}
+	}
+	return best, most
+}
+
+// worth returns what packets along flows of a signature are expected to tell, after all that was chosen before.
+func (b *batch) worth(signature int) float64 {
+	c := &b.channels[signature]
+	if c.version == b.version() {
+		return c.worth
+	}
+	c.version, c.worth = b.version(), 0
+	for q, s := range b.states {
+		c.worth += s.information(&c.parts[q])
+	}
+	return c.worth
+}
+
+// version counts what was sent.
+func (b *batch) version() int { return 1 + b.states[0].updates }
+
+// send chooses a flow at hand.
+func (b *batch) send(i int, worth float64) {
+	o := &b.flows[i]
+	at, again := b.picked[o.flow]
+	if !again {
+		at = len(b.choices)
+		b.picked[o.flow] = at
+		b.choices = append(b.choices, Choice{Flow: o.flow})
+	}
+	b.choices[at].Packets += b.quantum
+	b.choices[at].Nats += worth
+	c := &b.channels[o.signature]
+	for q, s := range b.states {
+		s.learn(&c.parts[q])
+	}
+}
+
+// trace chooses a new flow of a pair.
+func (b *batch) trace(o *pairOffer, gain float64) {
+	b.choices = append(b.choices, Choice{Flow: plan.Flow{Src: o.src, Dst: o.dst}, Nats: gain})
+	for c, share := range o.shares {
+		b.missed[c] *= 1 - min(share, 1)
+	}
+}
+
+// bestPair returns the pair of which a new flow is expected to tell most beyond what the best flow at hand does.
+func (b *batch) bestPair(known float64) (*pairOffer, float64) {
+	var best *pairOffer
+	most := 0.0
+	for i := range b.pairs {
+		gain := 0.0
+		for _, w := range b.pairs[i].ways {
+			missed := 0.0
+			for _, x := range b.channels[w.signature].crosses {
+				missed = max(missed, b.missed[x.cause])
+			}
+			gain += w.share * missed * max(0, b.worth(w.signature)-known)
+		}
+		if gain > most*(1+1e-9) {
+			best, most = &b.pairs[i], gain
+		}
+	}
+	return best, most
+}
+
+// takeKnown sorts the flows at hand by what they cross: of those that cross the same, one will do.
+func (b *batch) takeKnown() {
+	source := b.sources()
+	known := slices.Clone(b.cfg.Known)
+	slices.SortFunc(known, func(x, y Known) int {
+		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), cmp.Compare(x.SrcPort, y.SrcPort))
+	})
+	at := map[int]int{}
+	for i := range known {
+		k := &known[i]
+		if !source(k.Src) {
+			continue
+		}
+		crosses := b.across(k.Src, k.Dst, 0, k.Path)
+		crosses = append(crosses, b.across(k.Dst, k.Src, 1, k.Back)...)
+		if len(crosses) == 0 {
+			continue
+		}
+		sig := b.signature(crosses)
+		length := len(k.Path) + len(k.Back)
+		if j, ok := at[sig]; !ok {
+			at[sig] = len(b.flows)
+			b.flows = append(b.flows, offer{k.Flow, length, sig})
+		} else if length < b.flows[j].length {
+			b.flows[j] = offer{k.Flow, length, sig}
+		}
+	}
+}
+
+// sources returns what tells whether a host can send.
+func (b *batch) sources() func(graphs.NodeID) bool {
+	if b.may == nil && b.cfg.Sources == nil {
+		b.may = func(graphs.NodeID) bool { return true }
+	} else if b.may == nil {
+		sources := make(map[graphs.NodeID]bool, len(b.cfg.Sources))
+		for _, n := range b.cfg.Sources {
+			sources[n] = true
+		}
+		b.may = func(n graphs.NodeID) bool { return sources[n] }
+	}
+	return b.may
+}
+
+// bits is the part of an outcome of probability p in an entropy: -p ln p.
+func bits(p float64) float64 {
+	if p <= 0 {
+		return 0
+	}
+	return -p * math.Log(p)
+}

@@ -1,0 +1,224 @@
+package next
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// A Question is causes of which at most one is true, in any order. What their weights lack to 1 is the probability that none is.
+type Question []Cause
+
+// A Cause may be true with a probability, Weight, and loses a share of the packets that cross it: Loss, between Low and High.
+type Cause struct {
+	localize.Cause
+	Weight          float64
+	Loss, Low, High float64
+}
+
+// mostCauses bounds the causes of a question; those of least weight are left out.
+const mostCauses = 160
+
+// Ask turns suspects into questions. The members of a class exclude each other, and so do suspects whose probabilities sum to no more
+// than 1, as far as anyone can tell; others are questions of their own.
+func Ask(r *localize.Result) []Question {
+	var questions []Question
+	var sums []float64
+	for i := range r.Suspects {
+		s := &r.Suspects[i]
+		at := slices.IndexFunc(sums, func(sum float64) bool { return sum+s.Probability <= 1+1e-9 })
+		if at < 0 {
+			at = len(sums)
+			questions, sums = append(questions, nil), append(sums, 0)
+		}
+		sums[at] += s.Probability
+		questions[at] = append(questions[at], causesOf(s)...)
+	}
+	return questions
+}
+
+// causesOf lists the members of a suspect's class with what each is likely to be of its probability.
+func causesOf(s *localize.Suspect) []Cause {
+	if len(s.Class) == 0 {
+		return []Cause{{s.Cause, s.Probability, s.Loss, s.Low, s.High}}
+	}
+	causes := make([]Cause, len(s.Class))
+	for i, c := range s.Class {
+		w := s.Probability / float64(len(s.Class))
+		if len(s.Weights) == len(s.Class) {
+			w = s.Weights[i]
+		}
+		causes[i] = Cause{c, w, s.Loss, s.Low, s.High}
+	}
+	return causes
+}
+
+// Decided reports whether nothing is open: every suspect is alone in its class, and as good as certain or as good as ruled out.
+func Decided(r *localize.Result, sure float64) bool {
+	return !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool {
+		return len(s.Class) > 1 || s.Probability < sure && s.Probability > 1-sure
+	})
+}
+
+// A state is what would be known of a question after the flows chosen so far: for what each combination of outcomes would leave, its
+// probability, and those of the causes.
+type state struct {
+	causes    []Cause
+	scenarios []scenario
+	updates   int
+}
+
+// A scenario is one combination of outcomes. weights are by cause, and last that of none being true.
+type scenario struct {
+	chance  float64
+	weights []float64
+}
+
+// mostScenarios bounds the scenarios that are told apart; the rarest are forgotten.
+const mostScenarios = 16
+
+// newState sorts out a question: causes that the fabric does not have, or that lose nothing, are left out.
+func newState(f *graphs.Fabric, q Question) *state {
+	s := &state{}
+	for _, c := range q {
+		if c.Weight > 0 && c.Weight <= 1 && c.Loss > 0 && exists(f, c.Cause) {
+			c.Loss = min(c.Loss, 1)
+			c.Low, c.High = min(max(c.Low, c.Loss/20, 1e-6), c.Loss), min(max(c.High, c.Loss), 1)
+			s.causes = append(s.causes, c)
+		}
+	}
+	slices.SortFunc(s.causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	if len(s.causes) > mostCauses {
+		s.causes = s.causes[:mostCauses]
+	}
+	w := make([]float64, len(s.causes)+1)
+	sum := 0.0
+	for i := range s.causes {
+		w[i] = s.causes[i].Weight
+		sum += w[i]
+	}
+	// Never quite zero: what is told as certain may yet be none of these.
+	w[len(w)-1] = max(1-sum, 1e-3)
+	s.scenarios = []scenario{{1, normalized(w)}}
+	return s
+}
+
+func exists(f *graphs.Fabric, c localize.Cause) bool {
+	switch c.Kind {
+	case localize.Arc:
+		return c.ID >= 0 && int(c.ID) < f.NumArcs()
+	case localize.Link:
+		return c.ID >= 0 && int(c.ID) < f.NumLinks()
+	case localize.Node, localize.Host:
+		return c.ID >= 0 && int(c.ID) < f.NumNodes()
+	case localize.Group:
+		return c.ID >= 0 && int(c.ID) < f.NumGroups()
+	}
+	return false
+}
+
+// open is how much is open: the entropy of the question in nats.
+func (s *state) open() float64 {
+	h := 0.0
+	for _, w := range s.scenarios[0].weights {
+		h += bits(w)
+	}
+	return h
+}
+
+func normalized(w []float64) []float64 {
+	sum := 0.0
+	for _, x := range w {
+		sum += x
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+// information returns the expected mutual information, in nats, of a flow's outcome and the question. Causes that the flow does not cross all
+// give the same outcomes, so only those that it crosses are looked at.
+func (s *state) information(c *part) float64 {
+	if len(c.causes) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for i := range s.scenarios {
+		x := &s.scenarios[i]
+		outcome, known := c.base, c.entropy
+		for j, cause := range c.causes {
+			w := x.weights[cause]
+			for o := range outcome {
+				outcome[o] += w * (c.given[j][o] - c.base[o])
+			}
+			known += w * (c.entropies[j] - c.entropy)
+		}
+		sum += x.chance * max(0, entropyOf(outcome)-known)
+	}
+	return sum
+}
+
+// learn adds a flow's outcome to every scenario.
+func (s *state) learn(c *part) {
+	s.updates++
+	if len(c.causes) == 0 {
+		return
+	}
+	var all []scenario
+	for _, x := range s.scenarios {
+		for o := range c.base {
+			if c.base[o] == 0 && !slices.ContainsFunc(c.given, func(g outcomes) bool { return g[o] > 0 }) {
+				continue
+			}
+			w := make([]float64, len(x.weights))
+			for i := range w {
+				w[i] = x.weights[i] * c.base[o]
+			}
+			for j, cause := range c.causes {
+				w[cause] = x.weights[cause] * c.given[j][o]
+			}
+			chance := 0.0
+			for i := range w {
+				chance += w[i]
+			}
+			if chance > 1e-6 {
+				all = append(all, scenario{x.chance * chance, normalized(w)})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scenario) int { return cmp.Compare(b.chance, a.chance) })
+	if len(all) > mostScenarios {
+		all = all[:mostScenarios]
+	}
+	sum := 0.0
+	for i := range all {
+		sum += all[i].chance
+	}
+	for i := range all {
+		all[i].chance /= sum
+	}
+	s.scenarios = all
+}
+
+func entropyOf(o outcomes) float64 {
+	h := 0.0
+	for _, p := range o {
+		h += bits(p)
+	}
+	return h
+}
+
+// points are the quantiles of the loss, between Low, Loss and High, over which the chance to lose nothing is averaged.
+func (c *Cause) passed(packets float64) float64 {
+	sum := 0.0
+	for _, r := range [...]float64{math.Sqrt(c.Low * c.Loss), c.Loss, math.Sqrt(c.Loss * c.High)} {
+		sum += math.Exp(packets * math.Log1p(-min(r, 1-1e-12)))
+	}
+	return sum / 3
+}

@@ -1,0 +1,317 @@
+package next_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
+	"whichlink/pathfind/plan"
+)
+
+var (
+	table     = flag.Bool("table", false, "simulate large fabrics and print the table of packets as Markdown")
+	seeds     = flag.Int("seeds", 20, "how many faults of each kind -table simulates")
+	firstSeed = flag.Uint64("first", 1, "the first seed of -table")
+	onlyWorld = flag.String("world", "", "only the fabrics of -table of this name")
+)
+
+// A world is a fabric with one arc that loses packets. Losses are drawn packet by packet, along paths that switches choose hop by hop.
+type world struct {
+	f     *graphs.Fabric
+	e     *pathfind.ECMP
+	hosts []graphs.NodeID
+	rng   *rand.Rand
+	bad   graphs.ArcID
+	loss  float64
+	sets  *pathfind.EqualCost
+
+	obs  []localize.Observation
+	flow int
+	sent int
+}
+
+// background is the loss of a good arc.
+const background = 1e-5
+
+func newWorld(f *graphs.Fabric, e *pathfind.ECMP, sets *pathfind.EqualCost, loss float64, seed uint64) *world {
+	w := &world{f: f, e: e, sets: sets, hosts: f.Hosts(), rng: rand.New(rand.NewPCG(seed, 3)), loss: loss}
+	for w.bad = graphs.ArcID(w.rng.IntN(f.NumArcs())); f.IsHostArc(w.bad); {
+		w.bad = graphs.ArcID(w.rng.IntN(f.NumArcs()))
+	}
+	return w
+}
+
+func (w *world) path(src, dst graphs.NodeID) []graphs.ArcID {
+	var p []graphs.ArcID
+	for at := src; at != dst; at = w.f.Head(p[len(p)-1]) {
+		hops := w.e.NextHops(at, dst)
+		p = append(p, hops[w.rng.IntN(len(hops))])
+	}
+	return p
+}
+
+// lost draws how many of n packets are lost on a path.
+func (w *world) lost(path []graphs.ArcID, n int) int {
+	s := background * float64(len(path))
+	if slices.Contains(path, w.bad) {
+		s += w.loss
+	}
+	k := 0
+	for at := 0; ; k++ { // by the gaps between losses
+		at += 1 + int(min(math.Log(1-w.rng.Float64())/math.Log1p(-s), 1e9))
+		if at > n {
+			return k
+		}
+	}
+}
+
+// pair draws two hosts behind different switches.
+func (w *world) pair() (src, dst graphs.NodeID) {
+	for {
+		src, dst = w.hosts[w.rng.IntN(len(w.hosts))], w.hosts[w.rng.IntN(len(w.hosts))]
+		if w.f.Head(w.f.Out(src)[0]) != w.f.Head(w.f.Out(dst)[0]) {
+			return src, dst
+		}
+	}
+}
+
+// passive measures flows one way, of which only the path set is known.
+func (w *world) passive(flows, n int) {
+	for range flows {
+		src, dst := w.pair()
+		up, down := w.f.Out(src)[0], w.f.Out(dst)[0].Reverse()
+		w.flow++
+		w.obs = append(w.obs, localize.Observation{
+			Path: []graphs.ArcID{up, down}, From: w.f.Head(up), To: w.f.Tail(down), Src: src, Dst: dst, Responder: graphs.None,
+			Sent: n, Lost: w.lost(w.path(src, dst), n), Flow: w.flow,
+		})
+	}
+}
+
+// A traced flow, with the index of its observations.
+type traced struct {
+	next.Known
+	there, home int
+}
+
+// traceCost is how many packets a trace of both ways is taken to cost: two answers each, and the echoes that find the lengths.
+const traceCost = 6
+
+// trace makes a flow of a pair whose ways are known.
+func (w *world) trace(src, dst graphs.NodeID) traced {
+	w.flow++
+	w.sent += traceCost
+	t := traced{Known: next.Known{
+		Flow: plan.Flow{Src: src, Dst: dst, SrcPort: uint16(1 + w.flow%65535)}, Path: w.path(src, dst), Back: w.path(dst, src),
+	}, there: len(w.obs), home: len(w.obs) + 1}
+	w.obs = append(w.obs,
+		localize.Observation{Path: t.Path, Src: src, Dst: dst, Responder: graphs.None, Flow: w.flow},
+		localize.Observation{Path: t.Back, Src: dst, Dst: src, Responder: graphs.None, Flow: w.flow})
+	return t
+}
+
+// echo sends n packets along a flow and back.
+func (w *world) echo(t *traced, n int) {
+	w.sent += n
+	there, home := &w.obs[t.there], &w.obs[t.home]
+	lost := w.lost(t.Path, n)
+	there.Sent += n
+	there.Lost += lost
+	home.Sent += n - lost
+	home.Lost += w.lost(t.Back, n-lost)
+}
+
+func (w *world) solve() *localize.Result {
+	return localize.Solve(w.f, slices.DeleteFunc(slices.Clone(w.obs), func(o localize.Observation) bool { return o.Sent == 0 }), localize.Config{Paths: w.sets})
+}
+
+// decided reports whether one cause stands alone and as good as certain, and whether it is the right one.
+func (w *world) decided(r *localize.Result) (done, right bool) {
+	if len(r.Suspects) == 0 || r.Suspects[0].Probability <= 0.99 || len(r.Suspects[0].Class) != 1 {
+		return false, false
+	}
+	return true, r.Suspects[0].Cause == localize.Cause{Kind: localize.Arc, ID: int32(w.bad)}
+}
+
+// An outcome is how one search ended.
+type outcome struct {
+	class   int // size of the class that holds the fault, after the passive evidence
+	packets int
+	right   bool
+}
+
+// adaptive sends what the planner chooses.
+func (w *world) adaptive(t testing.TB, planner *next.Planner, most int) outcome {
+	r := w.solve()
+	o := outcome{class: w.class(r)}
+	var flows []traced
+	at := map[plan.Flow]int{}
+	for w.sent < most {
+		cfg := next.Config{Background: r.Background, TraceCost: traceCost}
+		for i := range flows {
+			cfg.Known = append(cfg.Known, flows[i].Known)
+		}
+		chosen := planner.Choose(next.Ask(r), cfg)
+		if len(chosen) == 0 {
+			t.Logf("nothing to choose after %d packets: %+v", w.sent, r.Suspects)
+			break
+		}
+		for _, c := range chosen {
+			if c.Packets == 0 {
+				x := w.trace(c.Src, c.Dst)
+				at[x.Flow] = len(flows)
+				flows = append(flows, x)
+				continue
+			}
+			w.echo(&flows[at[c.Flow]], c.Packets)
+		}
+		if slices.ContainsFunc(chosen, func(c next.Choice) bool { return c.Packets > 0 }) {
+			r = w.solve()
+			if done, right := w.decided(r); done {
+				o.packets, o.right = w.sent, right
+				return o
+			}
+		}
+	}
+	o.packets = most
+	return o
+}
+
+// random sends along flows of random pairs.
+func (w *world) random(quantum, most int) outcome {
+	o := outcome{class: w.class(w.solve())}
+	for look := 2000; w.sent < most; {
+		src, dst := w.pair()
+		x := w.trace(src, dst)
+		w.echo(&x, quantum)
+		if w.sent < look {
+			continue
+		}
+		look += look / 8
+		if done, right := w.decided(w.solve()); done {
+			o.packets, o.right = w.sent, right
+			return o
+		}
+	}
+	o.packets = most
+	return o
+}
+
+// class returns the size of the class that holds the fault, 0 if it is not suspected.
+func (w *world) class(r *localize.Result) int {
+	for _, s := range r.Suspects {
+		if slices.Contains(s.Class, localize.Cause{Kind: localize.Arc, ID: int32(w.bad)}) {
+			return len(s.Class)
+		}
+	}
+	return 0
+}
+
+func median(x []int) int {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+type search struct {
+	name           string
+	f              *graphs.Fabric
+	flows, packets int // passive
+}
+
+func searches(t testing.TB, large bool) []search {
+	must := func(f *graphs.Fabric, err error) *graphs.Fabric {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if !large {
+		return []search{{"fat-tree k=6", must(generate.FatTree(generate.FatTreeConfig{K: 6})), 4000, 100}}
+	}
+	plant, err := generate.RNG(generate.RNGConfig{Routers: 1000, Degree: 64, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []search{
+		{"fat-tree k=16", must(generate.FatTree(generate.FatTreeConfig{K: 16})), 20000, 200},
+		{"random 320x16", must(generate.RandomRegular(generate.RandomRegularConfig{Switches: 320, Degree: 16, Hosts: 1, Seed: 1})), 20000, 60},
+		{"RNG 1000x64", plant.Fabric(), 40000, 200},
+	}
+}
+
+// TestFewerPackets: what the planner chooses finds a gray arc with a fraction of the packets that chance needs.
+func TestFewerPackets(t *testing.T) {
+	if *table {
+		printTable(t)
+		return
+	}
+	for _, s := range searches(t, false) {
+		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerHop)
+		var adaptive, random []int
+		for seed := range uint64(5) {
+			w := newWorld(s.f, e, sets, 0.01, seed)
+			w.passive(s.flows, s.packets)
+			a := w.adaptive(t, next.NewPlanner(e), 1e6)
+			w = newWorld(s.f, e, sets, 0.01, seed)
+			w.passive(s.flows, s.packets)
+			r := w.random(100, 1e6)
+			t.Logf("%s, seed %d: %+v, by chance %+v", s.name, seed, a, r)
+			if !a.right {
+				t.Errorf("%s, seed %d: not found", s.name, seed)
+			}
+			adaptive, random = append(adaptive, a.packets), append(random, r.packets)
+		}
+		if a, r := median(adaptive), median(random); 3*a > r {
+			t.Errorf("%s: %d packets, and %d by chance", s.name, a, r)
+		}
+	}
+}
+
+// printTable prints the table of the README. It judges nothing.
+func printTable(t *testing.T) {
+	fmt.Println("| fabric | loss | class at first, mean (max) | packets chosen, median (max) | right | packets by chance, median (max) | right |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
+	const most = 20_000_000
+	for _, s := range searches(t, true) {
+		if *onlyWorld != "" && *onlyWorld != s.name {
+			continue
+		}
+		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerHop)
+		planner := next.NewPlanner(e)
+		for _, loss := range []float64{0.01, 0.003} {
+			packets := int(float64(s.packets) * 0.01 / loss)
+			var classes, chosen, chance []int
+			var right, luck, sum int
+			for seed := range uint64(*seeds) {
+				w := newWorld(s.f, e, sets, loss, *firstSeed+seed)
+				w.passive(s.flows, packets)
+				a := w.adaptive(t, planner, most)
+				t.Logf("%s %g seed %d: %+v", s.name, loss, seed, a)
+				classes, chosen = append(classes, a.class), append(chosen, a.packets)
+				sum += a.class
+				if a.right {
+					right++
+				}
+				w = newWorld(s.f, e, sets, loss, *firstSeed+seed)
+				w.passive(s.flows, packets)
+				r := w.random(100, most)
+				t.Logf("%s %g seed %d: by chance %+v", s.name, loss, seed, r)
+				chance = append(chance, r.packets)
+				if r.right {
+					luck++
+				}
+			}
+			fmt.Printf("| %s | %g %% | %.1f (%d) | %d (%d) | %d of %d | %d (%d) | %d of %d |\n", s.name, 100*loss, float64(sum)/float64(*seeds), slices.Max(classes),
+				median(chosen), slices.Max(chosen), right, *seeds, median(chance), slices.Max(chance), luck, *seeds)
+		}
+	}
+}

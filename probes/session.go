@@ -42,8 +42,10 @@ type SessionConfig struct {
 	Emit func(*evidence.Record)
 	// Open runs the function that opens a socket, for instance inside a network namespace; nil means to call it.
 	Open func(func() error) error
-	Port uint16  // of the reflectors; 0 is DefaultPort
-	Rate float64 // packets a second; 0 is DefaultRate
+	// Flows are measured in place of the plan's, if there are any. One whose SrcPort is 0 gets some port that is not in use.
+	Flows []plan.Flow
+	Port  uint16  // of the reflectors; 0 is DefaultPort
+	Rate  float64 // packets a second; 0 is DefaultRate
 	// SwitchRate bounds TTL-expired probes a second and switch, by all hosts of the plan together; 0 is DefaultSwitchRate.
 	SwitchRate float64
 	// Window is the time that an echo record spans; 0 is half a second.
@@ -59,15 +61,18 @@ type Session struct {
 	fabric  *graphs.Fabric
 	engine  *Engine
 	budget  *expiryBudget
-	planned int        // flows
+	planned []plan.Flow
 	rng     *rand.Rand // the sender's alone
 
-	active atomic.Pointer[[]*sessionFlow] // flows that carry echoes
+	active  atomic.Pointer[[]*sessionFlow] // flows that carry echoes
+	wanted  atomic.Pointer[[]*sessionFlow] // those that [Session.Pursue] asked for, each as often as its share of the packets
+	pursued atomic.Int64                   // echoes sent for that
 
 	mu       sync.Mutex // guards flows and all below, and what is said of it in sessionFlow
 	flows    []*sessionFlow
 	manners  map[graphs.NodeID]*manner
 	epoch    int
+	ports    int                      // that were given to flows which name none
 	tried    int                      // extra flows that were asked of the plan
 	noAgents map[netip.Addr]time.Time // addresses at which nobody answers, and when to try again
 }
@@ -87,6 +92,8 @@ type sessionFlow struct {
 	due        time.Time // when to trace it again
 	tracing    bool
 	extra      bool // not of the plan, but for arcs that the plan did not reach
+	spare      bool // not of the plan, but for [Session.Pursue]: it carries no echoes besides
+	wanted     bool // pursued now
 	lastLoss   time.Time
 	losses     float64     // of late, fading
 	lossy      atomic.Bool // losses are worth more echoes; read without the mutex
@@ -116,14 +123,17 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, fabric: f, engine: e,
-		planned: len(cfg.Plan.Flows(cfg.Host)),
+		planned: cfg.Flows,
 		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
 		manners: map[graphs.NodeID]*manner{}, noAgents: map[netip.Addr]time.Time{},
 	}
-	if s.planned == 0 {
+	if len(cfg.Flows) > 0 {
+		s.tried = maxExtra // it is not for these flows to cross what the plan leaves to this host
+	} else if s.planned = cfg.Plan.Flows(cfg.Host); len(s.planned) == 0 {
 		return nil, errors.New("the plan has no flows for it: no other host can be reached")
 	}
+	s.wanted.Store(&[]*sessionFlow{})
 	return s, nil
 }
 
@@ -166,7 +176,7 @@ func (s *Session) tick() time.Duration {
 // Statement says what the session will send.
 func (s *Session) Statement() string {
 	return fmt.Sprintf("up to %.0f packets/s of %d bytes along %d flows (UDP port %d), and of any switch at most %.0f TTL-expired answers/s, by all hosts together",
-		s.cfg.Rate, DefaultSize, s.planned, s.cfg.Port, s.cfg.SwitchRate)
+		s.cfg.Rate, DefaultSize, len(s.planned), s.cfg.Port, s.cfg.SwitchRate)
 }
 
 // Ports returns the ports on which the session expects reflectors.
@@ -178,7 +188,7 @@ func (s *Session) Sent() int { return int(s.engine.Stats().Sent) }
 // Run measures until ctx ends, then waits for the answers that are still under way.
 func (s *Session) Run(ctx context.Context) error {
 	defer s.engine.Close()
-	for _, p := range s.cfg.Plan.Flows(s.cfg.Host) {
+	for _, p := range s.planned {
 		if err := s.addPlanned(p); err != nil {
 			return err
 		}
@@ -204,8 +214,8 @@ func (s *Session) Run(ctx context.Context) error {
 	return nil
 }
 
-// add begins to probe a planned flow. An extra flow carries no echoes until it proves useful.
-func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
+// add begins to probe a flow. An extra flow carries no echoes until it proves useful, a spare one none but those for which it is pursued.
+func (s *Session) add(p plan.Flow, extra, spare bool) (*sessionFlow, error) {
 	src, dst, err := s.endsOf(p)
 	if err != nil {
 		return nil, err
@@ -216,7 +226,7 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 		return nil, fmt.Errorf("probe %s from %s: %w", s.fabric.NodeName(p.Dst), s.fabric.NodeName(p.Src), err)
 	}
 	now := time.Now()
-	fl := &sessionFlow{flow: f, src: p.Src, dst: p.Dst, stream: stream, first: now, due: now, extra: extra}
+	fl := &sessionFlow{flow: f, src: p.Src, dst: p.Dst, stream: stream, first: now, due: now, extra: extra, spare: spare}
 	s.mu.Lock()
 	s.flows = append(s.flows, fl)
 	// A flow that nobody has traced yet may go anywhere: who judges by paths must know that it is there.
@@ -228,14 +238,22 @@ func (s *Session) add(p plan.Flow, extra bool) (*sessionFlow, error) {
 
 // addPlanned begins a flow of the plan. Where its source port is taken, perhaps by another prober on this host, another does: it
 // need only be one that no other flow of this host has. With it the choice among the host's addresses changes, of which one may be gone.
+// Of the flows of the configuration, those that name a port mean that one.
 func (s *Session) addPlanned(p plan.Flow) error {
-	_, err := s.add(p, false)
+	named := len(s.cfg.Flows) > 0 && p.SrcPort != 0
+	if p.SrcPort == 0 {
+		p.SrcPort = s.freePort()
+	}
+	_, err := s.add(p, false, false)
+	if named && errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: another prober on this host has source port %d", err, p.SrcPort)
+	}
 	for try := range uint16(8) {
 		if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
 			return err
 		}
 		p.SrcPort = 49152 + (p.SrcPort+577*(try+1))%(plan.FirstPort-49152)
-		_, err = s.add(p, false)
+		_, err = s.add(p, false, false)
 	}
 	return err
 }
@@ -254,7 +272,7 @@ func (s *Session) activate() {
 	var list []*sessionFlow
 	now := time.Now()
 	for _, fl := range s.flows {
-		if !fl.extra && !s.lacksAgent(fl, now) {
+		if !fl.extra && !fl.spare && !s.lacksAgent(fl, now) {
 			list = append(list, fl)
 		}
 	}
@@ -276,6 +294,7 @@ func (s *Session) round() []*sessionFlow {
 	for i := range min(3*len(lossy), len(active)) {
 		round = append(round, lossy[i%len(lossy)])
 	}
+	round = s.withWanted(round)
 	s.rng.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
 	return round
 }

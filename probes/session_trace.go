@@ -95,7 +95,7 @@ func (s *Session) nextDue(now time.Time) *sessionFlow {
 	defer s.mu.Unlock()
 	var best *sessionFlow
 	for _, fl := range s.flows {
-		if fl.tracing || fl.due.After(now) || s.lacksAgent(fl, now) {
+		if fl.tracing || fl.due.After(now) || s.lacksAgent(fl, now) || fl.idle() {
 			continue
 		}
 		if best == nil || fl.before(best) {
@@ -380,7 +380,7 @@ func (s *Session) reachFurther(now time.Time) {
 	s.tried += max(1, len(more))
 	s.mu.Unlock()
 	for _, p := range more {
-		if _, err := s.add(p, true); err != nil {
+		if _, err := s.add(p, true, false); err != nil {
 			s.cfg.Logger.Warn("add a flow", "err", err)
 		}
 	}
@@ -420,7 +420,7 @@ func (s *Session) settleExtras(crossed [][]graphs.ArcID) {
 	s.mu.Lock()
 	var useless []*sessionFlow
 	for _, fl := range s.flows {
-		if !fl.extra || fl.tracing {
+		if !fl.extra || fl.spare || fl.tracing {
 			continue
 		}
 		useful := false

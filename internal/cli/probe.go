@@ -114,16 +114,29 @@ func newProbeCmd(e *env) *cobra.Command {
 	var m measuring
 	var out string
 	var duration time.Duration
+	var to []string
+	var follow bool
 	cmd := &cobra.Command{
 		Use:   "probe --fabric FILE",
 		Short: "Run this host's share of the probe plan and write evidence",
 		Long: `Probe measures from this host: it traces the flows that the plan gives to it, sends echoes along them to the reflectors
 (whichlink agent) of other hosts, and writes what it counts as JSON Lines. Run it on many hosts at once; whichlink localize
-reads all of their files together. No privilege is needed.`,
+reads all of their files together. No privilege is needed.
+
+With --follow it diagnoses every second what it has seen itself, and spends up to half of its packets, within --rate, on the flows
+whose outcome is expected to tell most of what is open. With --to it measures along the flows that are named, in place of the plan: a diagnosis
+names those which would tell more.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := e.readFabric(m.fabric)
 			if err != nil {
+				return err
+			}
+			cfg := diagnose.WatchConfig{Every: seldom, Follow: follow}
+			if follow {
+				cfg.Every = followEvery
+			}
+			if cfg.Flows, err = m.flowsTo(f, to); err != nil {
 				return err
 			}
 			w, closeOut, err := e.evidenceOut(out)
@@ -131,7 +144,8 @@ reads all of their files together. No privilege is needed.`,
 				return err
 			}
 			defer closeOut()
-			watch, err := m.watch(e, f, diagnose.WatchConfig{Record: w.record, Every: seldom})
+			cfg.Record = w.record
+			watch, err := m.watch(e, f, cfg)
 			if err != nil {
 				return err
 			}
@@ -144,6 +158,9 @@ reads all of their files together. No privilege is needed.`,
 			if err := closeOut(); err != nil {
 				return err
 			}
+			if follow {
+				e.say("%d echoes went along flows that the diagnosis asked for", watch.Pursued())
+			}
 			e.say("%d packets sent, %d records written; here it looks like this: %s", watch.Sent(), w.count, watch.Latest().Summary)
 			return nil
 		},
@@ -151,6 +168,9 @@ reads all of their files together. No privilege is needed.`,
 	m.flags(cmd)
 	cmd.Flags().StringVar(&out, "out", "-", "write evidence to `FILE`")
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
+	cmd.Flags().BoolVar(&follow, "follow", false, "spend up to half of the packets on flows that tell most of what is open")
+	cmd.Flags().StringArrayVar(&to, "to", nil, fmt.Sprintf("measure along the flow to `HOST[:PORT]` from this source port, or along %d new ones; may be repeated", diagnose.NewFlows))
+	cmd.MarkFlagsMutuallyExclusive("follow", "to")
 	return cmd
 }
 

@@ -36,6 +36,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	seen := s.observe(storms)
 	solved := localize.Solve(s.fabric, seen.list, localize.Config{Meters: ports.meters, Hints: ports.hints})
+	s.solved = solved
 	d.Coverage = s.coverage(solved.Exposure)
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {

@@ -28,6 +28,7 @@ var (
 	firstSeed = flag.Uint64("first", 1, "the first of these seeds")
 	onlyCase  = flag.String("case", "", "play only the cases whose name holds this")
 	keep      = flag.String("keep", "", "write fabric and evidence of each play into this directory")
+	following = flag.Bool("follow", false, "let the diagnosis ask for flows")
 	onlyShape = flag.String("shape", "", "play only the fabrics whose name holds this")
 )
 
@@ -67,7 +68,7 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 		wanted = c.set(s)
 	}
 	hosts := told.Hosts()
-	cfg := diagnose.WatchConfig{Fabric: told, Rate: min(1000, totalRate/float64(len(hosts))), Seed: seed}
+	cfg := diagnose.WatchConfig{Fabric: told, Rate: min(1000, totalRate/float64(len(hosts))), Seed: seed, Follow: *following}
 	if sh.fast {
 		cfg.Rate, cfg.SwitchRate, cfg.Every = 10_000, 4000, 100*time.Millisecond
 	}

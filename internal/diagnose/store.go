@@ -8,6 +8,8 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
 )
 
 // A Store keeps the evidence of one investigation and answers with a [Diagnosis]. One goroutine owns it.
@@ -17,6 +19,9 @@ type Store struct {
 	// model is the forwarding model that the fabric's switches name; nil where it is not known, so that untraced flows may go anywhere.
 	model pathfind.Model
 	cfg   Config
+
+	solved  *localize.Result // of the newest diagnosis
+	chooser *next.Planner    // of flows that would tell more; nil until asked for
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog

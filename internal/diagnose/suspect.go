@@ -162,11 +162,8 @@ const tellEnds = "tell transmitter, cable and receiver apart"
 // next says what would confirm the suspect, split its class, or mend it.
 func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	var steps []Step
-	if len(out.Class) > 1 {
-		steps = append(steps, Step{
-			fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)),
-			s.probeCommand(sus.Class),
-		})
+	if step, ok := s.split(out, sus); ok {
+		steps = append(steps, step)
 	}
 	switch {
 	case out.Symptom == Flap || out.Symptom == Down:
@@ -193,18 +190,29 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	return steps
 }
 
-// probeCommand writes the trace between two hosts which crosses the first of a class.
-func (s *Store) probeCommand(class []localize.Cause) string {
-	for _, l := range s.order {
-		path, _ := l.now()
-		for _, k := range linksOf(s.fabric, class[0]) {
-			if path.crosses(k) && l.src != graphs.None && l.dst != graphs.None {
-				return fmt.Sprintf("on %s: whichlink trace %s --fabric FILE --flows 64", s.fabric.NodeName(l.src), s.fabric.NodeName(l.dst))
-			}
+// split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
+func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
+	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with next.jsonl, too", len(out.Class))
+	if len(out.Class) < 2 {
+		if why = "make sure: send what crosses it, then localize with next.jsonl, too"; sus.Probability > sureEnough {
+			return Step{}, false
 		}
 	}
-	return "whichlink probe --for 30s on more hosts"
+	background := 0.0
+	if s.solved != nil {
+		background = s.solved.Background
+	}
+	if do, ok := s.splitCommand(sus, background); ok {
+		return Step{why, do}, true
+	}
+	if len(out.Class) < 2 {
+		return Step{}, false
+	}
+	return Step{fmt.Sprintf("tell the %d apart: no flow between hosts does", len(out.Class)), "compare the counters of " + strings.Join(out.Class, ", ")}, true
 }
+
+// sureEnough is the probability from which a suspect that is alone need not be confirmed.
+const sureEnough = 0.95
 
 // downSuspect puts a withdrawn link or switch into words.
 func (s *Store) downSuspect(w withdrawal) Suspect {

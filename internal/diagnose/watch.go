@@ -29,6 +29,10 @@ type WatchConfig struct {
 	SwitchRate float64
 	// Port is where the reflectors listen; 0 is [probes.DefaultPort].
 	Port uint16
+	// Flows are measured in place of the plan's, if there are any.
+	Flows []plan.Flow
+	// Follow spends up to [probes.PursuitShare] of each host's echoes, within its rate, on the flows that tell most of what the last diagnosis left open.
+	Follow bool
 	// Seed decides which flows the plan chooses.
 	Seed uint64
 	// Every is the time from one diagnosis to the next; 0 is 250 ms.
@@ -76,7 +80,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	w := &Watch{cfg: cfg, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
-			ECMP: e, Plan: p, Host: h.Node, Open: h.Open, Port: cfg.Port,
+			ECMP: e, Plan: p, Flows: cfg.Flows, Host: h.Node, Open: h.Open, Port: cfg.Port,
 			Rate: cfg.Rate, SwitchRate: cfg.SwitchRate, Emit: w.emit, Logger: cfg.Logger,
 		})
 		if err != nil {
@@ -98,10 +102,14 @@ func (w *Watch) emit(r *evidence.Record) {
 
 // Statement says what the watch will send, before it does.
 func (w *Watch) Statement() string {
-	if len(w.sessions) == 1 {
-		return w.sessions[0].Statement()
+	text := w.sessions[0].Statement()
+	if w.cfg.Follow {
+		text += fmt.Sprintf("; up to %.0f %% of the packets along flows that the diagnosis asks for", 100*probes.PursuitShare)
 	}
-	return fmt.Sprintf("%d hosts, each: %s", len(w.sessions), w.sessions[0].Statement())
+	if len(w.sessions) == 1 {
+		return text
+	}
+	return fmt.Sprintf("%d hosts, each: %s", len(w.sessions), text)
 }
 
 // Latest returns the newest diagnosis, nil before the first.
@@ -180,6 +188,9 @@ func (w *Watch) fold(over <-chan struct{}) {
 			store.Skip(evidence.Skipped{"came faster than they could be read": int(n)})
 		}
 		w.latest.Store(store.Diagnose())
+		if w.cfg.Follow {
+			w.follow(store)
+		}
 		select {
 		case w.changed <- struct{}{}:
 		default:

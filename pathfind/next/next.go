@@ -30,7 +30,7 @@ type Config struct {
 	Packets int
 	// TraceCost is how many packets it takes to find both ways of a new flow; 0 means 6.
 	TraceCost float64
-	// Traces bounds the new flows of a batch; 0 means 8, a negative number none.
+	// Traces bounds the new flows of a batch; 0 means 32, a negative number none.
 	Traces int
 	// Unsplit says that the loss of an echo cannot be told by direction.
 	Unsplit bool
@@ -69,10 +69,12 @@ func NewPlanner(m pathfind.Model) *Planner {
 // Limits of a batch.
 const (
 	defaultTraceCost = 6
-	defaultTraces    = 8
+	defaultTraces    = 32
 	mostChoices      = 64
 	// leastNats is what a flow must be expected to tell to be sent at all.
 	leastNats = 1e-4
+	// worthSending is the part of what a flow that is being traced may tell, from which a flow at hand is sent along meanwhile.
+	worthSending = 0.7
 )
 
 // Choose returns a batch of flows for open questions: those that exist and whose packets tell most, and new ones that are worth a trace. It is
@@ -97,7 +99,8 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 				continue
 			}
 		}
-		if flow < 0 || worth < leastNats {
+		// What a trace may turn up is waited for, where it would tell much more by the packet than what is at hand.
+		if flow < 0 || worth < leastNats || worth < worthSending*b.hoped {
 			break
 		}
 		b.send(flow, worth)
@@ -159,6 +162,7 @@ type batch struct {
 	missed     []float64 // by cause: probability that no trace of this batch finds a path across it
 
 	choices []Choice
+	hoped   float64           // the most that a way tells which a trace of this batch may find
 	picked  map[plan.Flow]int // index into choices
 }
 
@@ -216,6 +220,9 @@ func (b *batch) send(i int, worth float64) {
 // trace chooses a new flow of a pair.
 func (b *batch) trace(o *pairOffer, gain float64) {
 	b.choices = append(b.choices, Choice{Flow: plan.Flow{Src: o.src, Dst: o.dst}, Nats: gain})
+	for _, w := range o.ways {
+		b.hoped = max(b.hoped, b.worth(w.signature))
+	}
 	for c, share := range o.shares {
 		b.missed[c] *= 1 - min(share, 1)
 	}

@@ -22,12 +22,12 @@ var (
 	seeds     = flag.Int("seeds", 20, "how many faults of each kind -table simulates")
 	firstSeed = flag.Uint64("first", 1, "the first seed of -table")
 	onlyWorld = flag.String("world", "", "only the fabrics of -table of this name")
+	onlyLoss  = flag.Float64("loss", 0, "only this loss of -table")
 )
 
-// A world is a fabric with one arc that loses packets. Losses are drawn packet by packet, along paths that switches choose hop by hop.
+// A world is a fabric with one arc that loses packets. Losses are drawn packet by packet, along paths that chance chooses.
 type world struct {
 	f     *graphs.Fabric
-	e     *pathfind.ECMP
 	hosts []graphs.NodeID
 	rng   *rand.Rand
 	bad   graphs.ArcID
@@ -42,21 +42,31 @@ type world struct {
 // background is the loss of a good arc.
 const background = 1e-5
 
-func newWorld(f *graphs.Fabric, e *pathfind.ECMP, sets *pathfind.EqualCost, loss float64, seed uint64) *world {
-	w := &world{f: f, e: e, sets: sets, hosts: f.Hosts(), rng: rand.New(rand.NewPCG(seed, 3)), loss: loss}
+func newWorld(f *graphs.Fabric, sets *pathfind.EqualCost, loss float64, seed uint64) *world {
+	w := &world{f: f, sets: sets, hosts: f.Hosts(), rng: rand.New(rand.NewPCG(seed, 3)), loss: loss}
 	for w.bad = graphs.ArcID(w.rng.IntN(f.NumArcs())); f.IsHostArc(w.bad); {
 		w.bad = graphs.ArcID(w.rng.IntN(f.NumArcs()))
 	}
 	return w
 }
 
+// path draws the way of a flow, every shortest path being as likely as any other.
 func (w *world) path(src, dst graphs.NodeID) []graphs.ArcID {
-	var p []graphs.ArcID
-	for at := src; at != dst; at = w.f.Head(p[len(p)-1]) {
-		hops := w.e.NextHops(at, dst)
-		p = append(p, hops[w.rng.IntN(len(hops))])
+	up, down := w.f.Out(src)[0], w.f.Out(dst)[0].Reverse()
+	p := []graphs.ArcID{up}
+	for at, to := w.f.Head(up), w.f.Tail(down); at != to; at = w.f.Head(p[len(p)-1]) {
+		x, last := w.rng.Float64(), graphs.ArcID(graphs.None)
+		for _, a := range w.f.Out(at) {
+			if s := w.sets.Step(a, to); s > 0 {
+				last = a
+				if x -= s; x <= 0 {
+					break
+				}
+			}
+		}
+		p = append(p, last)
 	}
-	return p
+	return append(p, down)
 }
 
 // lost draws how many of n packets are lost on a path.
@@ -220,6 +230,9 @@ type outcome struct {
 
 // adaptive sends what the planner chooses until the solver names one cause.
 func (w *world) adaptive(t testing.TB, planner *next.Planner, r *localize.Result, most int) outcome {
+	if done, right := w.decided(r); done {
+		return outcome{w.sent, right}
+	}
 	b := &belief{w, next.Ask(r)}
 	var flows []traced
 	at := map[plan.Flow]int{}
@@ -257,14 +270,15 @@ func (w *world) adaptive(t testing.TB, planner *next.Planner, r *localize.Result
 // random sends along flows of random pairs until the solver names one cause.
 func (w *world) random(r *localize.Result, quantum, most int) outcome {
 	b := &belief{w, next.Ask(r)}
-	for w.sent < most {
+	for look := 0; w.sent < most; {
 		src, dst := w.pair()
 		x := w.trace(src, dst)
 		w.echo(&x, quantum, b)
-		if !b.ripe() {
+		if !b.ripe() || w.sent < look {
 			continue
 		}
 		r := w.solve()
+		look = w.sent + w.sent/50
 		if done, right := w.decided(r); done {
 			return outcome{w.sent, right}
 		}
@@ -277,7 +291,7 @@ func (w *world) random(r *localize.Result, quantum, most int) outcome {
 func (w *world) suspect(flows, packets int) *localize.Result {
 	for {
 		w.passive(flows, packets)
-		if r := w.solve(); w.class(r) > 0 && r.Suspects[0].Probability > 0.9 || w.flow > 20*flows {
+		if r := w.solve(); w.class(r) > 0 && r.Suspects[0].Probability > 0.5 || w.flow > 20*flows {
 			return r
 		}
 	}
@@ -313,16 +327,16 @@ func searches(t testing.TB, large bool) []search {
 		return f
 	}
 	if !large {
-		return []search{{"fat-tree k=6", must(generate.FatTree(generate.FatTreeConfig{K: 6})), 4000, 100}}
+		return []search{{"fat-tree k=8", must(generate.FatTree(generate.FatTreeConfig{K: 8})), 4000, 150}}
 	}
 	plant, err := generate.RNG(generate.RNGConfig{Routers: 1000, Degree: 64, Hosts: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return []search{
-		{"fat-tree k=16", must(generate.FatTree(generate.FatTreeConfig{K: 16})), 4000, 500},
-		{"random 320x16", must(generate.RandomRegular(generate.RandomRegularConfig{Switches: 320, Degree: 16, Hosts: 1, Seed: 1})), 6000, 200},
-		{"RNG 1000x64", plant.Fabric(), 60000, 200},
+		{"fat-tree k=16", must(generate.FatTree(generate.FatTreeConfig{K: 16})), 3000, 300},
+		{"random 320x16", must(generate.RandomRegular(generate.RandomRegularConfig{Switches: 320, Degree: 16, Hosts: 1, Seed: 1})), 2000, 100},
+		{"RNG 1000x64", plant.Fabric(), 50000, 50},
 	}
 }
 
@@ -333,10 +347,10 @@ func TestFewerPackets(t *testing.T) {
 		return
 	}
 	for _, s := range searches(t, false) {
-		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerHop)
+		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerPath)
 		var adaptive, random []int
-		for seed := range uint64(5) {
-			w := newWorld(s.f, e, sets, 0.01, seed)
+		for seed := range uint64(7) {
+			w := newWorld(s.f, sets, 0.01, seed)
 			first := w.suspect(s.flows, s.packets)
 			r := w.copy().random(first, 100, 1e6)
 			a := w.adaptive(t, next.NewPlanner(e), first, 1e6)
@@ -361,14 +375,17 @@ func printTable(t *testing.T) {
 		if *onlyWorld != "" && *onlyWorld != s.name {
 			continue
 		}
-		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerHop)
+		e, sets := pathfind.NewECMP(s.f), pathfind.NewEqualCost(s.f, pathfind.PerPath)
 		planner := next.NewPlanner(e)
 		for _, loss := range []float64{0.01, 0.003} {
+			if *onlyLoss != 0 && *onlyLoss != loss {
+				continue
+			}
 			packets := int(float64(s.packets) * 0.01 / loss)
 			var classes, chosen, chance []int
 			var right, luck, sum int
 			for seed := range uint64(*seeds) {
-				w := newWorld(s.f, e, sets, loss, *firstSeed+seed)
+				w := newWorld(s.f, sets, loss, *firstSeed+seed)
 				first := w.suspect(s.flows, packets)
 				class := w.class(first)
 				r := w.copy().random(first, 100, most)

@@ -116,7 +116,7 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 	}
 	for _, x := range c.chosen {
 		n := len(p.flows[x.src])
-		p.flows[x.src] = append(p.flows[x.src], Flow{x.src, x.dst, p.port(x.src, n)})
+		p.flows[x.src] = append(p.flows[x.src], Flow{x.src, x.dst, p.Port(x.src, n)})
 		p.crossings[x.src] = append(p.crossings[x.src], c.ways.flow(x.src, x.dst))
 	}
 	p.countRequests()
@@ -146,8 +146,8 @@ func choose(e *pathfind.ECMP, cfg Config, hosts []graphs.NodeID) *chooser {
 	return t
 }
 
-// port returns the source port of a host's n-th flow.
-func (p *Plan) port(h graphs.NodeID, n int) uint16 {
+// Port returns the source port of the n-th flow that a host adds: those of the plan first, then those of [Plan.More]. Up to 4,536 of them differ.
+func (p *Plan) Port(h graphs.NodeID, n int) uint16 {
 	start := int(mix(p.cfg.Seed, uint64(h), 'p') % numPorts)
 	return uint16(FirstPort + (start+n*portStep)%numPorts)
 }

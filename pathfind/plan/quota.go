@@ -99,7 +99,7 @@ func (p *Plan) More(host graphs.NodeID, lacking []graphs.ArcID, tried int) []Flo
 		if n >= numPorts {
 			break
 		}
-		more = append(more, Flow{host, planned[best].Dst, p.port(host, n)})
+		more = append(more, Flow{host, planned[best].Dst, p.Port(host, n)})
 	}
 	return more
 }

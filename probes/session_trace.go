@@ -121,7 +121,6 @@ func (fl *sessionFlow) before(o *sessionFlow) bool {
 // trace finds the two ways of a flow.
 func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	fl.stream.beginTrace()
-	defer fl.stream.endTrace()
 	s.mu.Lock()
 	heard := time.Since(fl.lastAnswer) < 2*s.cfg.Window
 	fl.traces++
@@ -148,6 +147,8 @@ func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 		})
 	}
 	legs.Wait()
+	// Before apply lets the flow be traced again: on a busy machine the next trace may begin at any moment.
+	fl.stream.endTrace()
 	if ctx.Err() != nil {
 		return
 	}

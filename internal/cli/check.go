@@ -118,7 +118,7 @@ func (e *env) checkHere(ctx context.Context, m *measuring, record func(*evidence
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: record, Every: seldom})
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: record, Every: followEvery, Follow: true})
 	if err != nil {
 		return nil, err
 	}

@@ -128,6 +128,9 @@ whose outcome is expected to tell most of what is open. With --to it measures al
 names those which would tell more.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if follow && len(to) > 0 {
+				return usagef("--follow and --to exclude each other")
+			}
 			f, err := e.readFabric(m.fabric)
 			if err != nil {
 				return err
@@ -170,7 +173,6 @@ names those which would tell more.`,
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
 	cmd.Flags().BoolVar(&follow, "follow", false, "spend up to half of the packets on flows that tell most of what is open")
 	cmd.Flags().StringArrayVar(&to, "to", nil, fmt.Sprintf("measure along the flow to `HOST[:PORT]` from this source port, or along %d new ones; may be repeated", diagnose.NewFlows))
-	cmd.MarkFlagsMutuallyExclusive("follow", "to")
 	return cmd
 }
 

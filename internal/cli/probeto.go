@@ -10,7 +10,7 @@ import (
 	"whichlink/pathfind/plan"
 )
 
-// followEvery is how often a prober diagnoses that chooses its flows by what it finds.
+// followEvery is how often a host that chooses its flows by what it finds diagnoses that.
 const followEvery = time.Second
 
 // flowsTo reads flows as --to names them: HOST:PORT is the flow to a host from that source port of this one, HOST some new ones.

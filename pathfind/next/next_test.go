@@ -1,0 +1,132 @@
+package next_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
+	"whichlink/pathfind/plan"
+)
+
+func leafSpine(t *testing.T) *graphs.Fabric {
+	t.Helper()
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 3, Spines: 3, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// arcs turns a walk by names of nodes into arcs.
+func arcs(t *testing.T, f *graphs.Fabric, nodes ...string) []graphs.ArcID {
+	t.Helper()
+	var path []graphs.ArcID
+	for i := range len(nodes) - 1 {
+		tail, _ := f.NodeByName(nodes[i])
+		at := slices.IndexFunc(f.Out(tail), func(a graphs.ArcID) bool { return f.NodeName(f.Head(a)) == nodes[i+1] })
+		if at < 0 {
+			t.Fatalf("no arc from %s to %s", nodes[i], nodes[i+1])
+		}
+		path = append(path, f.Out(tail)[at])
+	}
+	return path
+}
+
+func known(t *testing.T, f *graphs.Fabric, port uint16, nodes ...string) next.Known {
+	back := slices.Clone(nodes)
+	slices.Reverse(back)
+	back[2] = "spine3" // answers go their own way
+	k := next.Known{Path: arcs(t, f, nodes...), Back: arcs(t, f, back...)}
+	k.SrcPort = port
+	k.Src, k.Dst = f.Tail(k.Path[0]), f.Head(k.Path[len(k.Path)-1])
+	return k
+}
+
+func cause(a graphs.ArcID, weight float64) next.Cause {
+	return next.Cause{Cause: localize.Cause{Kind: localize.Arc, ID: int32(a)}, Weight: weight, Loss: 0.01, Low: 0.005, High: 0.02}
+}
+
+// TestChoose: of flows at hand that is chosen which splits what is open, and a new one only where none at hand does.
+func TestChoose(t *testing.T) {
+	f := leafSpine(t)
+	up := arcs(t, f, "leaf1", "spine1")[0]
+	down := arcs(t, f, "spine1", "leaf2")[0]
+	neither := known(t, f, 1, "h1-1", "leaf1", "spine2", "leaf2", "h2-1")
+	both := known(t, f, 2, "h1-1", "leaf1", "spine1", "leaf2", "h2-1")
+	first := known(t, f, 3, "h1-1", "leaf1", "spine1", "leaf3", "h3-1")
+	second := known(t, f, 4, "h3-1", "leaf3", "spine1", "leaf2", "h2-1")
+	open := []next.Question{{cause(up, 0.5), cause(down, 0.5)}}
+	for _, c := range []struct {
+		name    string
+		ask     []next.Question
+		known   []next.Known
+		sources []graphs.NodeID
+		want    []uint16 // source ports
+		fresh   bool
+	}{
+		{name: "splits", ask: open, known: []next.Known{neither, both, first}, want: []uint16{3}},
+		{name: "either splits", ask: open, known: []next.Known{both, second, neither}, want: []uint16{4}},
+		{name: "not from another host", ask: open, known: []next.Known{both, second}, sources: []graphs.NodeID{both.Src}, fresh: true},
+		{name: "none splits", ask: open, known: []next.Known{neither}, fresh: true},
+		{name: "is it true at all", ask: []next.Question{{cause(up, 0.5)}}, known: []next.Known{neither, first}, want: []uint16{3}},
+		{name: "nothing is open", ask: nil, known: []next.Known{first}},
+		{name: "no fabric has it", ask: []next.Question{{cause(graphs.ArcID(f.NumArcs()), 0.5), cause(-1, 0.3)}}, known: []next.Known{first}},
+		{name: "weights that are none", ask: []next.Question{{cause(up, math.NaN()), cause(down, math.Inf(1)), cause(up, -1)}}, known: []next.Known{first}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := pathfind.NewECMP(f)
+			chosen := next.NewPlanner(e).Choose(c.ask, next.Config{Known: c.known, Sources: c.sources, Packets: 500, Traces: map[bool]int{false: -1}[c.fresh]})
+			var ports []uint16
+			fresh, packets := false, 0
+			for _, x := range chosen {
+				packets += x.Packets
+				if x.SrcPort == 0 {
+					fresh = true
+				} else if x.Packets > 0 && !slices.Contains(ports, x.SrcPort) {
+					ports = append(ports, x.SrcPort)
+				}
+				if !(x.Nats > 0) || math.IsInf(x.Nats, 0) {
+					t.Errorf("%+v tells nothing that can be", x)
+				}
+			}
+			if !c.fresh && !slices.Equal(ports, c.want) || fresh != c.fresh || packets > 500+70 {
+				t.Errorf("chosen %+v, want ports %v, new ones %v, at most 500 packets", chosen, c.want, c.fresh)
+			}
+			back := slices.Clone(c.known)
+			slices.Reverse(back)
+			again := next.NewPlanner(e).Choose(c.ask, next.Config{Known: back, Sources: c.sources, Packets: 500, Traces: map[bool]int{false: -1}[c.fresh]})
+			if d := cmp.Diff(chosen, again); d != "" {
+				t.Errorf("depends on the order of flows:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestTogether: flows that tell the same are not both chosen before one that tells something else.
+func TestTogether(t *testing.T) {
+	f := leafSpine(t)
+	q := next.Question{
+		cause(arcs(t, f, "leaf1", "spine1")[0], 0.3), cause(arcs(t, f, "leaf1", "spine2")[0], 0.3), cause(arcs(t, f, "leaf1", "spine3")[0], 0.3),
+	}
+	flows := []next.Known{
+		known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1"), known(t, f, 2, "h1-1", "leaf1", "spine1", "leaf3", "h3-1"),
+		known(t, f, 3, "h1-2", "leaf1", "spine2", "leaf2", "h2-1"), known(t, f, 4, "h1-2", "leaf1", "spine3", "leaf2", "h2-1"),
+	}
+	crossed := map[graphs.ArcID]int{}
+	for _, c := range next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{q}, next.Config{Known: flows, Packets: 420, Traces: -1}) {
+		i := slices.IndexFunc(flows, func(k next.Known) bool { return k.Flow == plan.Flow(c.Flow) })
+		crossed[flows[i].Path[1]] += c.Packets
+	}
+	for _, c := range q {
+		if n := crossed[graphs.ArcID(c.ID)]; n < 70 || n > 210 {
+			t.Errorf("%d of 420 packets cross %s", n, f.ArcName(graphs.ArcID(c.ID)))
+		}
+	}
+}

@@ -31,10 +31,10 @@ func (m *model) setBackground(b float64) {
 	top := m.cfg.NormalLoss + b/2
 	m.normal = [...]float64{top / 16, top / 4, top}
 	least := 3 * top
-	m.spread = math.Log(mostHazard / least)
+	m.spread = log(mostHazard / least)
 	for i := range m.bad {
-		m.bad[i] = least * math.Exp(m.spread*float64(i)/(grid-1))
-		m.logPrior[i] = m.logRatePrior(math.Log(m.bad[i]))
+		m.bad[i] = least * exp(m.spread*float64(i)/(grid-1))
+		m.logPrior[i] = m.logRatePrior(log(m.bad[i]))
 		if i%step == 0 {
 			m.some[i/step] = m.bad[i]
 		}
@@ -43,7 +43,7 @@ func (m *model) setBackground(b float64) {
 
 // logBackgroundPrior is the prior of the background hazard: a Gamma density, per unit of log b.
 func (m *model) logBackgroundPrior() float64 {
-	return priorLosses*math.Log(m.background) - priorCrossings*m.background
+	return priorLosses*log(m.background) - priorCrossings*m.background
 }
 
 // fitBackground estimates the hazard of good arcs under the loaded hypothesis by expectation maximisation: each loss
@@ -64,7 +64,7 @@ func (m *model) fitBackground(anew bool) {
 		}
 	}
 	// Hypotheses that differ little keep the same background to the bit, and so share fits.
-	if anew || math.Abs(math.Log(b/m.background)) > 0.15 {
+	if anew || math.Abs(log(b/m.background)) > 0.15 {
 		m.setBackground(b)
 	}
 }
@@ -74,7 +74,7 @@ func (m *model) climb(b float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {
 		losses := priorLosses
-		value = -b*(m.ev.linear+priorCrossings) + priorLosses*math.Log(b)
+		value = -b*(m.ev.linear+priorCrossings) + priorLosses*log(b)
 		for i := range m.ev.flows {
 			t := &m.ev.terms[i]
 			all := math.Inf(-1)
@@ -87,7 +87,7 @@ func (m *model) climb(b float64) (value, background float64) {
 				}
 				in, out := t.parts(s)
 				all = logSum(all, m.ev.share[x]+logSum(in, out))
-				weight := math.Exp(m.value[x]-m.terms[i]) / (1 + math.Exp(out-in))
+				weight := exp(m.value[x]-m.terms[i]) / (1 + exp(out-in))
 				losses += weight * t.lost * b * arcs / s
 			}
 			value += t.copies * all

@@ -22,7 +22,7 @@ type device struct {
 	members []int32 // those of the hypothesis that it explains, ascending
 }
 
-func (d *device) probability() float64 { return 1 / (1 + math.Exp(-d.odds)) }
+func (d *device) probability() float64 { return 1 / (1 + exp(-d.odds)) }
 
 // A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
 type deviceTable struct {
@@ -37,7 +37,7 @@ type deviceTable struct {
 func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	t := deviceTable{
 		measured: make([]float64, len(ix.host)), bad: make([]float64, len(ix.host)), price: make([]float64, len(ix.host)),
-		log: ix.prior[0] + math.Log(partly),
+		log: ix.prior[0] + log(partly),
 	}
 	for a := range ix.links {
 		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a) {
@@ -81,7 +81,7 @@ func (t *deviceTable) clear() {
 // many returns what the log prior of n independent faults gains over that of n which are expected. How many there are is not known beforehand: a
 // negative binomial distribution of shape 2, whose mean is twice the number to bet on. So one more fault is the less of a surprise
 // the more there are.
-func many(n float64) float64 { return lgamma(n+2) - n*math.Log(3) }
+func many(n float64) float64 { return lgamma(n+2) - n*log(3) }
 
 // odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price, among all faults.
 func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
@@ -92,7 +92,7 @@ func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
 	price += many(all) - many(rest+1)
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
-	return t.log - math.Log(m+1) - choose - price
+	return t.log - log(m+1) - choose - price
 }
 
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
@@ -204,7 +204,7 @@ func (s *search) likeliestDevice(c int32, weights []float64) *device {
 func (s *search) deviceSuspect(d *device, probability float64) Suspect {
 	x := Suspect{Cause: s.ix.cause(d.comp), Probability: probability, Alone: probability, Low: 1}
 	x.Class = []Cause{x.Cause}
-	x.Against.Nats = math.Log(probability) - math.Log1p(-probability)
+	x.Against.Nats = log(probability) - math.Log1p(-probability)
 	if probability == 1 {
 		x.Against.Nats = math.MaxFloat64
 	}

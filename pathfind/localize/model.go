@@ -86,7 +86,7 @@ func (m *model) compute(ti int32) {
 	m.terms[ti] = v
 	if t.n > 1 {
 		for b := t.first; b < t.first+t.n; b++ {
-			m.weight[b] = math.Exp(m.value[b] - v)
+			m.weight[b] = exp(m.value[b] - v)
 		}
 	}
 }
@@ -140,9 +140,9 @@ func (m *model) gain(c int32, h float64) float64 {
 			seen++
 			switch {
 			case t.lost > 0:
-				now += math.Exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
+				now += exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
 			case m.weight[b] > 1e-12:
-				now += m.weight[b] * math.Exp(-t.passed*h*es[i].times)
+				now += m.weight[b] * exp(-t.passed*h*es[i].times)
 			}
 		}
 		if seen < t.n {
@@ -150,15 +150,15 @@ func (m *model) gain(c int32, h float64) float64 {
 		}
 		switch {
 		case t.copies > 1:
-			g += t.copies * math.Log(max(now, 1e-300))
+			g += t.copies * log(max(now, 1e-300))
 		case now > 1e-100 && now < 1e100 && ratio > 1e-200 && ratio < 1e200:
 			ratio *= now
 		default:
-			g += math.Log(ratio) + math.Log(min(max(now, 1e-300), 1e300))
+			g += log(ratio) + log(min(max(now, 1e-300), 1e300))
 			ratio = 1
 		}
 	}
-	return g + math.Log(ratio)
+	return g + log(ratio)
 }
 
 // overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with
@@ -214,13 +214,13 @@ func (m *model) overGain(c int32, at, g []float64) {
 		}
 		if ratio[len(at)-1] > 1e150 {
 			for j := range at {
-				g[j] += math.Log(ratio[j])
+				g[j] += log(ratio[j])
 				ratio[j] = 1
 			}
 		}
 	}
 	for j := range at {
-		g[j] += math.Log(ratio[j])
+		g[j] += log(ratio[j])
 	}
 }
 

@@ -73,7 +73,7 @@ func (m *model) fit(c int32) fit {
 	var u, g [grid + 14]float64 // log hazard and gain
 	m.overGain(c, m.bad[:], g[:grid])
 	for i := range grid {
-		u[i] = math.Log(m.bad[0]) + float64(i)*m.spread/(grid-1)
+		u[i] = log(m.bad[0]) + float64(i)*m.spread/(grid-1)
 	}
 	// Where even the bound lies far below the peak, the bound will do.
 	first := 0
@@ -89,8 +89,8 @@ func (m *model) fit(c int32) fit {
 			most = max(most, g[j])
 		}
 	}
-	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, math.Exp(x)) })
-	f := fit{rate: math.Exp(u[top]), peak: g[top]}
+	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, exp(x)) })
+	f := fit{rate: exp(u[top]), peak: g[top]}
 	for i := range n {
 		g[i] += m.logRatePrior(u[i])
 	}
@@ -106,8 +106,8 @@ const (
 
 // logRatePrior is the log of the prior density of a bad rate, per unit of its logarithm u.
 func (m *model) logRatePrior(u float64) float64 {
-	z := (u - math.Log(usualRate)) / usualSpread
-	return math.Log(unusual/m.spread + (1-unusual)/(usualSpread*math.Sqrt(2*math.Pi))*math.Exp(-z*z/2))
+	z := (u - log(usualRate)) / usualSpread
+	return log(unusual/m.spread + (1-unusual)/(usualSpread*math.Sqrt(2*math.Pi))*exp(-z*z/2))
 }
 
 // sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
@@ -117,18 +117,18 @@ func (m *model) sharp(c int32) (fit, bool) {
 	if losses < least || h < m.bad[0]/2 || h > 1 {
 		return fit{}, false
 	}
-	x, w := math.Log(h), 1.5/math.Sqrt(losses)
+	x, w := log(h), 1.5/math.Sqrt(losses)
 	for range 3 {
-		left, mid, right := m.gain(c, math.Exp(x-w)), m.gain(c, math.Exp(x)), m.gain(c, math.Exp(x+w))
+		left, mid, right := m.gain(c, exp(x-w)), m.gain(c, exp(x)), m.gain(c, exp(x+w))
 		bend := (2*mid - left - right) / (w * w)
 		if !(bend > least/2) {
 			return fit{}, false
 		}
 		off := (right - left) / (2 * w) / bend
 		if math.Abs(off) < 1.2*w {
-			rate := math.Exp(x + off)
+			rate := exp(x + off)
 			peak := m.gain(c, rate)
-			return fit{rate, peak, peak + 0.5*math.Log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.bad[0]
+			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.bad[0]
 		}
 		x += min(max(off, -4*w), 4*w)
 	}
@@ -212,15 +212,15 @@ func logIntegral(u, g []float64) float64 {
 	for i := 1; i < len(u); i++ {
 		sum += segment(u[i]-u[i-1], g[i-1]-most, g[i]-most)
 	}
-	return most + math.Log(max(sum, 1e-300))
+	return most + log(max(sum, 1e-300))
 }
 
 // segment integrates exp of a line from a to b over a width.
 func segment(width, a, b float64) float64 {
 	if d := b - a; math.Abs(d) > 1e-6 {
-		return width * (math.Exp(b) - math.Exp(a)) / d
+		return width * (exp(b) - exp(a)) / d
 	}
-	return width * math.Exp(a)
+	return width * exp(a)
 }
 
 // An interval is a loss per crossing: the posterior median, and the 90 % credible interval.
@@ -246,16 +246,16 @@ func (m *model) interval(c int32) interval {
 			continue
 		}
 		o := &m.ev.obs[t.obs]
-		weight := math.Exp(m.value[e.branch] - m.terms[e.term])
+		weight := exp(m.value[e.branch] - m.terms[e.term])
 		if t.lost > 0 {
 			in, out := t.parts(m.hazard[e.branch])
-			weight /= 1 + math.Exp(out-in)
+			weight /= 1 + exp(out-in)
 		}
 		k, n := float64(o.lost), float64(o.sent)
 		weight *= t.copies
 		p := part{weight * k, weight * (n - k), max(m.hazard[e.branch]-own*e.times, 0), e.times}
 		parts = append(parts, p)
-		pass := math.Exp(-m.hazard[e.branch])
+		pass := exp(-m.hazard[e.branch])
 		if v := n * pass * (1 - pass); v > 0.01 {
 			r := k - n*(1-pass)
 			if o.bursts > 0 && k > 0 {
@@ -267,12 +267,12 @@ func (m *model) interval(c int32) interval {
 	}
 	scatter := max(1, (chi+3)/(count+3))
 	f := func(x float64) float64 {
-		h := math.Exp(x)
+		h := exp(x)
 		g := -clean * h
 		for _, p := range parts {
 			s := p.other + h*p.times
 			if p.lost > 0 {
-				g += p.lost * math.Log(-math.Expm1(-s))
+				g += p.lost * log(-math.Expm1(-s))
 			}
 			g -= p.passed * s
 		}
@@ -287,16 +287,16 @@ func (m *model) interval(c int32) interval {
 	}
 	const from, points = 1e-5, 24
 	var u, g [points + 24]float64
-	step := math.Log(mostHazard/from) / (points - 1)
+	step := log(mostHazard/from) / (points - 1)
 	for i := range points {
-		u[i] = math.Log(from) + float64(i)*step
+		u[i] = log(from) + float64(i)*step
 		g[i] = f(u[i])
 	}
 	n, _ := refine(u[:], g[:], points, f)
 	q := quantiles(u[:n], g[:n], 0.05, 0.5, 0.95)
-	loss := func(x float64) float64 { return -math.Expm1(-math.Exp(x)) }
+	loss := func(x float64) float64 { return -math.Expm1(-exp(x)) }
 	iv := interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
-	if math.Exp(q[2]) > 0.8*mostHazard {
+	if exp(q[2]) > 0.8*mostHazard {
 		iv.high = 1
 	}
 	return iv

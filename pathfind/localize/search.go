@@ -171,11 +171,11 @@ func (s *search) expand(i int32) {
 // add looks at all components that could be faulty besides.
 func (s *search) add(h *hypothesis) {
 	var extras []extra
-	s.weigh(h, math.Log(faint), func(x addition) {
+	s.weigh(h, log(faint), func(x addition) {
 		if x.odds+x.beside > -rival {
 			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)
 		}
-		if o := math.Exp(min(x.odds+x.beside, 2)); o > faint {
+		if o := exp(min(x.odds+x.beside, 2)); o > faint {
 			s.odds[x.comp] = o
 			extras = append(extras, extra{x.comp, o})
 		}

@@ -251,14 +251,14 @@ func (t *setTable) likelihood(p *pair, sites []site) float64 {
 	for _, b := range p.bunches {
 		pass := 1.0
 		for i := range sites {
-			hurt[i] = math.Expm1(-t.packets[b.size] * sites[i].hazard)
+			hurt[i] = exp(-t.packets[b.size]*sites[i].hazard) - 1
 			arrived[i] = sites[i].share
 			for j := range i {
 				arrived[i] += arrived[j] * hurt[j] * after[i*len(sites)+j]
 			}
 			pass += arrived[i] * hurt[i]
 		}
-		sum += b.copies * math.Log(max(pass, 1e-15))
+		sum += b.copies * log(max(pass, 1e-15))
 	}
 	return sum
 }
@@ -274,7 +274,7 @@ func (t *setTable) lose(h float64) []float64 {
 	}
 	x := make([]float64, len(t.packets))
 	for i, n := range t.packets[:t.top] {
-		x[i] = math.Expm1(-n * h)
+		x[i] = exp(-n*h) - 1
 	}
 	t.tables[key] = x
 	return x
@@ -286,14 +286,14 @@ func (t *setTable) at(c int32, h float64) float64 {
 	lose := t.lose(h)
 	sum := 0.0
 	for _, x := range t.weigh(c) {
-		sum += x.copies * math.Log(max(1+x.share*lose[x.size], 1e-15))
+		sum += x.copies * log(max(1+x.share*lose[x.size], 1e-15))
 	}
 	last := int32(-1)
 	for _, x := range t.sharedWith(c) {
 		// The component by itself is wrong here: others lie on the same paths.
 		p := &t.pairs[x.pair]
 		for _, b := range p.bunches {
-			sum -= b.copies * math.Log(max(1+x.site.share*lose[b.size], 1e-15))
+			sum -= b.copies * log(max(1+x.site.share*lose[b.size], 1e-15))
 		}
 		if x.pair == last {
 			continue

@@ -48,8 +48,8 @@ func newTerm(o *merged, cfg Config) term {
 }
 
 func (t *term) setOutlier(w float64) {
-	t.inlier, t.outlier = math.Log1p(-w), math.Log(w)
-	t.base = t.outlier + math.Log(1-total) + t.beta
+	t.inlier, t.outlier = math.Log1p(-w), log(w)
+	t.base = t.outlier + log(1-total) + t.beta
 	if t.lone {
 		t.base = t.outlier
 	}
@@ -69,13 +69,13 @@ func (t *term) at(s float64) float64 {
 		return -t.passed * s
 	}
 	miss := missed(s)
-	in := t.inlier + t.lost*math.Log(miss) - t.passed*s
+	in := t.inlier + t.lost*log(miss) - t.passed*s
 	d := in - t.base - s // base+s bounds the outlier part
 	if d > negligible {
 		return in
 	}
 	if z := (1 - miss - t.mean) / t.dev; !t.lone && z > -2 {
-		return t.base + s + math.Log(math.Exp(d)+below(z)) // as other does, with fewer logarithms
+		return t.base + s + log(exp(d)+below(z)) // as other does, with fewer logarithms
 	}
 	return logSum(in, t.other(s, miss, in))
 }
@@ -85,7 +85,7 @@ func below(z float64) float64 {
 	if z > 4 {
 		return 1
 	}
-	return 1 / (1 + math.Exp(-z*(1.5976+0.070566*z*z)))
+	return 1 / (1 + exp(-z*(1.5976+0.070566*z*z)))
 }
 
 // parts returns the logs of the two parts of the mixture.
@@ -94,7 +94,7 @@ func (t *term) parts(s float64) (in, out float64) {
 		return t.meter.at(s), math.Inf(-1)
 	}
 	miss := missed(s)
-	in = t.inlier + t.lost*math.Log(miss) - t.passed*s
+	in = t.inlier + t.lost*log(miss) - t.passed*s
 	return in, t.other(s, miss, in)
 }
 
@@ -105,9 +105,9 @@ func (t *term) other(s, miss, in float64) float64 {
 		// Exactly: the integral of (1-q*pass)^lost over q, and the chance of total loss.
 		uniform := 1.0
 		if pass > 1e-9 {
-			uniform = (1 - math.Exp((t.lost+1)*math.Log(miss))) / (pass * (t.lost + 1))
+			uniform = (1 - exp((t.lost+1)*log(miss))) / (pass * (t.lost + 1))
 		}
-		return t.outlier + math.Log(total+(1-total)*uniform)
+		return t.outlier + log(total+(1-total)*uniform)
 	}
 	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function. Its normal approximation is good enough for
 	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
@@ -115,9 +115,9 @@ func (t *term) other(s, miss, in float64) float64 {
 	case z > 4:
 		return t.base + s
 	case z > -2:
-		return t.base + s + math.Log(below(z))
+		return t.base + s + log(below(z))
 	default:
-		return t.outlier + math.Log(1-total) + in - t.inlier - math.Log(1+max(0, t.passed-t.lost*pass/miss))
+		return t.outlier + log(1-total) + in - t.inlier - log(1+max(0, t.passed-t.lost*pass/miss))
 	}
 }
 
@@ -126,7 +126,7 @@ func missed(s float64) float64 {
 	if s < 0.02 {
 		return s * (1 - s/2*(1-s/3*(1-s/4)))
 	}
-	return 1 - math.Exp(-s)
+	return 1 - exp(-s)
 }
 
 // logSum returns log(exp(a)+exp(b)).
@@ -137,5 +137,5 @@ func logSum(a, b float64) float64 {
 	if a-b > negligible || math.IsInf(a, -1) {
 		return a
 	}
-	return a + math.Log1p(math.Exp(b-a))
+	return a + log(1+exp(b-a))
 }

@@ -12,45 +12,18 @@ type fit struct {
 	bayes float64 // log Bayes factor of bad against good, the rate integrated out
 }
 
-// cached is the last fit of a component and a fingerprint of all that it depended on.
+// cached is what was found out last about a component, and a fingerprint of all that it depended on.
 type cached struct {
-	print uint64
-	fit   fit
+	print  uint64
+	fit    fit
+	fitted bool
+	exact  [few]bool    // whether look is, or from above
+	look   [few]float64 // log of gain times prior density at some rates
+	looked bool
 }
 
-// hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
-// first from an upper bound that needs no logarithms, then from the gain itself.
-func (s *search) hopeless(c int32, floor float64) bool {
-	var u, g [few]float64
-	for i := range u {
-		u[i] = float64(i*step) * s.spread / (grid - 1)
-	}
-	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
-	// need not be allowed for: a peak that matters is so wide that it shows.
-	slack := 2.5
-	if floor > 3 {
-		for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-			slack += 1.4 * s.ev.terms[e.term].lost
-		}
-	}
-	floor -= slack
-	s.overGain(c, s.some[:], g[:])
-	for i := range u {
-		g[i] += s.logPrior[i*step]
-	}
-	if logIntegral(u[:], g[:]) < floor {
-		return true
-	}
-	for i := range u {
-		if g[i] > floor-negligible {
-			g[i] = s.gain(c, s.some[i]) + s.logPrior[i*step]
-		}
-	}
-	return logIntegral(u[:], g[:]) < floor
-}
-
-// fit is the model's fit, remembered: from one hypothesis to the next most components see no change.
-func (s *search) fit(c int32) fit {
+// cached returns what is known about a component. From one hypothesis to the next most components see no change.
+func (s *search) cached(c int32) *cached {
 	print := math.Float64bits(s.background)
 	if s.ev.sets != nil {
 		print ^= s.ev.sets.print(c)
@@ -59,10 +32,60 @@ func (s *search) fit(c int32) fit {
 		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
 		print ^= print >> 29
 	}
-	if k := &s.cache[c]; k.print != print {
-		*k = cached{print, s.model.fit(c)}
+	k := &s.cache[c]
+	if k.print != print {
+		*k = cached{print: print}
 	}
-	return s.cache[c].fit
+	return k
+}
+
+// hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
+// first from an upper bound that needs no logarithms, then from the gain itself.
+func (s *search) hopeless(c int32, floor float64) bool {
+	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
+	// need not be allowed for: a peak that matters is so wide that it shows.
+	slack := 2.5
+	if floor > 3 {
+		slack += 1.4 * s.losses[c]
+	}
+	floor -= slack
+	k := s.cached(c)
+	if !k.looked {
+		k.looked = true
+		s.overGain(c, s.some[:], k.look[:])
+		for i := range k.look {
+			k.look[i] += s.logPrior[i*step]
+		}
+	}
+	if s.lookedAt(k) < floor {
+		return true
+	}
+	more := false
+	for i := range k.look {
+		if !k.exact[i] && k.look[i] > floor-negligible {
+			k.look[i], k.exact[i] = s.gain(c, s.some[i])+s.logPrior[i*step], true
+			more = true
+		}
+	}
+	return more && s.lookedAt(k) < floor
+}
+
+// lookedAt returns the log of the integral over the rates looked at.
+func (s *search) lookedAt(k *cached) float64 {
+	var u [few]float64
+	for i := range u {
+		u[i] = float64(i*step) * s.spread / (grid - 1)
+	}
+	return logIntegral(u[:], k.look[:])
+}
+
+// fit is the model's fit, remembered.
+func (s *search) fit(c int32) fit {
+	k := s.cached(c)
+	if !k.fitted {
+		k.fit, k.fitted = s.model.fit(c), true
+	}
+	return k.fit
 }
 
 // fit integrates the hazard of a component without excess over the bad rates, log-uniform.

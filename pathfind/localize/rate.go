@@ -57,7 +57,7 @@ func (s *search) hopeless(c int32, floor float64) bool {
 			k.look[i] += s.logPrior[i*step]
 		}
 	}
-	if s.lookedAt(k) < floor {
+	if slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(k) < floor {
 		return true
 	}
 	more := false
@@ -231,19 +231,21 @@ func refine(u, g []float64, n int, f func(float64) float64) (int, int) {
 // logIntegral returns the log of the integral of exp(g) over u, with g linear between the points.
 func logIntegral(u, g []float64) float64 {
 	most := slices.Max(g)
-	sum := 0.0
+	sum, last := 0.0, exp(g[0]-most)
 	for i := 1; i < len(u); i++ {
-		sum += segment(u[i]-u[i-1], g[i-1]-most, g[i]-most)
+		next := exp(g[i] - most)
+		sum += segment(u[i]-u[i-1], g[i]-g[i-1], last, next)
+		last = next
 	}
 	return most + log(max(sum, 1e-300))
 }
 
-// segment integrates exp of a line from a to b over a width.
-func segment(width, a, b float64) float64 {
-	if d := b - a; math.Abs(d) > 1e-6 {
-		return width * (exp(b) - exp(a)) / d
+// segment integrates an exponential over a width, at whose ends it is a and b and its logarithm differs by d.
+func segment(width, d, a, b float64) float64 {
+	if math.Abs(d) > 1e-6 {
+		return width * (b - a) / d
 	}
-	return width * exp(a)
+	return width * a
 }
 
 // An interval is a loss per crossing: the posterior median, and the 90 % credible interval.
@@ -330,7 +332,7 @@ func quantiles(u, g []float64, shares ...float64) []float64 {
 	most := slices.Max(g)
 	cum := make([]float64, len(u))
 	for i := 1; i < len(u); i++ {
-		cum[i] = cum[i-1] + segment(u[i]-u[i-1], g[i-1]-most, g[i]-most)
+		cum[i] = cum[i-1] + segment(u[i]-u[i-1], g[i]-g[i-1], exp(g[i-1]-most), exp(g[i]-most))
 	}
 	all := cum[len(u)-1]
 	out := make([]float64, len(shares))

@@ -108,16 +108,20 @@ func (s *search) run() {
 	for i := int32(0); i >= 0; {
 		i = s.grow(i, handful)
 	}
+	for i := range s.hyps {
+		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
+			s.scatter(int32(i))
+			break
+		}
+	}
 	s.follow()
-	// A switch or a group explains many faults at once and may stand in their way. All of them at once are the way round.
 	best := 0
 	for i := range s.hyps {
 		if s.hyps[i].expanded && s.hyps[i].score > s.hyps[best].score {
 			best = i
 		}
 	}
-	whole := func(c int32) bool { return s.ix.kindOf(c) == 2 || s.ix.kindOf(c) == 4 }
-	if slices.ContainsFunc(s.hyps[best].comps, whole) {
+	if slices.ContainsFunc(s.hyps[best].comps, s.ix.manifold) {
 		for i := int32(0); i >= 0; {
 			i = s.grow(i, 0)
 		}

@@ -29,6 +29,8 @@ type search struct {
 	nearby     []int32
 	shared     []int32 // by component in nearby: how many lossy observations it shares
 	additions  []addition
+	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
+	moving     bool
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32
@@ -162,6 +164,7 @@ func (s *search) expand(i int32) {
 	s.hyps[i].score, s.hyps[i].background, s.hyps[i].expanded = h.score, h.background, true
 	s.best = max(s.best, h.score)
 
+	s.moves, s.moving = s.moves[:0], true
 	if len(h.comps) < s.cfg.MaxFaults {
 		s.add(&h)
 	}
@@ -172,6 +175,8 @@ func (s *search) expand(i int32) {
 	s.exchange(&h)
 	s.join(&h)
 	s.split(&h)
+	s.moving = false
+	s.leap(&h)
 }
 
 // add looks at all components that could be faulty besides.
@@ -350,6 +355,7 @@ func (s *search) remember(comps []int32, rates []float64, score float64) int32 {
 	if score += bonus - s.bonus; score < s.best-horizon {
 		return -1
 	}
+	s.note(comps, rates, score, bonus)
 	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && score > h.score {

@@ -73,10 +73,23 @@ func (m *model) fitBackground(anew bool) {
 func (m *model) climb(b float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {
-		losses := priorLosses
+		losses, ratio := priorLosses, 1.0
 		value = -b*(m.ev.linear+priorCrossings) + priorLosses*log(b)
 		for i := range m.ev.flows {
 			t := &m.ev.terms[i]
+			if t.n == 1 { // most are, and none of them needs a logarithm of its own
+				arcs := max(m.ev.arcs[t.first], 0.1)
+				s := m.hazard[t.first] + (b-m.background)*arcs
+				if in, out := t.over(s); out > 0 {
+					value += t.base + s
+					if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
+						value += log(ratio)
+						ratio = 1
+					}
+					losses += in / (in + out) * t.lost * b * arcs / s
+					continue
+				}
+			}
 			all := math.Inf(-1)
 			for x := t.first; x < t.first+t.n; x++ {
 				arcs := max(m.ev.arcs[x], 0.1)
@@ -92,6 +105,7 @@ func (m *model) climb(b float64) (value, background float64) {
 			}
 			value += t.copies * all
 		}
+		value += log(ratio)
 		was := b
 		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
 		if math.Abs(b-was) < 0.02*was {

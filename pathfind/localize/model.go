@@ -129,8 +129,17 @@ func (m *model) gain(c int32, h float64) float64 {
 		t := &m.ev.terms[ti]
 		was := m.terms[ti]
 		if t.n == 1 {
-			g += t.at(m.hazard[es[i].branch]+h*es[i].times) - was
+			s := m.hazard[es[i].branch] + h*es[i].times
 			i++
+			if in, out := t.over(s); out > 0 {
+				g += t.base + s - was
+				if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
+					g += log(ratio)
+					ratio = 1
+				}
+				continue
+			}
+			g += t.at(s) - was
 			continue
 		}
 		rest, now, seen := 1.0, 0.0, int32(0)

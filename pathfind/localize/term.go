@@ -14,11 +14,12 @@ type term struct {
 	copies       float64 // observations that are alike, where nothing was lost; else 1
 	lost, passed float64 // of each: counts after the cap on bursts
 	lone         bool    // everything was lost
+	whole        int32   // lost, if that is a small integer and something passed; else 0: see over
 	own          float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
-	// greatest value of the part, but for s.
-	inlier, outlier       float64
-	beta, mean, dev, base float64
+	// greatest value of the part, but for s. The deviation's inverse is sharp.
+	inlier, outlier              float64
+	beta, mean, dev, sharp, base float64
 }
 
 // negligible is how much less a summand's logarithm may be than another's to be left out.
@@ -43,6 +44,10 @@ func newTerm(o *merged, cfg Config) term {
 	t.beta = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
 	t.mean = (t.passed + 1) / (n + 2)
 	t.dev = math.Sqrt(t.mean * (1 - t.mean) / (n + 3))
+	t.sharp = 1 / t.dev
+	if !t.lone && t.lost == math.Floor(t.lost) && t.lost < 32 {
+		t.whole = int32(t.lost)
+	}
 	t.setOutlier(cfg.Outlier)
 	return t
 }
@@ -68,16 +73,39 @@ func (t *term) at(s float64) float64 {
 	if t.lost == 0 {
 		return -t.passed * s
 	}
+	if in, out := t.over(s); out > 0 {
+		return t.base + s + log(in+out)
+	}
 	miss := missed(s)
 	in := t.inlier + t.lost*log(miss) - t.passed*s
-	d := in - t.base - s // base+s bounds the outlier part
-	if d > negligible {
-		return in
-	}
-	if z := (1 - miss - t.mean) / t.dev; !t.lone && z > -2 {
-		return t.base + s + log(exp(d)+below(z)) // as other does, with fewer logarithms
-	}
 	return logSum(in, t.other(s, miss, in))
+}
+
+// over returns the likelihoods of the two parts of the mixture over what bounds the outlier part, exp(base+s), without logarithms: products serve where
+// sums of the logs would be asked for. Out is 0 where they cannot be told so, and parts must do.
+func (t *term) over(s float64) (in, out float64) {
+	if t.whole == 0 {
+		return 0, 0
+	}
+	miss := missed(s)
+	z := (1 - miss - t.mean) * t.sharp
+	e := t.inlier - t.base - (t.passed+1)*s
+	if z < -2 || e > 300 {
+		return 0, 0
+	}
+	return raise(miss, t.whole) * exp(e), below(z)
+}
+
+// raise returns the n-th power of x.
+func raise(x float64, n int32) float64 {
+	p := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			p *= x
+		}
+		x *= x
+	}
+	return p
 }
 
 // below returns the share of a normal distribution below z deviations, to 2e-4 (J. T. Lin 1990).

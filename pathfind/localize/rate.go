@@ -49,13 +49,13 @@ func (s *search) hopeless(c int32, floor float64) bool {
 		slack += 1.4 * s.losses[c]
 	}
 	floor -= slack
+	if s.ev.sets != nil && s.boundedBelow(c, floor) {
+		return true // with sets it costs more to tell what a component depends on
+	}
 	k := s.cached(c)
 	if !k.looked {
 		k.looked = true
-		s.overGain(c, s.some[:], k.look[:])
-		for i := range k.look {
-			k.look[i] += s.logPrior[i*step]
-		}
+		s.bound(c, &k.look)
 	}
 	if slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(k) < floor {
 		return true
@@ -68,6 +68,21 @@ func (s *search) hopeless(c int32, floor float64) bool {
 		}
 	}
 	return more && s.lookedAt(k) < floor
+}
+
+// bound bounds the log of the gain times the prior density from above at some rates.
+func (s *search) bound(c int32, look *[few]float64) {
+	s.overGain(c, s.some[:], look[:])
+	for i := range look {
+		look[i] += s.logPrior[i*step]
+	}
+}
+
+// boundedBelow reports whether those bounds tell that a component is hopeless.
+func (s *search) boundedBelow(c int32, floor float64) bool {
+	var k cached
+	s.bound(c, &k.look)
+	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor
 }
 
 // lookedAt returns the log of the integral over the rates looked at.

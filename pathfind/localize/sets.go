@@ -78,10 +78,13 @@ type setTable struct {
 	bins    []weighted   // see weigh; zero outside of it
 	filled  []int32
 	list    []pass // scratch
+	kept    []kept // while walking
 	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
 	soft, square     []float64
 	softOf, squareOf [][]float64
 	sum              float64 // log-likelihood under the loaded hypothesis
+	busy             []bool  // by pair: whether it has sites
+	sited            int     // how many do
 	version          int     // counts the changes of what is loaded
 	shared           []sharing
 	scratch          []site
@@ -140,6 +143,7 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		}
 		t.pairs = append(t.pairs, p)
 	}
+	t.busy = make([]bool, len(t.pairs))
 	t.walk()
 	return t
 }
@@ -197,8 +201,12 @@ func (t *setTable) site(p *pair, c int32, share float64, a graphs.ArcID, hazard 
 
 // clear takes all components out.
 func (t *setTable) clear() {
-	for i := range t.pairs {
-		t.pairs[i].sites, t.pairs[i].value = t.pairs[i].sites[:0], 0
+	if t.sited > 0 {
+		for i := range t.pairs {
+			t.pairs[i].sites, t.pairs[i].value = t.pairs[i].sites[:0], 0
+		}
+		clear(t.busy)
+		t.sited = 0
 	}
 	t.sum = 0
 	t.version++
@@ -221,6 +229,14 @@ func (t *setTable) shift(c int32, hazard float64) {
 				p.sites[at].hazard = hazard
 			} else {
 				p.sites = slices.Insert(p.sites, at, x)
+			}
+		}
+		if busy := len(p.sites) > 0; busy != t.busy[i] {
+			t.busy[i] = busy
+			if busy {
+				t.sited++
+			} else {
+				t.sited--
 			}
 		}
 		was := p.value
@@ -332,9 +348,15 @@ func (t *setTable) sharedWith(c int32) []siteOf {
 		return s.sites
 	}
 	s.version, s.sites = t.version, s.sites[:0]
+	if t.sited == 0 {
+		return s.sites
+	}
 	t.passes(c, func(i int32, share float64, a graphs.ArcID) {
+		if !t.busy[i] {
+			return
+		}
 		p := &t.pairs[i]
-		if len(p.sites) > 0 && slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
+		if slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
 			s.sites = append(s.sites, siteOf{i, t.site(p, c, share, a, 0)})
 		}
 	})

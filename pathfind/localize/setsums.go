@@ -2,6 +2,7 @@ package localize
 
 import (
 	"math"
+	"slices"
 
 	"whichlink/graphs"
 )
@@ -37,6 +38,7 @@ func (t *setTable) walk() {
 				}
 				if u != p.from {
 					t.soften(int(ix.links)+int(u), m, p)
+					t.keep(int(ix.links)+int(u), i, m)
 				}
 				if known[u] != p.to {
 					known[u] = p.to
@@ -50,6 +52,7 @@ func (t *setTable) walk() {
 				for j, a := range next[u] {
 					share := m * step[u][j]
 					t.soften(int(a), share, p)
+					t.keep(int(a), i, share)
 					v := ix.head[a]
 					if mass[v] == 0 {
 						then = append(then, v)
@@ -60,6 +63,52 @@ func (t *setTable) walk() {
 			level, then = then, level
 		}
 	}
+	t.sortKept(n)
+}
+
+// mostKept bounds how often pairs may lie on arcs and nodes for all of that to be kept. Beyond, it is found for each component that is asked for.
+const mostKept = 1 << 21
+
+// A kept is a pass, and of what: an arc, or after those a node.
+type kept struct {
+	at int32
+	pass
+}
+
+func (t *setTable) keep(at, pair int, share float64) {
+	if len(t.kept) <= mostKept {
+		t.kept = append(t.kept, kept{int32(at), pass{int32(pair), float32(min(share, 1))}})
+	}
+}
+
+// sortKept fills in byArc and byNode, if there is not too much for them.
+func (t *setTable) sortKept(n int) {
+	if len(t.kept) > mostKept {
+		t.kept = nil
+		return
+	}
+	end := make([]int32, n+1)
+	for i := range t.kept {
+		end[t.kept[i].at+1]++
+	}
+	for i := range n {
+		end[i+1] += end[i]
+	}
+	all := make([]pass, len(t.kept))
+	next := slices.Clone(end)
+	for i := range t.kept {
+		k := &t.kept[i]
+		all[next[k.at]] = k.pass
+		next[k.at]++
+	}
+	for a := range t.byArc {
+		t.byArc[a] = all[end[a]:end[a+1]:end[a+1]]
+	}
+	for i := range t.byNode {
+		j := int(t.ix.links) + i
+		t.byNode[i] = all[end[j]:end[j+1]:end[j+1]]
+	}
+	t.kept = nil
 }
 
 // soften adds a share of a pair's flows to the sums of an arc or node.

@@ -129,18 +129,21 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		}
 		t.packets = append(t.packets, n)
 	}
-	slices.SortFunc(loose, func(a, b looseFlow) int { return cmp.Compare(a.key, b.key) })
+	loose = sortLoose(ix, loose)
+	bunches := make([]bunch, 0, len(loose)) // of all pairs
 	for i := 0; i < len(loose); {
 		key := loose[i].key >> 8
 		p := pair{to: graphs.NodeID(key >> 28), from: graphs.NodeID(key & (1<<28 - 1))}
+		first := len(bunches)
 		for i < len(loose) && loose[i].key>>8 == key {
 			size, n := int32(loose[i].key&255), 0
 			for same := loose[i].key; i < len(loose) && loose[i].key == same; i++ {
 				n += loose[i].sent
 			}
 			t.top = max(t.top, size+1)
-			p.bunches = append(p.bunches, bunch{size, float64(n) / t.packets[size]})
+			bunches = append(bunches, bunch{size, float64(n) / t.packets[size]})
 		}
+		p.bunches = bunches[first:len(bunches):len(bunches)]
 		t.pairs = append(t.pairs, p)
 	}
 	t.busy = make([]bool, len(t.pairs))
@@ -156,6 +159,35 @@ type looseFlow struct {
 
 func newLooseFlow(from, to graphs.NodeID, sent int) looseFlow {
 	return looseFlow{uint64(to)<<36 | uint64(from)<<8 | uint64(sizeOf(sent)), sent}
+}
+
+// sortLoose sorts flows by key: by sender, then by receiver with that order kept, then the few of a pair by size.
+func sortLoose(ix *index, loose []looseFlow) []looseFlow {
+	sorted := make([]looseFlow, len(loose))
+	for _, shift := range [...]int{8, 36} {
+		next := make([]int32, len(ix.host)+1)
+		for i := range loose {
+			next[loose[i].key>>shift&(1<<28-1)+1]++
+		}
+		for i := range ix.host {
+			next[i+1] += next[i]
+		}
+		for i := range loose {
+			at := &next[loose[i].key>>shift&(1<<28-1)]
+			sorted[*at] = loose[i]
+			*at++
+		}
+		loose, sorted = sorted, loose
+	}
+	for i := 0; i < len(loose); {
+		j := i
+		for j < len(loose) && loose[j].key>>8 == loose[i].key>>8 {
+			j++
+		}
+		slices.SortFunc(loose[i:j], func(a, b looseFlow) int { return cmp.Compare(a.key, b.key) })
+		i = j
+	}
+	return loose
 }
 
 // passes hands over the pairs on whose paths a component lies, once for each of its sites on them.
@@ -302,7 +334,7 @@ func (t *setTable) at(c int32, h float64) float64 {
 	lose := t.lose(h)
 	sum := 0.0
 	for _, x := range t.weigh(c) {
-		sum += x.copies * log(max(1+x.share*lose[x.size], 1e-15))
+		sum += x.copies * logPassed(x.share*lose[x.size])
 	}
 	last := int32(-1)
 	for _, x := range t.sharedWith(c) {
@@ -334,6 +366,14 @@ func (t *setTable) at(c int32, h float64) float64 {
 		t.scratch = with
 	}
 	return sum
+}
+
+// logPassed returns log(1+x) for x from -1 to 0, not less than log(1e-15).
+func logPassed(x float64) float64 {
+	if x > -0.05 {
+		return x * (1 - x*(1./2-x*(1./3-x*(1./4-x*(1./5-x*(1./6-x*(1./7)))))))
+	}
+	return log(max(1+x, 1e-15))
 }
 
 // before orders sites along the way.

@@ -19,6 +19,7 @@ func (t *setTable) walk() {
 	for i := range known {
 		known[i] = graphs.None
 	}
+	t.kept = make([]kept, 0, min(16*len(t.pairs), mostKept+1))
 	var level, then []graphs.NodeID
 	for i := range t.pairs {
 		p := &t.pairs[i]

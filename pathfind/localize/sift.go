@@ -64,6 +64,9 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 			n := min(o.Sent, mostSent)
 			t.add(o, n, set)
 			if set {
+				if loose == nil {
+					loose = make([]looseFlow, 0, len(ev.all)-i)
+				}
 				loose = append(loose, newLooseFlow(o.From, o.To, n))
 				hops += n * ps.Hops(o.From, o.To)
 			}

@@ -171,15 +171,16 @@ func (m *model) gain(c int32, h float64) float64 {
 }
 
 // overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with
-// a hazard from s to s+h by no more than (s+h)/s, and what a flow loses by itself not at all, so products of such ratios do.
+// a hazard from s to s+h by no more than (s+h)/s, and what passes falls by exp(h) a packet; what a flow loses by itself leaves exp(h) to be
+// gained. Products of such ratios need no logarithms.
 func (m *model) overGain(c int32, at, g []float64) {
-	var ratio, now [grid]float64
+	var ratio, now, own [grid]float64
 	for i, h := range at {
 		g[i] = -h * m.ev.exposure[c]
 		if m.ev.sets != nil {
 			g[i] += m.ev.sets.over(c, h)
 		}
-		ratio[i] = 1
+		ratio[i], own[i] = 1, exp(h)
 	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es) / 4
@@ -194,16 +195,12 @@ func (m *model) overGain(c int32, at, g []float64) {
 			i++
 		case t.lost == 0:
 			i++
-		case t.n == 1 && t.lost == 1:
-			x := es[i].times / m.hazard[es[i].branch]
-			for j, h := range at {
-				ratio[j] *= 1 + h*x
-			}
-			i++
 		case t.n == 1:
-			x := es[i].times / m.hazard[es[i].branch]
+			times := es[i].times
+			x, u := times/m.hazard[es[i].branch], t.passed*times
 			for j, h := range at {
-				ratio[j] *= power(1+h*x, t.lost)
+				y := power(1+h*x, t.lost)
+				ratio[j] *= max(min(power(own[j], times), y), y/underExp(h*u))
 			}
 			i++
 		default:
@@ -212,16 +209,18 @@ func (m *model) overGain(c int32, at, g []float64) {
 			}
 			for ; i < len(es) && es[i].term == ti; i++ {
 				b := es[i].branch
-				x := es[i].times / m.hazard[b]
+				times := es[i].times
+				x, u := times/m.hazard[b], t.passed*times
 				for j, h := range at {
-					now[j] += m.weight[b] * (power(1+h*x, t.lost) - 1)
+					y := power(1+h*x, t.lost)
+					now[j] += m.weight[b] * (max(min(power(own[j], times), y), y/underExp(h*u)) - 1)
 				}
 			}
 			for j := range at {
 				ratio[j] *= now[j]
 			}
 		}
-		if ratio[len(at)-1] > 1e150 {
+		if ratio[len(at)-1] > 1e150 || ratio[0] > 1e150 {
 			for j := range at {
 				g[j] += log(ratio[j])
 				ratio[j] = 1
@@ -232,6 +231,9 @@ func (m *model) overGain(c int32, at, g []float64) {
 		g[j] += log(ratio[j])
 	}
 }
+
+// underExp is less than exp(u), for u from 0 on.
+func underExp(u float64) float64 { return 1 + u*(1+u*(1./2+u*(1./6+u*(1./24)))) }
 
 // power raises a number from 1 on to the n-th, n rounded up.
 func power(x, n float64) float64 {

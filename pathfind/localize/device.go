@@ -81,7 +81,9 @@ func (t *deviceTable) clear() {
 // many returns what the log prior of n independent faults gains over that of n which are expected. How many there are is not known beforehand: a
 // negative binomial distribution of shape 2, whose mean is twice the number to bet on. So one more fault is the less of a surprise
 // the more there are.
-func many(n float64) float64 { return lgamma(n+2) - n*log(3) }
+func many(n float64) float64 { return lgamma(n+2) - n*logThree }
+
+const logThree = 1.0986122886681098 // natural
 
 // odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price, among all faults.
 func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {

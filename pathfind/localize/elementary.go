@@ -24,6 +24,15 @@ func tables() (cells [tableSize]logCell, powers [tableSize]float64) {
 	return cells, powers
 }
 
+var lgammas = factorials() // log of (i-1)! at i
+
+func factorials() (logs [256]float64) {
+	for i := range logs {
+		logs[i], _ = math.Lgamma(float64(i))
+	}
+	return logs
+}
+
 // log returns the natural logarithm.
 func log(x float64) float64 {
 	bits := math.Float64bits(x)

@@ -203,22 +203,23 @@ func addSaturating(a, b int) int {
 
 // known reports whether the fabric has all arcs of an observation, and whether there are any.
 func (ix *index) known(o *Observation) bool {
-	ok := func(arcs []graphs.ArcID) bool {
-		for _, a := range arcs {
-			if a < 0 || int32(a) >= ix.links {
-				return false
-			}
-		}
-		return true
-	}
 	some := len(o.Path) > 0
 	for i := range o.Alternatives {
 		some = some || len(o.Alternatives[i].Arcs) > 0
-		if !ok(o.Alternatives[i].Arcs) {
+		if !ix.haveAll(o.Alternatives[i].Arcs) {
 			return false
 		}
 	}
-	return ok(o.Path) && (some || o.From != o.To || ix.isNode(o.Src) || ix.isNode(o.Dst) || ix.isNode(o.Responder))
+	return ix.haveAll(o.Path) && (some || o.From != o.To || ix.isNode(o.Src) || ix.isNode(o.Dst) || ix.isNode(o.Responder))
+}
+
+func (ix *index) haveAll(arcs []graphs.ArcID) bool {
+	for _, a := range arcs {
+		if a < 0 || int32(a) >= ix.links {
+			return false
+		}
+	}
+	return true
 }
 
 func (ix *index) isNode(n graphs.NodeID) bool { return n >= 0 && int(n) < len(ix.host) }

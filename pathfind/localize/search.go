@@ -266,8 +266,10 @@ func (s *search) refit(h *hypothesis) {
 	s.setBackground(h.background)
 	s.load(h.comps, h.rates)
 	for i := range 2 {
-		s.fitBackground(i == 0 && h.score > s.best)
-		s.load(h.comps, h.rates)
+		was := s.background
+		if s.fitBackground(i == 0 && h.score > s.best); s.background != was {
+			s.load(h.comps, h.rates)
+		}
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)
 		}

@@ -218,10 +218,11 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 	var found []crossing
 	for i := range obs {
 		o := &obs[i]
-		if o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
-			continue
+		on := marked(o.Src) || marked(o.Dst)
+		for _, a := range o.Path {
+			on = on || uint(a) < uint(len(arcs)) && arcs[a]
 		}
-		if !marked(o.Src) && !marked(o.Dst) && !slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return arcs[a] }) {
+		if !on || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
 			continue
 		}
 		for j, c := range comps {

@@ -61,6 +61,9 @@ func (t *term) setOutlier(w float64) {
 }
 
 func lgamma(x float64) float64 {
+	if i := int(x); x < float64(len(lgammas)) && float64(i) == x && i > 0 {
+		return lgammas[i]
+	}
 	v, _ := math.Lgamma(x)
 	return v
 }

@@ -22,6 +22,9 @@ type model struct {
 
 	work int // evaluations so far
 
+	losses []float64 // by component, those of observations that cross it
+	most   float64   // how often a branch crosses a component, at most
+
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad, logPrior [grid]float64
 	some          [few]float64 // every step-th of them
@@ -41,6 +44,13 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		value:  make([]float64, len(ev.share)),
 		weight: make([]float64, len(ev.share)),
 		terms:  make([]float64, len(ev.terms)),
+		losses: make([]float64, ix.n),
+	}
+	for c := range ix.n {
+		for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
+			m.losses[c] += ev.terms[e.term].lost
+			m.most = max(m.most, e.times)
+		}
 	}
 	m.setBackground(leastBackground)
 	return m
@@ -175,11 +185,21 @@ func (m *model) gain(c int32, h float64) float64 {
 // gained. Products of such ratios need no logarithms.
 func (m *model) overGain(c int32, at, g []float64) {
 	var ratio, now, own [grid]float64
+	useful := 1
 	for i, h := range at {
 		g[i] = -h * m.ev.exposure[c]
 		if m.ev.sets != nil {
 			g[i] += m.ev.sets.over(c, h)
 		}
+		// Most hazards are too great for all that arrived, whatever was lost.
+		if all := g[i] + m.losses[c]*log(1+h*m.most/(0.1*m.background)); all > -dismal {
+			useful = i + 1
+		} else {
+			g[i] = all
+		}
+	}
+	at = at[:useful]
+	for i, h := range at {
 		ratio[i], own[i] = 1, exp(h)
 	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
@@ -231,6 +251,9 @@ func (m *model) overGain(c int32, at, g []float64) {
 		g[j] += log(ratio[j])
 	}
 }
+
+// dismal is a log-likelihood lost at which it does not matter how much more it might be.
+const dismal = 60
 
 // underExp is less than exp(u), for u from 0 on.
 func underExp(u float64) float64 { return 1 + u*(1+u*(1./2+u*(1./6+u*(1./24)))) }

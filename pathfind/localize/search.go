@@ -17,7 +17,6 @@ type search struct {
 	parent     int32       // the hypothesis in expansion
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do
-	losses     []float64   // by component, their losses
 	cache      []cached    // by component
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven    // arcs under the hypothesis in expansion
@@ -86,13 +85,12 @@ const (
 func newSearch(m *model) *search {
 	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
 		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
-		lossy: make([]int32, m.ix.n), losses: make([]float64, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
+		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
 	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
 		last := int32(-1)
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-			s.losses[c] += m.ev.terms[e.term].lost
 			if e.term != last && m.ev.terms[e.term].lost > 0 {
 				last = e.term
 				s.lossy[c]++

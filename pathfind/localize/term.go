@@ -111,12 +111,27 @@ func raise(x float64, n int32) float64 {
 	return p
 }
 
-// below returns the share of a normal distribution below z deviations, to 2e-4 (J. T. Lin 1990).
+// below returns the share of a normal distribution below z deviations, z from -2 on, to 2e-4 (J. T. Lin 1990).
 func below(z float64) float64 {
-	if z > 4 {
+	x := max(z+2, 0) * normalCells
+	if !(x < float64(len(normal)-1)) {
 		return 1
 	}
-	return 1 / (1 + exp(-z*(1.5976+0.070566*z*z)))
+	i := int(x)
+	return normal[i] + (x-float64(i))*(normal[i+1]-normal[i])
+}
+
+// normalCells is how many points of the distribution are known beforehand to a deviation.
+const normalCells = 64
+
+var normal = normalShares() // from -2 deviations to 4
+
+func normalShares() (share [6*normalCells + 1]float64) {
+	for i := range share {
+		z := float64(i)/normalCells - 2
+		share[i] = 1 / (1 + math.Exp(-z*(1.5976+0.070566*z*z)))
+	}
+	return share
 }
 
 // parts returns the logs of the two parts of the mixture.

@@ -25,6 +25,8 @@ type model struct {
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
+	unsure []bool // by component, whether some observations that cross it may have gone other ways
+
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad, logPrior [grid]float64
 	some          [few]float64 // every step-th of them
@@ -45,10 +47,13 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		weight: make([]float64, len(ev.share)),
 		terms:  make([]float64, len(ev.terms)),
 		losses: make([]float64, ix.n),
+
+		unsure: make([]bool, ix.n),
 	}
 	for c := range ix.n {
 		for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
 			m.losses[c] += ev.terms[e.term].lost
+			m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1
 			m.most = max(m.most, e.times)
 		}
 	}

@@ -20,6 +20,9 @@ type cached struct {
 	exact  [few]bool    // whether look is, or from above
 	look   [few]float64 // log of gain times prior density at some rates
 	looked bool
+	// The rate that explains best the losses which nothing else does, how many these are, and what is gained there.
+	guess, losses, peak float64
+	guessed, peaked     bool
 }
 
 // cached returns what is known about a component. From one hypothesis to the next most components see no change.
@@ -42,14 +45,15 @@ func (s *search) cached(c int32) *cached {
 // hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
 // first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
+	const slack = 2.5
 	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
 	// need not be allowed for: a peak that matters is so wide that it shows.
-	slack := 2.5
+	peaks := 0.0
 	if floor > 3 {
-		slack += 1.4 * s.losses[c]
+		peaks = 1.4 * s.losses[c]
 	}
 	floor -= slack
-	if s.ev.sets != nil && s.boundedBelow(c, floor) {
+	if s.ev.sets != nil && s.boundedBelow(c, floor-peaks) {
 		return true // with sets it costs more to tell what a component depends on
 	}
 	k := s.cached(c)
@@ -57,17 +61,34 @@ func (s *search) hopeless(c int32, floor float64) bool {
 		k.looked = true
 		s.bound(c, &k.look)
 	}
-	if slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(k) < floor {
+	if slices.Max(k.look[:])+log(s.spread) < floor-peaks || s.lookedAt(k) < floor-peaks {
 		return true
 	}
-	more := false
+	switch {
+	case peaks == 0:
+	case s.unsure[c]: // a guess at the peak will not do
+		floor -= peaks
+	case s.peak(c, k) >= floor:
+		return false
+	}
 	for i := range k.look {
 		if !k.exact[i] && k.look[i] > floor-negligible {
 			k.look[i], k.exact[i] = s.gain(c, s.some[i])+s.logPrior[i*step], true
-			more = true
 		}
 	}
-	return more && s.lookedAt(k) < floor
+	return s.lookedAt(k) < floor
+}
+
+// peak returns what a component gains at the rate that is guessed to be its best.
+func (s *search) peak(c int32, k *cached) float64 {
+	if !k.guessed {
+		k.guess, k.losses = s.guess(c)
+		k.guessed = true
+	}
+	if !k.peaked {
+		k.peak, k.peaked = s.gain(c, k.guess), true
+	}
+	return k.peak
 }
 
 // bound bounds the log of the gain times the prior density from above at some rates.
@@ -98,14 +119,18 @@ func (s *search) lookedAt(k *cached) float64 {
 func (s *search) fit(c int32) fit {
 	k := s.cached(c)
 	if !k.fitted {
-		k.fit, k.fitted = s.model.fit(c), true
+		if !k.guessed {
+			k.guess, k.losses = s.guess(c)
+			k.guessed = true
+		}
+		k.fit, k.fitted = s.model.fit(c, k.guess, k.losses), true
 	}
 	return k.fit
 }
 
-// fit integrates the hazard of a component without excess over the bad rates, log-uniform.
-func (m *model) fit(c int32) fit {
-	if f, ok := m.sharp(c); ok {
+// fit integrates the hazard of a component without excess over the bad rates, given a guess at it.
+func (m *model) fit(c int32, guess, losses float64) fit {
+	if f, ok := m.sharp(c, guess, losses); ok {
 		return f
 	}
 	var u, g [grid + 14]float64 // log hazard and gain
@@ -149,9 +174,8 @@ func (m *model) logRatePrior(u float64) float64 {
 }
 
 // sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
-func (m *model) sharp(c int32) (fit, bool) {
+func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 	const least = 12 // losses
-	h, losses := m.guess(c)
 	if losses < least || h < m.bad[0]/2 || h > 1 {
 		return fit{}, false
 	}

@@ -24,3 +24,18 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBadSwitch: most arcs of a switch of a random graph are bad, each at a rate of its own.
+func BenchmarkBadSwitch(b *testing.B) {
+	w := newWorld(randomRegular(b, 60, 8, 4), 1)
+	w.background = 5e-5
+	for i, a := range w.Out(w.Head(w.Out(w.Hosts()[0])[0])) {
+		w.faults[Cause{Arc, int32(a)}] = 0.002 + 0.0015*float64(i)
+		w.faults[Cause{Arc, int32(a.Reverse())}] = 0.02 - 0.0015*float64(i)
+	}
+	w.mesh(12000, 150)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.solve()
+	}
+}

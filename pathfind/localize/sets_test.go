@@ -112,6 +112,43 @@ func TestPathSets(t *testing.T) {
 	}
 }
 
+// BenchmarkPathSets: two faults, and flows of which only the path set is known, between all hosts of a random graph.
+func BenchmarkPathSets(b *testing.B) {
+	f := setFabrics(b)[1]
+	e := pathfind.NewEqualCost(f, pathfind.PerPath)
+	rng := rand.New(rand.NewPCG(1, 2))
+	loss := map[graphs.ArcID]float64{}
+	for len(loss) < 2 {
+		if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) {
+			loss[a] = 0.02
+		}
+	}
+	var obs []localize.Observation
+	hosts := f.Hosts()
+	for flow := range 20000 {
+		src, dst := hosts[rng.IntN(len(hosts))], hosts[rng.IntN(len(hosts))]
+		up, down := f.Out(src)[0], f.Out(dst)[0].Reverse()
+		from, to := f.Head(up), f.Tail(down)
+		if from == to {
+			continue
+		}
+		sent, lost := 8+rng.IntN(200), 0
+		for _, a := range setFlow(f, e, rng, from, to) {
+			for range sent {
+				if rng.Float64() < loss[a] {
+					lost++
+				}
+			}
+		}
+		obs = append(obs, localize.Observation{Path: []graphs.ArcID{up, down}, From: from, To: to, Src: src, Dst: dst,
+			Responder: graphs.None, Sent: sent, Lost: min(lost, sent), Flow: flow})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		localize.Solve(f, obs, localize.Config{Paths: e})
+	}
+}
+
 // checkNamed fails if a class without fault is named, or a fault is in no suspect's class.
 func checkNamed(t *testing.T, r *localize.Result, loss map[graphs.ArcID]float64) {
 	t.Helper()

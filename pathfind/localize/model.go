@@ -25,7 +25,8 @@ type model struct {
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
-	unsure []bool // by component, whether some observations that cross it may have gone other ways
+	unsure  []bool // by component, whether some observations that cross it may have gone other ways, or a device counted
+	metered []bool // by component, whether a device counted
 
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad, logPrior [grid]float64
@@ -48,12 +49,14 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		terms:  make([]float64, len(ev.terms)),
 		losses: make([]float64, ix.n),
 
-		unsure: make([]bool, ix.n),
+		unsure:  make([]bool, ix.n),
+		metered: make([]bool, ix.n),
 	}
 	for c := range ix.n {
 		for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
 			m.losses[c] += ev.terms[e.term].lost
-			m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1
+			m.metered[c] = m.metered[c] || ev.terms[e.term].meter != nil
+			m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1 || m.metered[c]
 			m.most = max(m.most, e.times)
 		}
 	}
@@ -197,7 +200,7 @@ func (m *model) overGain(c int32, at, g []float64) {
 			g[i] += m.ev.sets.over(c, h)
 		}
 		// Most hazards are too great for all that arrived, whatever was lost.
-		if all := g[i] + m.losses[c]*log(1+h*m.most/(0.1*m.background)); all > -dismal {
+		if all := g[i] + m.losses[c]*log(1+h*m.most/(0.1*m.background)); all > -dismal || m.metered[c] {
 			useful = i + 1
 		} else {
 			g[i] = all
@@ -209,6 +212,7 @@ func (m *model) overGain(c int32, at, g []float64) {
 	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es) / 4
+	top := 1.0 // the greatest ratio
 	for i := 0; i < len(es); {
 		ti := es[i].term
 		t := &m.ev.terms[ti]
@@ -226,6 +230,7 @@ func (m *model) overGain(c int32, at, g []float64) {
 			for j, h := range at {
 				y := power(1+h*x, t.lost)
 				ratio[j] *= max(min(power(own[j], times), y), y/underExp(h*u))
+				top = max(top, ratio[j])
 			}
 			i++
 		default:
@@ -243,13 +248,15 @@ func (m *model) overGain(c int32, at, g []float64) {
 			}
 			for j := range at {
 				ratio[j] *= now[j]
+				top = max(top, ratio[j])
 			}
 		}
-		if ratio[len(at)-1] > 1e150 || ratio[0] > 1e150 {
+		if top > 1e150 {
 			for j := range at {
 				g[j] += log(ratio[j])
 				ratio[j] = 1
 			}
+			top = 1
 		}
 	}
 	for j := range at {

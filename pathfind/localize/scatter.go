@@ -63,7 +63,7 @@ func (m *model) divide(comps []int32, rates []float64) []float64 {
 			mine, passed := 0.0, m.ev.exposure[c]
 			for _, e := range es {
 				t := &m.ev.terms[e.term]
-				if t.lost > 0 {
+				if t.lost > 0 && t.meter == nil {
 					w := m.branchWeight(t, e.branch)
 					mine += w * t.lost * rates[i] * e.times / m.hazard[e.branch]
 					passed += w * t.passed

@@ -26,7 +26,8 @@ A file named - is standard input. A file that breaks off in the middle is used a
 With --format flock it reads one trace in the text form of the fault localizer Flock in place of evidence, and its --topology in place of a
 fabric. --evidence says what of it may be looked at: int (the paths of all flows), a1 (probes only), a1_p (probes, and other flows whose path
 is one of the equal-cost ones), a1_a2_p (the same, but the paths of flows that lost packets are known), a2 (only flows that lost packets), p (no
-probes, no paths).`,
+probes, no paths). Where the trace tells the delays of flows (a last field of SS that is not zero), what adds delay is looked for, too: each flow
+against flows whose paths are as long.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := oneOf(output, "text", "json"); err != nil {

@@ -64,7 +64,8 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		return usagef("--stats goes with -o json")
 	}
 	began := time.Now()
-	f, obs, err := readFlock(x, traces[0])
+	var delays flock.Delays
+	f, obs, err := readFlock(x, traces[0], delays.Add)
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		spread = pathfind.PerHop
 	}
 	d := flockDiagnosis(f, obs, flock.Solve(f, obs, spread))
+	addFlockDelays(d, f, &delays, spread)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
 	}
@@ -86,7 +88,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	return printJSON(e.stdout, text)
 }
 
-func readFlock(x *flockFlags, trace string) (*graphs.Fabric, []localize.Observation, error) {
+func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, []localize.Observation, error) {
 	top, err := os.Open(x.topology)
 	if err != nil {
 		return nil, nil, openError("topology", err)
@@ -101,7 +103,7 @@ func readFlock(x *flockFlags, trace string) (*graphs.Fabric, []localize.Observat
 		return nil, nil, openError("trace", err)
 	}
 	defer in.Close()
-	obs, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence))
+	obs, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
 	return f, obs, err
 }
 

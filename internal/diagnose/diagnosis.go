@@ -86,6 +86,10 @@ type Suspect struct {
 	Loss     *float64 `json:"loss,omitempty"`
 	LossLow  *float64 `json:"loss_low,omitempty"`
 	LossHigh *float64 `json:"loss_high,omitempty"`
+	// Delay is the mean delay that the suspect adds, with a 95 % credible interval, in microseconds. Nil where the symptom has none.
+	Delay     *float64 `json:"delay_us,omitempty"`
+	DelayLow  *float64 `json:"delay_low_us,omitempty"`
+	DelayHigh *float64 `json:"delay_high_us,omitempty"`
 	// Period is the rhythm of a flap in milliseconds, 0 if not known.
 	PeriodMS int        `json:"period_ms,omitempty"`
 	For      string     `json:"for"`

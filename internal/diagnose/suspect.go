@@ -299,6 +299,8 @@ func (x *Suspect) sentence() string {
 		does = "is down"
 	case Miswire:
 		does = "is miswired"
+	case Slow:
+		does = fmt.Sprintf("adds %s of delay", Micros(*x.Delay))
 	default:
 		does = "shows " + string(x.Symptom)
 	}

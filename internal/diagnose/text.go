@@ -15,6 +15,9 @@ func (d *Diagnosis) Text() string {
 		if s.Loss != nil {
 			fmt.Fprintf(&b, "    loss     %s (90 %%: %s to %s)\n", Percent(*s.Loss), Percent(*s.LossLow), Percent(*s.LossHigh))
 		}
+		if s.Delay != nil {
+			fmt.Fprintf(&b, "    delay    %s (95 %%: %s to %s)\n", Micros(*s.Delay), Micros(*s.DelayLow), Micros(*s.DelayHigh))
+		}
 		if len(s.Class) > 1 {
 			fmt.Fprintf(&b, "    same     the evidence cannot tell it from %s\n", strings.Join(s.Class[1:], ", "))
 		}

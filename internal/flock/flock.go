@@ -44,6 +44,8 @@ type Flow struct {
 	// Path is the arcs that they crossed, as far as known: all of them, or the one into First and the one out of Last.
 	Path       []graphs.ArcID
 	Sent, Lost int
+	// Delay is how long its slowest packet took in queues, in microseconds; 0 in traces that do not tell.
+	Delay int
 }
 
 // ReadTopology reads a topology.
@@ -148,6 +150,7 @@ type reader struct {
 	inside     []graphs.ArcID  // from the first to the last switch
 	traced     bool
 	sent, lost int
+	delay      int
 	flow       Flow
 }
 
@@ -165,13 +168,18 @@ func (t *reader) line(line []byte) error {
 		}
 		_, rest = cut(rest) // the time
 		sent, rest := cut(rest)
-		lost, _ := cut(rest)
+		lost, rest := cut(rest)
 		n, ok := number(sent)
 		k, also := number(lost)
 		if !ok || !also || k > n {
 			return errors.New("expected SS with time, packets sent, and as many or fewer lost")
 		}
-		t.sent, t.lost = n, k
+		t.sent, t.lost, t.delay = n, k, 0
+		if more, _ := cut(rest); len(more) > 0 {
+			if t.delay, ok = number(more); !ok {
+				return fmt.Errorf("the delay %q is not a number of microseconds", graphs.Clean(string(more)))
+			}
+		}
 	case "", "FP", "FPRT", "Failing_link":
 	default:
 		return fmt.Errorf("%q begins no line of a trace, expected FID, FPT, SS, FP or Failing_link", graphs.Clean(string(word)))
@@ -182,7 +190,7 @@ func (t *reader) line(line []byte) error {
 // begin reads who sends a flow to whom.
 func (t *reader) begin(rest []byte) error {
 	t.ends, t.inside = t.ends[:0], t.inside[:0]
-	t.sent, t.lost, t.traced, t.active = 0, 0, false, false
+	t.sent, t.lost, t.delay, t.traced, t.active = 0, 0, 0, false, false
 	for i := range 4 {
 		n, more, err := t.next(rest)
 		if err != nil {
@@ -277,7 +285,7 @@ func (t *reader) end() {
 	if t.sent == 0 {
 		return
 	}
-	t.flow = Flow{Path: t.flow.Path[:0], Sent: t.sent, Lost: t.lost}
+	t.flow = Flow{Path: t.flow.Path[:0], Sent: t.sent, Lost: t.lost, Delay: t.delay}
 	if t.into != graphs.None {
 		t.flow.Path = append(t.flow.Path, t.into)
 	}

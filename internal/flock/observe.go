@@ -8,8 +8,8 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// Observe reads a trace as observations, as far as the evidence allows.
-func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence) ([]localize.Observation, error) {
+// Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also.
+func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...func(*Flow)) ([]localize.Observation, error) {
 	var obs []localize.Observation
 	var arcs []graphs.ArcID // memory of many paths: one piece of it for each would be more than all of them
 	err := ReadTrace(r, file, f, seen, func(flow *Flow) {
@@ -23,6 +23,9 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence) ([]local
 			Src: graphs.None, Dst: graphs.None, Responder: graphs.None, // hosts are no suspects in these traces
 			Sent: flow.Sent, Lost: flow.Lost, Flow: len(obs),
 		})
+		for _, use := range also {
+			use(flow)
+		}
 	})
 	return obs, err
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/flock"
+	"whichlink/pathfind"
+	"whichlink/pathfind/delay"
+	"whichlink/pathfind/localize"
+)
+
+// addFlockDelays adds to the diagnosis of a trace what its delays tell.
+func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, delays *flock.Delays, spread pathfind.Spread) {
+	r := delays.Solve(f, spread)
+	if r == nil {
+		return
+	}
+	n := flockNames{f}
+	const least = 0.05
+	for i := range r.Suspects {
+		if x := &r.Suspects[i]; x.Probability >= least {
+			d.Suspects = append(d.Suspects, n.slow(x))
+		}
+	}
+	slices.SortStableFunc(d.Suspects, func(a, b diagnose.Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	for i := range d.Suspects {
+		d.Suspects[i].Rank = i + 1
+	}
+	for _, b := range r.Baselines {
+		if b.Flows >= 100 {
+			d.Notes = append(d.Notes, fmt.Sprintf("flows over %d arcs take %s (median of %d, standard deviation %s)",
+				b.Arcs, diagnose.Micros(float64(b.Median)), b.Flows, diagnose.Micros(float64(b.Spread))))
+		}
+	}
+	if len(d.Suspects) == 0 || d.Suspects[0].Probability < diagnose.Named {
+		return
+	}
+	if top := &d.Suspects[0]; top.Symptom == diagnose.Slow {
+		d.Verdict, d.Summary = diagnose.Suspects, fmt.Sprintf("%s adds %s of delay (p %.2f)", top.ID, diagnose.Micros(*top.Delay), top.Probability)
+	}
+}
+
+func (n flockNames) slow(s *delay.Suspect) diagnose.Suspect {
+	x := diagnose.DelaySuspect(s, func(c delay.Cause) string {
+		if c.Kind == delay.Arc {
+			return n.arc(graphs.ArcID(c.ID))
+		}
+		return n.cause(localize.Cause{Kind: localize.Node, ID: c.ID})
+	}, "trace")
+	if s.Kind == delay.Arc {
+		x.Link = n.link(graphs.ArcID(s.ID).Link())
+	}
+	if len(x.Class) > 1 {
+		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of them"})
+	}
+	return x
+}

@@ -1,0 +1,58 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"whichlink/pathfind/delay"
+)
+
+// DelaySuspect puts a suspect of the inference on delays into words. It has no link and no next steps yet. Source is what measured.
+func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string) Suspect {
+	mean, low, high := float64(x.Excess), float64(x.Low), float64(x.High)
+	out := Suspect{
+		Kind: string(x.Kind), ID: name(x.Cause), Symptom: Slow, Probability: min(x.Probability, surest),
+		Delay: &mean, DelayLow: &low, DelayHigh: &high,
+		For: "flows that may cross it are late; none is known to cross it", Against: "no flow is known to cross it in time",
+		Next: []Step{},
+	}
+	for _, c := range x.Class {
+		out.Class = append(out.Class, name(c))
+	}
+	if i := slices.Index(out.Class, out.ID); i > 0 {
+		out.Class[0], out.Class[i] = out.Class[i], out.Class[0]
+	}
+	if x.Flows > 0 {
+		out.For = fmt.Sprintf("%d of %d flows that cross it take longer than 95 in 100 flows of their length (median %s, expected %s)",
+			x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)))
+		if x.Late < x.Flows {
+			out.Against = fmt.Sprintf("%d flows cross it in time", x.Flows-x.Late)
+		} else {
+			out.Against = "no flow crosses it in time"
+		}
+	}
+	if x.RunnerUp.Kind != "" {
+		less, nats := "less", x.Nats
+		if nats < 0 {
+			less, nats = "more", -nats
+		}
+		out.Against += fmt.Sprintf("; instead of it: %s %s, %s times %s likely", x.RunnerUp.Kind, name(x.RunnerUp), times(nats), less)
+	}
+	out.Evidence = []Evidence{{source, out.For}}
+	return out
+}
+
+// Micros writes a time in microseconds as an engineer reads it.
+func Micros(us float64) string {
+	switch {
+	case us >= 1e6:
+		return fmt.Sprintf("%.1f s", us/1e6)
+	case us >= 1e4:
+		return fmt.Sprintf("%.0f ms", us/1e3)
+	case us >= 1e3:
+		return fmt.Sprintf("%.1f ms", us/1e3)
+	case us >= 10:
+		return fmt.Sprintf("%.0f us", us)
+	}
+	return fmt.Sprintf("%.1f us", us)
+}

@@ -1,0 +1,200 @@
+package delay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// evidence is the observations in the form that the search works on. A component is an arc by its number, or a node by its number
+// after them.
+type evidence struct {
+	f       *graphs.Fabric
+	arcs    int32
+	n       int32 // components
+	host    []bool
+	flows   []flow
+	ignored int
+	// The certain components of flow i are comps[flows[i].first:flows[i].last], a switch that a round trip crosses twice being there twice. The
+	// flows that are certain to cross component c are crossing[start[c]:start[c+1]], in order and each once, and times says how often they do.
+	comps    []int32
+	start    []int32
+	crossing []int32
+	times    []uint8
+	sets     []set
+	members  [][]member // by component: the sets in which it is
+}
+
+// A flow is one observation.
+type flow struct {
+	delay       float64 // after its own baseline is taken off, if it has one
+	length      int     // arcs, or ownLength
+	class       int     // of its baseline
+	own, bin    int     // the shape of its class, and where it lies in the table
+	first, last int32
+	set         int32 // -1 where the path is certain
+}
+
+// ownLength stands for the length of flows that are compared with their own past.
+const ownLength = 0
+
+func (ev *evidence) through(c int32) []int32 { return ev.crossing[ev.start[c]:ev.start[c+1]] }
+
+// timesThrough goes with through.
+func (ev *evidence) timesThrough(c int32) []uint8 { return ev.times[ev.start[c]:ev.start[c+1]] }
+
+func (ev *evidence) cause(c int32) Cause {
+	switch {
+	case c < ev.arcs:
+		return Cause{Arc, c}
+	case ev.host[c-ev.arcs]:
+		return Cause{Host, c - ev.arcs}
+	}
+	return Cause{Node, c - ev.arcs}
+}
+
+// compile indexes the observations. Their order does not matter: they are sorted first.
+func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
+	ev := &evidence{f: f, arcs: int32(f.NumArcs()), host: make([]bool, f.NumNodes())}
+	ev.n = ev.arcs + int32(f.NumNodes())
+	for n := range ev.host {
+		ev.host[n] = f.Node(graphs.NodeID(n)).IsHost()
+	}
+	order := make([]int32, len(obs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return compare(&obs[a], &obs[b]) })
+	index := map[string]int32{}
+	var key []byte
+	for _, i := range order {
+		o := &obs[i]
+		length := ev.length(o, cfg.Paths)
+		if length == 0 {
+			ev.ignored++
+			continue
+		}
+		x := flow{delay: float64(o.Delay), length: length, first: int32(len(ev.comps)), set: -1}
+		if o.Own > 0 {
+			x.delay, x.length = x.delay-float64(o.Own), ownLength
+		}
+		ev.certain(o)
+		x.last = int32(len(ev.comps))
+		if key = setKey(key[:0], o); len(key) > 0 {
+			k, ok := index[string(key)]
+			if !ok {
+				k = int32(len(ev.sets))
+				index[string(key)] = k
+				ev.sets = append(ev.sets, ev.newSet(o, cfg.Paths))
+			}
+			x.set = k
+			ev.sets[k].flows = append(ev.sets[k].flows, int32(len(ev.flows)))
+		}
+		ev.flows = append(ev.flows, x)
+	}
+	ev.indexFlows()
+	ev.indexSets()
+	return ev
+}
+
+func compare(a, b *Observation) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+		slices.Compare(a.Path, b.Path), cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Own, b.Own),
+		slices.CompareFunc(a.Alternatives, b.Alternatives, func(x, y Alternative) int {
+			return cmp.Or(slices.Compare(x.Arcs, y.Arcs), cmp.Compare(x.Share, y.Share))
+		}))
+}
+
+// length returns the number of arcs of an observation's path, 0 if it cannot be used.
+func (ev *evidence) length(o *Observation, ps PathSets) int {
+	ok := func(arcs []graphs.ArcID) bool {
+		return !slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a < 0 || int32(a) >= ev.arcs })
+	}
+	if d := float64(o.Delay); !ok(o.Path) || !(d >= 0) || math.IsInf(d, 1) || !(o.Own >= 0) || math.IsInf(float64(o.Own), 1) {
+		return 0
+	}
+	n := len(o.Path)
+	switch {
+	case len(o.Alternatives) > 0:
+		sum, share := 0.0, 0.0
+		for _, a := range o.Alternatives {
+			if !ok(a.Arcs) || !(a.Share >= 0) || math.IsInf(a.Share, 1) {
+				return 0
+			}
+			sum += a.Share * float64(len(a.Arcs))
+			share += a.Share
+		}
+		if !(share > 0) || math.IsInf(share, 1) {
+			return 0
+		}
+		n += int(math.Round(sum / share))
+	case o.From != o.To:
+		if ps == nil || o.From < 0 || o.To < 0 || int(o.From) >= len(ev.host) || int(o.To) >= len(ev.host) {
+			return 0
+		}
+		h := ps.Hops(o.From, o.To)
+		if h == 0 {
+			return 0
+		}
+		n += h
+	}
+	return n
+}
+
+// certain appends the components that an observation is certain to have crossed.
+func (ev *evidence) certain(o *Observation) {
+	ev.comps = append(ev.comps, ev.componentsOf(o.Path)...)
+	for _, n := range []graphs.NodeID{o.Src, o.Dst, o.From, o.To} {
+		if n >= 0 && int(n) < len(ev.host) && (ev.host[n] || o.From != o.To && len(o.Alternatives) == 0 && n != o.Src && n != o.Dst) {
+			ev.comps = append(ev.comps, ev.arcs+int32(n))
+		}
+	}
+}
+
+// componentsOf returns the arcs of a path and the switches that forward along it, as often as it crosses them.
+func (ev *evidence) componentsOf(arcs []graphs.ArcID) []int32 {
+	var out []int32
+	for i, a := range arcs {
+		out = append(out, int32(a))
+		if i == 0 {
+			continue
+		}
+		if n := ev.f.Tail(a); !ev.host[n] && ev.f.Head(arcs[i-1]) == n {
+			out = append(out, ev.arcs+int32(n))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (ev *evidence) indexFlows() {
+	ev.start = make([]int32, ev.n+1)
+	each := func(i int, use func(c int32, times uint8)) {
+		comps := ev.comps[ev.flows[i].first:ev.flows[i].last]
+		slices.Sort(comps)
+		for j := 0; j < len(comps); {
+			k := j
+			for k < len(comps) && comps[k] == comps[j] {
+				k++
+			}
+			use(comps[j], uint8(min(k-j, 255)))
+			j = k
+		}
+	}
+	for i := range ev.flows {
+		each(i, func(c int32, _ uint8) { ev.start[c+1]++ })
+	}
+	for c := range ev.n {
+		ev.start[c+1] += ev.start[c]
+	}
+	ev.crossing, ev.times = make([]int32, ev.start[ev.n]), make([]uint8, ev.start[ev.n])
+	next := slices.Clone(ev.start)
+	for i := range ev.flows {
+		each(i, func(c int32, times uint8) {
+			ev.crossing[next[c]], ev.times[next[c]] = int32(i), times
+			next[c]++
+		})
+	}
+}

@@ -1,0 +1,163 @@
+// Package delay says which part of a fabric makes packets late.
+//
+// It takes what flows took along their paths, [Observation], and returns ranked suspects with their probability, the delay that they
+// add with a credible interval, and what the evidence cannot tell from them: [Solve]. It is pure, and the same evidence gives the
+// same answer in whatever order it comes.
+//
+// # The model
+//
+// A flow is compared with flows whose paths are as long as its own, or with its own past where that is known, never with those of
+// other links: on a random graph the paths of two neighbours differ in length, and a longer way is no fault. The distribution of the delays of each
+// length is taken from the data: first from its lower three quarters, which a few slow arcs cannot reach, then from all flows that cross
+// no suspect.
+//
+// A fault is an arc, a switch or a host that adds to the delay of whatever crosses it. What it adds is drawn anew for each flow, with an unknown mean:
+// like a random queue (exponential), like a standing queue or a detour (nearly constant), or only to every second
+// flow. Mean and shape are integrated out, so that a fault pays for its freedom. A flow now and then is late for reasons of its own (a starved
+// CPU): each has a small chance to be such an outlier, which bounds what it can prove. Delays of several faults on one path add up.
+//
+// Of a flow it may be known only which paths it may have taken: as a list, or as the equal-cost paths between two switches ([PathSets]).
+//
+// Suspects are added one by one, each by its Bayes factor against no fault at its place, and those that are not needed any more
+// are taken away again.
+package delay
+
+import "whichlink/graphs"
+
+// Microseconds is a time.
+type Microseconds float64
+
+// An Observation is what one flow took.
+type Observation struct {
+	// Path is the arcs that are certain. A round trip has those of the way there followed by those of the way back.
+	Path []graphs.ArcID
+	// Alternatives, of which exactly one was crossed in addition to Path. Empty where nothing is uncertain.
+	Alternatives []Alternative
+	// From and To, if they differ and there are no alternatives, are switches between which the flow took one of the paths of Config.Paths,
+	// in addition to Path.
+	From, To graphs.NodeID
+	// Src and Dst are the end hosts whose NIC and CPU had a part, or None.
+	Src, Dst graphs.NodeID
+	// Delay is a typical one of the flow, a median rather than a maximum.
+	Delay Microseconds
+	// Own is what the same flow took when all was well; 0 if that is not known, and it is compared with flows of its length.
+	Own Microseconds
+}
+
+// An Alternative is one of several ways that the uncertain part of a path may have taken, with its a-priori share, which are normalised.
+type Alternative struct {
+	Arcs  []graphs.ArcID
+	Share float64
+}
+
+// PathSets says how flows are spread over the equal-cost paths between two nodes; pathfind.EqualCost is one.
+type PathSets interface {
+	// Hops returns the number of arcs on each path from one node to another, 0 if there is none.
+	Hops(from, to graphs.NodeID) int
+	// Reach returns the share of the flows on their way from one node to another that pass a third.
+	Reach(from, via, to graphs.NodeID) float64
+	// Step returns the share of the flows on their way to a node that leave the tail of an arc by it.
+	Step(a graphs.ArcID, to graphs.NodeID) float64
+}
+
+// Config sets what is taken for granted. The zero value is what the program uses.
+type Config struct {
+	// Faults is the number of slow parts that one would bet on in a fabric that somebody looks at. 0 means 1.
+	Faults float64
+	// Least is the least mean delay added that counts as a fault; 0 means what healthy flows of one length differ by (a standard deviation).
+	Least Microseconds
+	// Outlier is the chance that a flow is late for a reason that no component explains. 0 means 0.04.
+	Outlier float64
+	// MaxFaults bounds the number of suspects. 0 means 32.
+	MaxFaults int
+	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
+	Paths PathSets
+}
+
+func (c Config) withDefaults() Config {
+	if !(c.Faults > 0) {
+		c.Faults = 1
+	}
+	if !(c.Outlier > 0 && c.Outlier < 0.5) {
+		c.Outlier = 0.04
+	}
+	if c.MaxFaults <= 0 {
+		c.MaxFaults = 32
+	}
+	return c
+}
+
+// A Kind of cause, in the words of the diagnosis.
+type Kind string
+
+// The kinds.
+const (
+	Arc  Kind = "arc"  // one direction of a link
+	Node Kind = "node" // a switch, whatever it forwards
+	Host Kind = "host" // an end host, whatever it sends or receives
+)
+
+// A Cause is a component that may add delay.
+type Cause struct {
+	Kind Kind
+	ID   int32 // a graphs.ArcID or NodeID
+}
+
+// A Suspect may explain why flows are late.
+type Suspect struct {
+	Cause
+	// Probability that the true cause is in Class.
+	Probability float64
+	// Class is all that the evidence cannot tell from this suspect, itself first.
+	Class []Cause
+	// Excess is the mean delay that it adds, with a 95 % credible interval.
+	Excess, Low, High Microseconds
+	// Flows are known to cross it, Late of them took longer than 95 in 100 flows of their length do.
+	Flows, Late int
+	// Took is the median of what they took, Expected that of flows of their lengths.
+	Took, Expected Microseconds
+	// RunnerUp is the cause that explains the evidence best if the class does not, and Nats how much less likely that is (natural
+	// logarithm). Its Kind is empty where the next best explanation is that there is no fault.
+	RunnerUp Cause
+	Nats     float64
+}
+
+// A Baseline is what healthy flows of one length take.
+type Baseline struct {
+	// Arcs is the length; 0 stands for flows that are compared with their own past, of which Median and Spread are differences.
+	Arcs           int
+	Flows          int
+	Median, Spread Microseconds // Spread is a standard deviation
+}
+
+// A Result is what the evidence says.
+type Result struct {
+	// Suspects are ranked, most probable first, those of probability 0.01 and more.
+	Suspects []Suspect
+	// Baselines are by length.
+	Baselines []Baseline
+	// Crossed is, per arc, the number of flows that are known to cross it.
+	Crossed []int
+	// Ignored counts observations that could not be used.
+	Ignored int
+}
+
+// leastFlows is how many flows there must be for a baseline to mean anything.
+const leastFlows = 12
+
+// Solve ranks what explains the delays. It keeps no reference to them.
+func Solve(f *graphs.Fabric, obs []Observation, cfg Config) *Result {
+	cfg = cfg.withDefaults()
+	ev := compile(f, obs, cfg)
+	r := &Result{Crossed: make([]int, f.NumArcs()), Ignored: ev.ignored}
+	for a := range r.Crossed {
+		r.Crossed[a] = len(ev.through(int32(a)))
+	}
+	if len(ev.flows) < leastFlows {
+		return r
+	}
+	s := newSearch(ev, cfg)
+	s.run()
+	s.report(r)
+	return r
+}

@@ -48,6 +48,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
+	s.addSlow(d)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1

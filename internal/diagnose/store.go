@@ -36,6 +36,7 @@ type Store struct {
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
 
 	from, to time.Time
+	slowness *slowness // as last looked at
 }
 
 // Config says how a Store weighs evidence. The zero value works.

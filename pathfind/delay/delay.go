@@ -64,8 +64,11 @@ type PathSets interface {
 type Config struct {
 	// Faults is the number of slow parts that one would bet on in a fabric that somebody looks at. 0 means 1.
 	Faults float64
-	// Least is the least mean delay added that counts as a fault; 0 means what healthy flows of one length differ by (a standard deviation).
+	// Least is the least mean delay added that counts as a fault.
 	Least Microseconds
+	// LeastSpreads is the least mean delay added that counts as a fault as well, in standard deviations of healthy flows of one length; 0 means
+	// 1 if Least is 0, too.
+	LeastSpreads float64
 	// Outlier is the chance that a flow is late for a reason that no component explains. 0 means 0.04.
 	Outlier float64
 	// MaxFaults bounds the number of suspects. 0 means 32.
@@ -77,6 +80,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if !(c.Faults > 0) {
 		c.Faults = 1
+	}
+	if !(c.LeastSpreads > 0) {
+		c.LeastSpreads = 0
+		if !(c.Least > 0) {
+			c.LeastSpreads = 1
+		}
 	}
 	if !(c.Outlier > 0 && c.Outlier < 0.5) {
 		c.Outlier = 0.04

@@ -78,9 +78,10 @@ func (s *search) run() {
 	var healthy []float64
 	for range rounds {
 		s.base.fit(s.ev, healthy)
-		s.t = newTable(s.ev, s.base)
+		least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
+		s.t = newTable(s.ev, s.base, least)
 		s.t.fill(s.ev, s.base, s.cfg.Outlier)
-		s.setLevels()
+		s.setLevels(least)
 		before := s.named()
 		s.settle()
 		s.grow()
@@ -92,11 +93,7 @@ func (s *search) run() {
 	}
 }
 
-func (s *search) setLevels() {
-	least := float64(s.cfg.Least)
-	if !(least > 0) {
-		least = s.base.spread
-	}
+func (s *search) setLevels(least float64) {
 	s.least = min(s.t.level(least), len(s.t.levels)-2)
 	s.most = len(s.t.levels) - 1
 	s.good = min(s.t.level(least/4), s.least-1)

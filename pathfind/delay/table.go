@@ -32,8 +32,8 @@ type table struct {
 	p, log []float64
 }
 
-// newTable chooses bins and levels for all that was seen.
-func newTable(ev *evidence, b *baselines) *table {
+// newTable chooses bins and levels for all that was seen, and for the least delay that counts.
+func newTable(ev *evidence, b *baselines, least float64) *table {
 	t := &table{levels: []float64{0}}
 	most := 0.0
 	for i := range ev.flows {
@@ -43,10 +43,10 @@ func newTable(ev *evidence, b *baselines) *table {
 	for e := -6.0; e <= 6; e += 0.2 {
 		t.edges = append(t.edges, e*s)
 	}
-	for e := 6 * s * 1.1; e < most; e *= 1.1 {
+	for e := 6 * s * 1.1; e < 3*most; e *= 1.1 {
 		t.edges = append(t.edges, e)
 	}
-	for l := s / 8; l < max(2*most, 8*s); l *= step {
+	for l := s / 8; l < max(2*most, 8*s, 2*least); l *= step {
 		t.levels = append(t.levels, l)
 	}
 	t.bins = len(t.edges) + 1

@@ -1,0 +1,192 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/internal/lab"
+	"whichlink/pathfind"
+)
+
+func init() { casebook = append(casebook, delayCases...) }
+
+// delayCases are the entries of the casebook about delay without loss.
+var delayCases = []casebookCase{
+	{name: "15 slow arc", most: 15 * time.Second, set: func(s *stage) []want {
+		a := s.fabricLink().Forward()
+		if s.rng.IntN(2) == 1 {
+			a = a.Reverse()
+		}
+		s.slow(a)
+		s.broken = s.f.ArcName(a)
+		return []want{{id: s.broken, symptoms: []diagnose.Symptom{diagnose.Slow, diagnose.Loss}, touching: []string{s.f.LinkName(a.Link())}}}
+	}, also: saidSlow},
+	{name: "15 slow host", most: 15 * time.Second, set: func(s *stage) []want {
+		hosts := s.f.Hosts()
+		h := hosts[s.rng.IntN(len(hosts))]
+		s.slow(s.f.Out(h)[0].Reverse())
+		name := s.f.NodeName(h)
+		s.broken = name
+		return []want{{id: name, symptoms: []diagnose.Symptom{diagnose.Slow, diagnose.Loss}, touching: []string{name, s.f.LinkName(s.f.Out(h)[0].Link())}}}
+	}, also: saidSlow},
+}
+
+// saidSlow: a queue that is long may overflow, too, and lose packets; that it is slow must be said in any case.
+func saidSlow(s *stage, d *diagnose.Diagnosis) string {
+	for _, x := range d.Suspects {
+		if x.Symptom == diagnose.Slow && x.Probability >= diagnose.Named && slices.Contains(x.Class, s.broken) {
+			return ""
+		}
+	}
+	return "no delay is named at " + s.broken
+}
+
+// slow makes a queue at an arc: real traffic comes in bursts that the arc takes its time to send, and has the room for.
+func (s *stage) slow(a graphs.ArcID) {
+	s.t.Helper()
+	ecmp := pathfind.NewECMP(s.f)
+	const mbit = 30.0
+	src, dst, best := graphs.NodeID(0), graphs.NodeID(0), 0.0
+	for _, h := range s.f.Hosts() {
+		for _, g := range s.f.Hosts() {
+			if h == g {
+				continue
+			}
+			for _, x := range ecmp.Shares(h, g) {
+				if x.Arc == a && x.Share > best {
+					src, dst, best = h, g, x.Share
+				}
+			}
+		}
+	}
+	s.breakIt("slow", s.f.ArcName(a), lab.FaultOptions{Rate: fmt.Sprintf("%.1fMbit", 1.25*mbit*best)})
+	s.breakIt("load", s.f.NodeName(src)+" "+s.f.NodeName(dst), lab.FaultOptions{Rate: fmt.Sprintf("%.0fMbit", mbit), Flows: 512})
+}
+
+// TestSlowArcOnRealPackets plays a queue on a random graph, whose paths are of three lengths. What else a starved machine loses is not judged here.
+func TestSlowArcOnRealPackets(t *testing.T) {
+	needLab(t)
+	sh := shapes[slices.IndexFunc(shapes, func(s shape) bool { return s.name == "random 16x4" })]
+	if v := play(t, sh, delayCases[0], 1); v.wrong != "" && v.innocents == 0 {
+		t.Error(v.wrong)
+	}
+}
+
+// delayed is a random graph as probers tell of it, with arcs and hosts that add delay.
+type delayed struct {
+	f    *graphs.Fabric
+	rng  *rand.Rand
+	adds func(a graphs.ArcID, at int) (p50, p90 float64)
+}
+
+// records are those of so many flows of each host, in 14 windows of a second.
+func (d *delayed) records(flows int) []*evidence.Record {
+	ecmp := pathfind.NewECMP(d.f)
+	start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	names := func(path []graphs.ArcID) []string {
+		var list []string
+		for _, a := range path {
+			list = append(list, d.f.ArcName(a))
+		}
+		return list
+	}
+	var out []*evidence.Record
+	hosts := d.f.Hosts()
+	for _, src := range hosts {
+		for k := range flows {
+			dst := hosts[d.rng.IntN(len(hosts))]
+			if dst == src {
+				continue
+			}
+			there, _ := ecmp.Paths(src, dst, 1000)
+			home, _ := ecmp.Paths(dst, src, 1000)
+			path, back := there[d.rng.IntN(len(there))].Arcs, home[d.rng.IntN(len(home))].Arcs
+			for at := range 14 {
+				p50, p90 := 0.0, 10.0
+				for _, a := range slices.Concat(path, back) {
+					x, y := d.adds(a, at)
+					p50, p90 = p50+x+4+d.rng.Float64(), p90+y+5+4*d.rng.Float64()
+				}
+				out = append(out, &evidence.Record{
+					Time: start.Add(time.Duration(at+1) * time.Second), Source: evidence.SourceProbe, By: d.f.NodeName(src), Kind: evidence.KindEcho,
+					Flow: &evidence.Flow{Src: d.f.Address(src, false), Dst: d.f.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + k), DstPort: 862},
+					Path: names(path), Back: names(back), Sent: evidence.Int(20), Lost: evidence.Int(0), WindowMS: 1000,
+					RTT: &evidence.Delay{Min: p50 - 3, P50: p50, P90: max(p50, p90), P99: p90 + 20, Max: p90 + 900},
+				})
+			}
+		}
+	}
+	return out
+}
+
+func TestDelaySuspects(t *testing.T) {
+	for seed := range uint64(3) {
+		f, err := random(16, 4)(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		bad := graphs.ArcID(rng.IntN(f.NumArcs()))
+		for f.IsHostArc(bad) {
+			bad = graphs.ArcID(rng.IntN(f.NumArcs()))
+		}
+		host := f.Hosts()[3]
+		long := func(a graphs.ArcID) float64 { return 60 * float64(uint32(a.Link())*2654435761>>28) / 16 } // cables of some kilometres
+		for _, c := range []struct {
+			name, want string
+			adds       func(a graphs.ArcID, at int) (float64, float64)
+		}{
+			{"healthy", "", func(graphs.ArcID, int) (float64, float64) { return 0, 0 }},
+			{"long cables", "", func(a graphs.ArcID, _ int) (float64, float64) { return long(a), long(a) }},
+			{"a queue", f.ArcName(bad), func(a graphs.ArcID, _ int) (float64, float64) {
+				if a == bad {
+					return 150, 300
+				}
+				return 0, 0
+			}},
+			{"a queue now and then", f.ArcName(bad), func(a graphs.ArcID, _ int) (float64, float64) {
+				if a == bad {
+					return 2, 300
+				}
+				return 0, 0
+			}},
+			{"slow since, among long cables", f.ArcName(bad), func(a graphs.ArcID, at int) (float64, float64) {
+				if a == bad && at >= 9 {
+					return long(a) + 120, long(a) + 120
+				}
+				return long(a), long(a)
+			}},
+			{"a slow host", f.NodeName(host), func(a graphs.ArcID, _ int) (float64, float64) {
+				if f.Tail(a) == host {
+					return 200, 250
+				}
+				return 0, 0
+			}},
+		} {
+			d := delayed{f, rng, c.adds}
+			store := diagnose.NewStore(f, diagnose.Config{})
+			for _, r := range d.records(10) {
+				store.Add(r)
+			}
+			said := ""
+			got := store.Diagnose()
+			for _, x := range got.Suspects {
+				if x.Probability >= diagnose.Named {
+					said += x.ID
+					if x.Symptom != diagnose.Slow {
+						said += " " + string(x.Symptom)
+					}
+				}
+			}
+			if said != c.want {
+				t.Errorf("%s, seed %d: %q is named, expected %q\n%s", c.name, seed, said, c.want, got.Text())
+			}
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/delay"
+)
+
+const (
+	// lately is how much of a flow's newest evidence says what it takes now; what is older is its own past.
+	lately = 5 * time.Second
+	// leastAnswers is how many probes of a flow must have come back for their median to count, leastTail for their slowest tenth.
+	leastAnswers = 5
+	leastTail    = 30
+	// leastExcess is the least delay worth a name. Hosts wake up late by some tens of microseconds, and switches have no two alike.
+	leastExcess delay.Microseconds = 50
+	// overSpread is by how many standard deviations of healthy flows a fault must be late, at least.
+	overSpread = 3
+	// slowEvery is how much new evidence, in time, it takes to look at delays again.
+	slowEvery = time.Second
+)
+
+// A slowness is what delays told when they were last looked at.
+type slowness struct {
+	at       time.Time
+	records  int
+	suspects []Suspect
+	// by is what each cause adds, in microseconds.
+	by map[string]float64
+}
+
+// slow looks for what adds delay. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
+func (s *Store) slow() *slowness {
+	if n := s.Records(); s.slowness != nil && (n == s.slowness.records || s.to.Sub(s.slowness.at) < slowEvery) {
+		return s.slowness
+	}
+	out := &slowness{at: s.to, records: s.Records(), by: map[string]float64{}}
+	s.slowness = out
+	for _, v := range s.delays() {
+		for _, x := range s.solveDelays(v.obs) {
+			id := s.delayName(x.Cause)
+			if out.by[id] > 0 {
+				continue
+			}
+			out.by[id] = float64(x.Excess)
+			out.suspects = append(out.suspects, s.slowSuspect(&x, v))
+		}
+	}
+	slices.SortStableFunc(out.suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	return out
+}
+
+// solveDelays returns what is late beyond what hosts and switches are without a fault.
+func (s *Store) solveDelays(obs []delay.Observation) []delay.Suspect {
+	if len(obs) == 0 {
+		return nil
+	}
+	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread})
+	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
+		// One late flow is that flow's own affair, and a part that most flows cross in time is not slow.
+		return x.Probability < leastListed || x.Flows > 0 && (x.Late < 2 || 2*x.Late < x.Flows)
+	})
+}
+
+// A view is one way to look at the delays of flows.
+type view struct {
+	// tail looks at the slowest tenth of a flow's probes in place of their median: a queue that is there only now and then.
+	tail bool
+	// own holds flows against their own past.
+	own bool
+	obs []delay.Observation
+}
+
+// delays returns what flows take now, the plainest view first.
+func (s *Store) delays() []view {
+	views := []view{{}, {own: true}, {tail: true}, {tail: true, own: true}}
+	o := s.observer()
+	for _, l := range s.order {
+		if l.method != "" || l.size != 0 || len(l.echoes) == 0 {
+			continue // what hosts answer by other means, or to larger probes, takes longer
+		}
+		last := &l.echoes[len(l.echoes)-1]
+		obs, ok := o.delayed(l, last)
+		if !ok {
+			continue
+		}
+		var recent, past []*echo
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			if e.rtt == nil || e.sent == e.lost || !sameWay(e, last) {
+				continue
+			}
+			if e.end.After(last.end.Add(-lately)) {
+				recent = append(recent, e)
+			} else {
+				past = append(past, e)
+			}
+		}
+		for i := range views {
+			v := &views[i]
+			o := obs
+			var enough bool
+			if o.Delay, enough = typical(recent, v.tail); !enough {
+				continue
+			}
+			if v.own {
+				if o.Own, enough = typical(past, v.tail); !enough || o.Own <= 0 {
+					continue
+				}
+			}
+			v.obs = append(v.obs, o)
+		}
+	}
+	return views
+}
+
+// delayed makes an observation of a flow's round trip, without what it took.
+func (o *observer) delayed(l *flowLog, e *echo) (delay.Observation, bool) {
+	obs := delay.Observation{Src: l.src, Dst: l.dst}
+	w := o.join(l, e.path, e.back)
+	switch {
+	case w.certain():
+		obs.Path = w.alternatives[0]
+	case w.known():
+		for _, arcs := range w.alternatives {
+			obs.Alternatives = append(obs.Alternatives, delay.Alternative{Arcs: arcs, Share: 1})
+		}
+	default:
+		return obs, false
+	}
+	return obs, true
+}
+
+// sameWay reports whether two windows of a flow have the same path, as far as it is known.
+func sameWay(a, b *echo) bool {
+	same := func(x, y way) bool {
+		return slices.EqualFunc(x.alternatives, y.alternatives, func(p, q []graphs.ArcID) bool { return slices.Equal(p, q) })
+	}
+	return same(a.path, b.path) && same(a.back, b.back)
+}
+
+// typical returns what a flow's probes took: their median, or that of the slowest tenth of them, and whether there were enough.
+func typical(windows []*echo, tail bool) (delay.Microseconds, bool) {
+	took, least := func(e *echo) float64 { return e.rtt.P50 }, leastAnswers
+	if tail {
+		took, least = func(e *echo) float64 { return e.rtt.P90 }, leastTail
+	}
+	slices.SortStableFunc(windows, func(a, b *echo) int { return cmp.Compare(took(a), took(b)) })
+	n := 0
+	for _, e := range windows {
+		n += e.sent - e.lost
+	}
+	sum := 0
+	for _, e := range windows {
+		if sum += e.sent - e.lost; 2*sum >= n {
+			return delay.Microseconds(took(e)), n >= least
+		}
+	}
+	return 0, false
+}
+
+func (s *Store) delayName(c delay.Cause) string {
+	if c.Kind == delay.Arc {
+		return s.fabric.ArcName(graphs.ArcID(c.ID))
+	}
+	return s.fabric.NodeName(graphs.NodeID(c.ID))
+}
+
+// slowSuspect puts a suspect into words. Where flows were held against their own past, what they took is a difference.
+func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
+	out := DelaySuspect(x, s.delayName, s.instrument())
+	probes := "their probes"
+	if v.tail {
+		probes = "the slowest tenth of their probes"
+	}
+	switch {
+	case v.own:
+		out.For = fmt.Sprintf("%d of %d flows that cross it are slower than they were, as only 5 in 100 flows should be (%s take %s more, all flows' %s more)",
+			x.Late, x.Flows, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
+	case v.tail:
+		out.For = fmt.Sprintf("%d of %d flows that cross it are slower now and then than 95 in 100 flows of their length (%s take %s, expected %s)",
+			x.Late, x.Flows, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
+	}
+	out.Evidence[0].Text = out.For
+	switch x.Kind {
+	case delay.Arc:
+		a := graphs.ArcID(x.ID)
+		out.Link = s.fabric.LinkName(a.Link())
+		out.Next = append(out.Next, Step{"tell a queue from a detour or a slow port",
+			fmt.Sprintf("read the queue, the output rate and the speed of %s", s.fabric.PortName(s.fabric.TailPort(a)))})
+	case delay.Host:
+		out.Next = append(out.Next, Step{"tell its network card and CPU from its link", fmt.Sprintf("on %s: ethtool -S, and the load of its CPUs", out.ID)})
+	case delay.Node:
+		out.Next = append(out.Next, Step{"the whole switch is slow", fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
+	}
+	if len(out.Class) > 1 {
+		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "whichlink probe --for 30s on more hosts"}}, out.Next...)
+	}
+	return out
+}
+
+// addSlow adds what is slow to a diagnosis. What loses packets and is slow as well has a queue that is full.
+func (s *Store) addSlow(d *Diagnosis) {
+	slow := s.slow()
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		if us := slow.by[x.ID]; us > 0 && x.Symptom == Loss {
+			x.Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it adds %s of delay as well: a queue that is full, rather than a bad cable", Micros(us))})
+		}
+	}
+	for _, x := range slow.suspects {
+		if !slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.Symptom == Down && y.Link != "" && y.Link == x.Link }) {
+			d.Suspects = append(d.Suspects, x)
+		}
+	}
+}

@@ -18,6 +18,8 @@ const (
 	leastTail    = 30
 	// leastExcess is the least delay worth a name. Hosts wake up late by some tens of microseconds, and switches have no two alike.
 	leastExcess delay.Microseconds = 50
+	// leastOfHost is the least that a host must add, for sure: its own work makes it wake up later than others.
+	leastOfHost delay.Microseconds = 100
 	// overSpread is by how many standard deviations of healthy flows a fault must be late, at least.
 	overSpread = 3
 	// slowEvery is how much new evidence, in time, it takes to look at delays again.
@@ -61,8 +63,11 @@ func (s *Store) solveDelays(obs []delay.Observation) []delay.Suspect {
 	}
 	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread})
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
-		// One late flow is that flow's own affair, and a part that most flows cross in time is not slow.
-		return x.Probability < leastListed || x.Flows > 0 && (x.Late < 2 || 2*x.Late < x.Flows)
+		// One late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
+		if x.Kind == delay.Host && x.Low < leastOfHost {
+			return true
+		}
+		return x.Probability < leastListed || x.Flows > 0 && (x.Late < 2 || 3*x.Late < 2*x.Flows)
 	})
 }
 

@@ -141,7 +141,7 @@ func shapeOf(s []sample, total, at float64, first bool) (shape [points]float64) 
 	}
 	high := quantile(s, total, trusted)
 	mean := (high - quantile(s, total, before)) / math.Log((1-before)/(1-trusted))
-	mean *= 1 + 2/math.Sqrt(max(1, total)) // few flows may not have shown how long the tail is
+	mean *= 1 + 1/math.Sqrt(max(1, total)) // few flows may not have shown how long the tail is
 	sum, i := 0.0, 0
 	for p := range shape {
 		share := (float64(p) + 0.5) / points

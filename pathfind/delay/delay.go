@@ -69,7 +69,7 @@ type Config struct {
 	// LeastSpreads is the least mean delay added that counts as a fault as well, in standard deviations of healthy flows of one length; 0 means
 	// 1 if Least is 0, too.
 	LeastSpreads float64
-	// Outlier is the chance that a flow is late for a reason that no component explains. 0 means 0.04.
+	// Outlier is the chance that a flow is late for a reason that no component explains. 0 means 0.02.
 	Outlier float64
 	// MaxFaults bounds the number of suspects. 0 means 32.
 	MaxFaults int
@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	if !(c.Outlier > 0 && c.Outlier < 0.5) {
-		c.Outlier = 0.04
+		c.Outlier = 0.02
 	}
 	if c.MaxFaults <= 0 {
 		c.MaxFaults = 32

@@ -292,13 +292,13 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestCalibration: of the suspects of which one cannot be sure, about as many are true as is said, where every second fabric is healthy.
+// TestCalibration: of the suspects of which one cannot be sure, about as many are true as is said.
 func TestCalibration(t *testing.T) {
 	said, right := 0.0, 0
 	n := 0
-	for seed := range uint64(80) {
+	for seed := range uint64(120) {
 		w := random(t, 1000+seed)
-		if seed%2 == 0 {
+		if seed%3 == 0 { // as often as is taken for granted
 			w.slow[delay.Cause{Kind: delay.Arc, ID: int32(w.fabricArc())}] = 15 + 60*w.rng.Float64()
 		}
 		r := delay.Solve(w.f, w.measure(3+w.rng.IntN(6)), delay.Config{})

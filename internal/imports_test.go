@@ -25,6 +25,7 @@ var floors = map[string][]string{
 	"pathfind/next":     {"graphs", "pathfind", "pathfind/plan", "pathfind/localize"},
 	"pathfind/whatif":   {"graphs", "pathfind"},
 	"pathfind/delay":    {"graphs"},
+	"pathfind/heat":     {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
 	"probes/snmp":       {"graphs", "internal/evidence"},
 	"captures/files":    {"graphs"},

@@ -63,11 +63,11 @@ func (s *Store) solveDelays(obs []delay.Observation) []delay.Suspect {
 	}
 	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread})
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
-		// One late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
+		// Where no path is known little is; one late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
 		if x.Kind == delay.Host && x.Low < leastOfHost {
 			return true
 		}
-		return x.Probability < leastListed || x.Flows > 0 && (x.Late < 2 || 3*x.Late < 2*x.Flows)
+		return x.Probability < leastListed || x.Late < 2 || 3*x.Late < 2*x.Flows
 	})
 }
 

@@ -1,0 +1,282 @@
+// Package heat says why an arc is hot: what it carries is held against what it should carry.
+//
+// What it should carry follows from the forwarding model and a traffic matrix, which is measured, or estimated from the loads themselves ([Solve]). An arc
+// is never held against its siblings: on a random graph arcs differ by up to 1.65 times under perfectly even demand, and that is no fault. The package
+// is pure: no clock, no socket, no chance.
+package heat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+// A Verdict is why an arc is hot.
+type Verdict string
+
+// The verdicts.
+const (
+	// Demand: the matrix explains it; what is asked for comes together at the arc.
+	Demand Verdict = "demand"
+	// Collision: the matrix does not explain it; flows that could have gone elsewhere hash to the arc.
+	Collision Verdict = "collision"
+	// Polarisation: the same, at many switches at once: they hash alike, and leave paths unused.
+	Polarisation Verdict = "polarisation"
+	// SinglePath: most of it is of pairs that have no other path.
+	SinglePath Verdict = "single path"
+	// LostCapacity: it would carry much less if links that are down were up.
+	LostCapacity Verdict = "lost capacity"
+	// EverythingHigh: most arcs are about as full; none is the culprit.
+	EverythingHigh Verdict = "everything high"
+)
+
+// Input is what is known. Loads and volumes are in bit/s.
+type Input struct {
+	// Model is how packets are forwarded now.
+	Model pathfind.Model
+	// Planned, if set, is how they were if all links were up; Down are those that are not, and With is the model if one of these were up, too.
+	Planned pathfind.Model
+	Down    []graphs.LinkID
+	With    func(graphs.LinkID) pathfind.Model
+	// Load is what each arc carries, by its id; NaN where that is not known.
+	Load []float64
+	// Matrix is the measured traffic between hosts or switches; nil to estimate it from Load.
+	Matrix []Flow
+}
+
+// A Flow is traffic from one node to another, in bit/s.
+type Flow struct {
+	Src, Dst graphs.NodeID
+	Rate     float64
+}
+
+// A Pair is what one pair of nodes has on an arc.
+type Pair struct {
+	Src, Dst graphs.NodeID
+	// Load is the part of its traffic that is expected on the arc, in bit/s, and Share that of all that is expected there.
+	Load, Share float64
+	// Alone says that the pair has no path around the arc.
+	Alone bool
+}
+
+// A Hot is an arc that is too full.
+type Hot struct {
+	Arc graphs.ArcID
+	// Load and Speed in bit/s; Expected by the matrix, Even by the same traffic spread evenly over all pairs, Planned by the matrix if all links
+	// were up.
+	Load, Speed, Expected, Even, Planned float64
+	Verdict                              Verdict
+	// Incast says that the demand comes from at least three senders to one host or behind one switch.
+	Incast bool
+	// Pairs have most on the arc by the matrix, the greatest first.
+	Pairs []Pair
+	// Causes are the links that are down and would relieve the arc, the greatest relief first.
+	Causes []graphs.LinkID
+	// Alike are the switches that hash alike.
+	Alike []graphs.NodeID
+}
+
+// Use is how full the arc is.
+func (h *Hot) Use() float64 { return h.Load / h.Speed }
+
+// A Result is what the loads say.
+type Result struct {
+	// Hot are the hot arcs, the fullest first.
+	Hot []Hot
+	// Estimated says that the matrix was estimated from the loads: it is known less well than where it was measured.
+	Estimated bool
+	// High says that most arcs between switches are nearly as full as the fullest; Median is how full one is.
+	High   bool
+	Median float64
+	// Known is the number of arcs whose load is known.
+	Known int
+}
+
+// The limits of what is hot.
+const (
+	// full is how full an arc is that drops packets at times.
+	full = 0.7
+	// busy is how full it is at least to be hot at all, if it carries over times what it should.
+	busy = 0.4
+	over = 1.6
+	// beyond is by how much more than the matrix explains an arc carries that the matrix does not explain.
+	beyond = 1.35
+	// unlike is by how much more than even demand gives it an arc carries whose demand is uneven.
+	unlike = 1.3
+	// mostPairs are listed for each arc.
+	mostPairs = 8
+)
+
+// Solve finds hot arcs and says why they are.
+func Solve(in Input) *Result {
+	s := &solver{in: in, f: in.Model.Fabric()}
+	s.speed = pathfind.Speeds(s.f)
+	r := &Result{}
+	for a, load := range in.Load {
+		if !math.IsNaN(load) {
+			r.Known++
+			if load > 0 && s.fabricArc(graphs.ArcID(a)) {
+				s.known = append(s.known, graphs.ArcID(a))
+			}
+		}
+	}
+	if r.Known == 0 {
+		return r
+	}
+	s.traffic()
+	r.Estimated = in.Matrix == nil
+	s.full(r)
+	for a := range graphs.ArcID(s.f.NumArcs()) {
+		if h, hot := s.hot(a); hot {
+			s.explain(&h, r)
+			r.Hot = append(r.Hot, h)
+		}
+	}
+	slices.SortStableFunc(r.Hot, func(a, b Hot) int { return -cmp.Compare(a.Use(), b.Use()) })
+	return r
+}
+
+// A solver holds the loads and what the matrix expects.
+type solver struct {
+	in    Input
+	f     *graphs.Fabric
+	speed []float64
+	known []graphs.ArcID // between switches, with a load
+	pairs []pair
+	// expected, even and planned are by arc. Planned is nil where nothing is down.
+	expected, even, planned []float64
+}
+
+func (s *solver) fabricArc(a graphs.ArcID) bool { return !s.f.IsHostArc(a) }
+
+// full sets how full the fabric is.
+func (s *solver) full(r *Result) {
+	var use []float64
+	for a, load := range s.in.Load {
+		if !math.IsNaN(load) && s.fabricArc(graphs.ArcID(a)) {
+			use = append(use, load/s.speed[graphs.ArcID(a).Link()])
+		}
+	}
+	if len(use) == 0 {
+		return
+	}
+	slices.Sort(use)
+	r.Median = use[len(use)/2]
+	// A tenth of the arcs may stay behind, such as those that point away from the traffic.
+	r.High = r.Median >= 0.6 && r.Median >= 0.7*use[len(use)-1]
+}
+
+// hot says whether an arc is. One that carries what its place in the fabric gives it under even demand is hot only if it is full.
+func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
+	h := Hot{Arc: a, Load: s.in.Load[a], Speed: s.speed[a.Link()], Expected: s.expected[a], Even: s.even[a], Planned: math.NaN()}
+	if math.IsNaN(h.Load) {
+		return h, false
+	}
+	if s.planned != nil {
+		h.Planned = s.planned[a]
+	}
+	switch use := h.Use(); {
+	case use >= full:
+		// Its place alone explains it up to where it is nearly always full.
+		byDesign := h.Load <= unlike*h.Even && !(h.Planned*over < h.Load)
+		return h, !byDesign || use >= 0.9
+	case use >= busy:
+		return h, s.fabricArc(a) && h.Load > over*h.Expected && h.Expected > 0
+	}
+	return h, false
+}
+
+// explain chooses the verdict.
+func (s *solver) explain(h *Hot, r *Result) {
+	h.Pairs = s.pairsOn(h.Arc)
+	alone := 0.0
+	for _, p := range s.pairs {
+		if share := p.on(h.Arc); share > 0.99 {
+			alone += p.rate
+		}
+	}
+	explained := h.Load <= beyond*h.Expected
+	switch {
+	case explained && h.Planned*1.25 < h.Expected && h.Planned*1.25 < h.Load:
+		h.Verdict = LostCapacity
+		h.Causes = s.causes(h.Arc)
+	case r.High && h.Load <= over*h.Expected:
+		h.Verdict = EverythingHigh
+	case explained && s.fabricArc(h.Arc) && alone > 0.5*h.Expected:
+		h.Verdict = SinglePath
+	case explained:
+		h.Verdict = Demand
+		h.Incast = s.incast(h)
+	default:
+		h.Verdict = Collision
+		if alike := s.alike(); alike != nil {
+			h.Verdict, h.Alike = Polarisation, alike
+		}
+	}
+}
+
+// incast reports whether many senders send to one place: a host, or what is behind one switch.
+func (s *solver) incast(h *Hot) bool {
+	to := map[graphs.NodeID]float64{}
+	senders := map[graphs.NodeID]int{}
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if share := p.on(h.Arc); share > 0 && p.rate*share > 0.02*h.Expected {
+			to[p.dst] += p.rate * share
+			senders[p.dst]++
+		}
+	}
+	for dst, load := range to {
+		if load > 0.6*h.Expected && senders[dst] >= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// causes returns the links that are down and whose return would relieve an arc by a tenth and more.
+func (s *solver) causes(a graphs.ArcID) []graphs.LinkID {
+	type relief struct {
+		link graphs.LinkID
+		load float64
+	}
+	var list []relief
+	for _, l := range s.in.Down {
+		if s.in.With == nil {
+			break
+		}
+		if load := s.loads(s.in.With(l))[a]; load < 0.9*s.expected[a] {
+			list = append(list, relief{l, load})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b relief) int { return cmp.Compare(a.load, b.load) })
+	var links []graphs.LinkID
+	for _, x := range list {
+		links = append(links, x.link)
+	}
+	return links
+}
+
+// pairsOn returns the pairs that have most on an arc by the matrix.
+func (s *solver) pairsOn(a graphs.ArcID) []Pair {
+	var list []Pair
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if share := p.on(a); share > 0 && p.rate > 0 {
+			list = append(list, Pair{Src: p.src, Dst: p.dst, Load: p.rate * share, Alone: share > 0.99})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Pair) int { return -cmp.Compare(x.Load, y.Load) })
+	sum := 0.0
+	for _, p := range list {
+		sum += p.Load
+	}
+	list = list[:min(len(list), mostPairs)]
+	for i := range list {
+		list[i].Share = list[i].Load / sum
+	}
+	return list
+}

@@ -1,0 +1,361 @@
+package heat_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/heat"
+)
+
+const speed = 100e9
+
+// A traffic is flows through a fabric, each of which hashes its own way.
+type traffic struct {
+	f     *graphs.Fabric
+	rng   *rand.Rand
+	down  map[graphs.LinkID]bool
+	alike bool // all switches have one hash function and one seed
+	load  []float64
+	flows []heat.Flow
+}
+
+func (w *traffic) model(up ...graphs.LinkID) *pathfind.ECMP {
+	return pathfind.NewECMPWithout(w.f, func(l graphs.LinkID) bool { return w.down[l] && !slices.Contains(up, l) })
+}
+
+// send lets n flows of a pair share a rate. Each switch hashes the flow with a seed of its own, or all with one.
+func (w *traffic) send(m *pathfind.ECMP, src, dst graphs.NodeID, rate float64, n int) {
+	w.flows = append(w.flows, heat.Flow{Src: src, Dst: dst, Rate: rate})
+	for range n {
+		flow := w.rng.Uint64()
+		for at := src; at != dst; {
+			next := m.NextHops(at, dst)
+			if next == nil {
+				break
+			}
+			a := next[w.hash(flow, at)%uint64(len(next))]
+			w.load[a] += rate / float64(n)
+			at = w.f.Head(a)
+		}
+	}
+}
+
+func (w *traffic) hash(flow uint64, at graphs.NodeID) uint64 {
+	key := binary.LittleEndian.AppendUint64(nil, flow)
+	if !w.alike {
+		key = binary.LittleEndian.AppendUint32(key, uint32(at))
+	}
+	h := fnv.New64a()
+	h.Write(key)
+	x := h.Sum64() // FNV's low bits are poor; hardware mixes
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	return x ^ x>>33
+}
+
+// even lets every host send to some others, so that hosts are as full as asked for.
+func (w *traffic) even(use float64, flows int) {
+	m := w.model()
+	hosts := w.f.Hosts()
+	const peers = 12
+	for i, src := range hosts {
+		for k := range peers {
+			w.send(m, src, hosts[(i+1+(k*(len(hosts)-1))/peers)%len(hosts)], use*speed/peers, flows)
+		}
+	}
+}
+
+// hottest is the arc between switches that carries most.
+func (w *traffic) hottest() graphs.ArcID {
+	best := graphs.ArcID(0)
+	for a := range graphs.ArcID(w.f.NumArcs()) {
+		if !w.f.IsHostArc(a) && (w.f.IsHostArc(best) || w.load[a] > w.load[best]) {
+			best = a
+		}
+	}
+	return best
+}
+
+// scale makes the fullest arc between switches as full as asked for.
+func (w *traffic) scale(use float64) {
+	by := use * speed / w.load[w.hottest()]
+	for a := range w.load {
+		w.load[a] *= by
+	}
+	for i := range w.flows {
+		w.flows[i].Rate *= by
+	}
+}
+
+func (w *traffic) input(measured bool) heat.Input {
+	in := heat.Input{Model: w.model(), Load: w.load}
+	if len(w.down) > 0 {
+		in.Planned = pathfind.NewECMP(w.f)
+		for l := range w.down {
+			in.Down = append(in.Down, l)
+		}
+		slices.Sort(in.Down)
+		in.With = func(l graphs.LinkID) pathfind.Model { return w.model(l) }
+	}
+	if measured {
+		in.Matrix = w.flows
+	}
+	return in
+}
+
+var fabrics = []struct {
+	name string
+	make func(t testing.TB, seed uint64) *graphs.Fabric
+}{
+	{"leaf-spine", func(t testing.TB, _ uint64) *graphs.Fabric {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 8, Spines: 4, Hosts: 4})
+		return must(t, f, err)
+	}},
+	{"fat-tree", func(t testing.TB, _ uint64) *graphs.Fabric {
+		f, err := generate.FatTree(generate.FatTreeConfig{K: 6})
+		return must(t, f, err)
+	}},
+	{"random", func(t testing.TB, seed uint64) *graphs.Fabric {
+		f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 24, Degree: 6, Hosts: 4, Seed: seed})
+		return must(t, f, err)
+	}},
+}
+
+func must(t testing.TB, f *graphs.Fabric, err error) *graphs.Fabric {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A story is traffic with one true reason why an arc is hot.
+type story struct {
+	name    string
+	want    heat.Verdict // empty: nothing is hot
+	fabrics string       // those in which it can happen; empty for all
+	// tell sends the traffic and returns the arc that is hot, None where the story did not come about with this seed.
+	tell func(w *traffic) graphs.ArcID
+	// blind are fabrics in which loads alone cannot tell: on a random graph nearly every arc is the only way of some pair, whose demand would explain
+	// as much as flows that collide.
+	blind string
+}
+
+var stories = []story{
+	{name: "T12 even", tell: func(w *traffic) graphs.ArcID {
+		for _, src := range w.f.Hosts() {
+			for _, dst := range w.f.Hosts() {
+				if src != dst {
+					w.send(w.model(), src, dst, speed, 25)
+				}
+			}
+		}
+		w.scale(0.8)
+		return w.hottest()
+	}, fabrics: "random"},
+	{name: "calm", tell: func(w *traffic) graphs.ArcID {
+		w.even(0.5, 100)
+		w.scale(0.45)
+		return w.hottest()
+	}},
+	{name: "all is full", want: heat.EverythingHigh, fabrics: "leaf-spine fat-tree", tell: func(w *traffic) graphs.ArcID {
+		w.even(0.5, 400)
+		w.scale(0.95)
+		return w.hottest()
+	}},
+	{name: "two racks talk", want: heat.Demand, tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		a, b := w.racks(false)
+		for _, src := range a {
+			for _, dst := range b {
+				w.send(w.model(), src, dst, 0.9*speed, 400)
+			}
+		}
+		w.scale(0.95)
+		return w.hottest()
+	}},
+	{name: "neighbours with one path", want: heat.SinglePath, fabrics: "random", tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		a, b := w.racks(true)
+		for _, src := range a {
+			for _, dst := range b {
+				w.send(w.model(), src, dst, 0.3*speed, 100)
+			}
+		}
+		w.scale(0.95)
+		return w.hottest()
+	}},
+	{name: "elephants collide", want: heat.Collision, tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		hosts := w.f.Hosts()
+		for range len(hosts) / 4 {
+			src, dst := hosts[w.rng.IntN(len(hosts))], hosts[w.rng.IntN(len(hosts))]
+			if w.f.Head(w.f.Out(src)[0]) != w.f.Head(w.f.Out(dst)[0]) {
+				w.send(w.model(), src, dst, 0.4*speed, 1)
+			}
+		}
+		w.scale(0.95)
+		return w.beyond()
+	}, blind: "random"},
+	{name: "all hash alike", want: heat.Polarisation, fabrics: "fat-tree", tell: func(w *traffic) graphs.ArcID {
+		w.alike = true
+		w.even(0.5, 100)
+		w.scale(0.95)
+		return w.hottest()
+	}},
+	{name: "links are down", want: heat.LostCapacity, tell: func(w *traffic) graphs.ArcID {
+		v := w.f.Switches()[0]
+		n := 0
+		for _, a := range w.f.Out(v) {
+			if !w.f.IsHostArc(a) && n < 2 && w.f.Degree(w.f.Head(a)) > 2 {
+				w.down[a.Link()] = true
+				n++
+			}
+		}
+		w.even(0.5, 400)
+		w.scale(0.95)
+		return w.hottest()
+	}, fabrics: "leaf-spine fat-tree"},
+	{name: "incast", want: heat.Demand, tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		hosts := w.f.Hosts()
+		for i := range 8 {
+			w.send(w.model(), hosts[len(hosts)-1-5*i%len(hosts)], hosts[0], 0.027*speed, 4)
+		}
+		return w.f.Out(hosts[0])[0].Reverse()
+	}},
+}
+
+// racks returns the hosts of two switches, which are neighbours or not.
+func (w *traffic) racks(neighbours bool) (a, b []graphs.NodeID) {
+	var edge []graphs.NodeID
+	behind := map[graphs.NodeID][]graphs.NodeID{}
+	for _, h := range w.f.Hosts() {
+		v := w.f.Head(w.f.Out(h)[0])
+		if behind[v] == nil {
+			edge = append(edge, v)
+		}
+		behind[v] = append(behind[v], h)
+	}
+	m := w.model()
+	for {
+		u, v := edge[w.rng.IntN(len(edge))], edge[w.rng.IntN(len(edge))]
+		if u != v && (m.Distance(u, v) == 1) == neighbours && (neighbours || m.Count(u, v) > 1) {
+			return behind[u], behind[v]
+		}
+	}
+}
+
+// beyond is the hottest arc that carries far more than its flows should bring it; None if that is not much.
+func (w *traffic) beyond() graphs.ArcID {
+	expected := make([]float64, len(w.load))
+	m := w.model()
+	for _, x := range w.flows {
+		for _, s := range m.Shares(x.Src, x.Dst) {
+			expected[s.Arc] += x.Rate * s.Share
+		}
+	}
+	best := graphs.ArcID(graphs.None)
+	for a, load := range w.load {
+		if arc := graphs.ArcID(a); !w.f.IsHostArc(arc) && load > 1.7*expected[a] && load > 0.75*speed && (best == graphs.None || load > w.load[best]) {
+			best = arc
+		}
+	}
+	return best
+}
+
+// TestVerdicts: the verdict is the true one, with a measured matrix and with one that is estimated from the loads, but where loads cannot tell.
+func TestVerdicts(t *testing.T) {
+	const seeds = 5
+	for _, fab := range fabrics {
+		for _, st := range stories {
+			if st.fabrics != "" && !strings.Contains(st.fabrics, fab.name) {
+				continue
+			}
+			for _, measured := range []bool{true, false} {
+				right, told := 0, 0
+				var wrong []string
+				for seed := range uint64(seeds) {
+					w := &traffic{f: fab.make(t, seed), rng: rand.New(rand.NewPCG(seed, 1)), down: map[graphs.LinkID]bool{}}
+					w.load = make([]float64, w.f.NumArcs())
+					a := st.tell(w)
+					if a == graphs.None {
+						continue
+					}
+					told++
+					r := heat.Solve(w.input(measured))
+					if what := judgeHeat(w, st, r, a); what != "" {
+						wrong = append(wrong, fmt.Sprintf("seed %d: %s", seed, what))
+					} else {
+						right++
+					}
+				}
+				t.Logf("%-10s %-25s measured %-5v right in %d of %d", fab.name, st.name, measured, right, told)
+				if blind := !measured && strings.Contains(st.blind, fab.name); told == 0 || right < told && !blind {
+					t.Errorf("%s, %s, measured %v: right in %d of %d\n%s", fab.name, st.name, measured, right, told, strings.Join(wrong, "\n"))
+				}
+			}
+		}
+	}
+}
+
+// judgeHeat says what is wrong with the verdict on an arc; nothing if it is right.
+func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID) string {
+	i := slices.IndexFunc(r.Hot, func(h heat.Hot) bool { return h.Arc == a })
+	if st.want == "" {
+		for _, h := range r.Hot {
+			if !w.f.IsHostArc(h.Arc) {
+				return fmt.Sprintf("%s is said to be hot: %.2f full, expected %.2f, even %.2f: %s", w.f.ArcName(h.Arc), h.Use(), h.Expected/h.Speed, h.Even/h.Speed, h.Verdict)
+			}
+		}
+		return ""
+	}
+	if i < 0 {
+		return fmt.Sprintf("%s, %.2f full, is not hot", w.f.ArcName(a), w.load[a]/speed)
+	}
+	h := &r.Hot[i]
+	what := fmt.Sprintf("%s: %s, %.2f full, expected %.2f, even %.2f, planned %.2f, median %.2f", w.f.ArcName(a), h.Verdict, h.Use(), h.Expected/h.Speed, h.Even/h.Speed, h.Planned/h.Speed, r.Median)
+	switch {
+	case h.Verdict != st.want:
+		return what
+	case st.name == "incast" && !r.Estimated && (!h.Incast || len(h.Pairs) < 8):
+		return what + fmt.Sprintf(", incast %v from %d", h.Incast, len(h.Pairs))
+	case st.want == heat.LostCapacity && len(h.Causes) == 0:
+		return what + ", without a cause"
+	case st.want == heat.Polarisation && len(h.Alike) < 2:
+		return what + ", by none"
+	}
+	return ""
+}
+
+// TestLittleKnown: loads that are not known are no zeros, and nothing is said of nothing.
+func TestLittleKnown(t *testing.T) {
+	f := fabrics[0].make(t, 0)
+	load := slices.Repeat([]float64{math.NaN()}, f.NumArcs())
+	in := heat.Input{Model: pathfind.NewECMP(f), Load: load}
+	if r := heat.Solve(in); r.Known != 0 || len(r.Hot) > 0 {
+		t.Errorf("%+v", r)
+	}
+	a := graphs.LinkID(f.NumLinks() - 1).Forward()
+	load[a] = 0.99 * pathfind.Speeds(f)[a.Link()]
+	r := heat.Solve(in)
+	if r.Known != 1 || len(r.Hot) != 1 || r.Hot[0].Arc != a {
+		t.Errorf("%+v", r)
+	}
+	for _, h := range r.Hot {
+		for _, x := range []float64{h.Load, h.Expected, h.Even, h.Use()} {
+			if math.IsNaN(x) {
+				t.Errorf("%+v", h)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package heat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+// A pair is two nodes that send, and the shares of their traffic on arcs.
+type pair struct {
+	src, dst graphs.NodeID
+	from, to int // their places among the ends, where the matrix is estimated
+	rate     float64
+	shares   []pathfind.ArcShare // by arc
+}
+
+// on returns the share of the pair's traffic that crosses an arc.
+func (p *pair) on(a graphs.ArcID) float64 {
+	i, ok := slices.BinarySearchFunc(p.shares, a, func(x pathfind.ArcShare, a graphs.ArcID) int { return cmp.Compare(x.Arc, a) })
+	if !ok {
+		return 0
+	}
+	return p.shares[i].Share
+}
+
+// traffic makes the matrix, and what it and even demand put on the arcs.
+func (s *solver) traffic() {
+	ends := pathfind.Uniform(s.f).Ends
+	if s.in.Matrix != nil {
+		s.measured()
+	} else {
+		s.estimate(ends)
+	}
+	s.expected = s.loads(s.in.Model)
+	if s.in.Planned != nil {
+		s.planned = s.loads(s.in.Planned)
+	}
+	s.even = s.evenLoads(ends)
+}
+
+// measured takes the matrix as it was given.
+func (s *solver) measured() {
+	at := map[[2]graphs.NodeID]int{}
+	for _, w := range s.in.Matrix {
+		k := [2]graphs.NodeID{w.Src, w.Dst}
+		i, ok := at[k]
+		if !ok {
+			i = len(s.pairs)
+			at[k] = i
+			s.pairs = append(s.pairs, pair{src: w.Src, dst: w.Dst, shares: s.shares(w.Src, w.Dst)})
+		}
+		s.pairs[i].rate += w.Rate
+	}
+}
+
+func (s *solver) shares(src, dst graphs.NodeID) []pathfind.ArcShare {
+	shares := s.in.Model.Ways(src, dst).Shares()
+	slices.SortFunc(shares, func(a, b pathfind.ArcShare) int { return cmp.Compare(a.Arc, b.Arc) })
+	return shares
+}
+
+// loads is what the pairs put on arcs under a model.
+func (s *solver) loads(m pathfind.Model) []float64 {
+	sum := make([]float64, s.f.NumArcs())
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if p.rate == 0 {
+			continue
+		}
+		shares := p.shares
+		if m != s.in.Model {
+			shares = m.Ways(p.src, p.dst).Shares()
+		}
+		for _, x := range shares {
+			sum[x.Arc] += p.rate * x.Share
+		}
+	}
+	return sum
+}
+
+// evenLoads is what the same traffic would put on arcs if every end sent as much to every other; under the model of all links, which is what
+// the fabric was built for.
+func (s *solver) evenLoads(ends []graphs.NodeID) []float64 {
+	m := s.in.Model
+	if s.in.Planned != nil {
+		m = s.in.Planned
+	}
+	l := m.Loads(pathfind.Demand{Ends: ends})
+	total, even := 0.0, 0.0
+	for _, a := range s.known {
+		total += s.in.Load[a]
+		even += l.Arcs[a]
+	}
+	scale := 0.0
+	if even > 0 {
+		scale = total / even
+	}
+	for a := range l.Arcs {
+		l.Arcs[a] *= scale
+	}
+	// Hosts share what their switch sends and receives.
+	for _, n := range ends {
+		in, out, hosts := 0.0, 0.0, []graphs.ArcID(nil)
+		for _, a := range s.f.Out(n) {
+			if s.f.IsHostArc(a) {
+				hosts = append(hosts, a)
+			}
+		}
+		for _, a := range hosts {
+			in += known(s.in.Load[a])
+			out += known(s.in.Load[a.Reverse()])
+		}
+		for _, a := range hosts {
+			l.Arcs[a], l.Arcs[a.Reverse()] = in/float64(len(hosts)), out/float64(len(hosts))
+		}
+	}
+	return l.Arcs
+}
+
+func known(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+// mostEnds is between how many switches a matrix is estimated; with more, their traffic is taken to be even.
+const mostEnds = 160
+
+// fits is how often the estimate is drawn toward the loads.
+const fits = 60
+
+// estimate finds a matrix between switches that explains the loads: at first each switch sends to each other in proportion to what their hosts send and receive
+// (the gravity model), then pairs grow or shrink by what the arcs that they cross carry beyond or below what is expected, but little at a time, so
+// that what no matrix explains stays unexplained.
+func (s *solver) estimate(ends []graphs.NodeID) {
+	out, in := make([]float64, len(ends)), make([]float64, len(ends))
+	told := true
+	for i, n := range ends {
+		for _, a := range s.f.Out(n) {
+			if s.f.IsHostArc(a) {
+				told = told && !math.IsNaN(s.in.Load[a]) && !math.IsNaN(s.in.Load[a.Reverse()])
+				out[i] += known(s.in.Load[a.Reverse()])
+				in[i] += known(s.in.Load[a])
+			}
+		}
+	}
+	if len(ends) > mostEnds || len(ends) < 2 {
+		return
+	}
+	for i, src := range ends {
+		for j, dst := range ends {
+			if i == j {
+				continue
+			}
+			rate := 1.0
+			if told {
+				rate = out[i] * in[j]
+			}
+			if rate > 0 {
+				s.pairs = append(s.pairs, pair{src: src, dst: dst, from: i, to: j, rate: rate, shares: s.shares(src, dst)})
+			}
+		}
+	}
+	s.scale()
+	if !told {
+		out, in = nil, nil
+	}
+	for range fits {
+		s.draw(out, in)
+	}
+	s.hosts()
+}
+
+// scale makes the matrix as great as the loads between switches are.
+func (s *solver) scale() {
+	expected := s.loads(s.in.Model)
+	total, sum := 0.0, 0.0
+	for _, a := range s.known {
+		total, sum = total+s.in.Load[a], sum+expected[a]
+	}
+	if sum > 0 {
+		for i := range s.pairs {
+			s.pairs[i].rate *= total / sum
+		}
+	}
+}
+
+// draw changes each pair by the mean of what its arcs carry over what is expected there, weighed by its shares; what hosts behind a switch send
+// and receive, if that is known, is an arc that all their pairs share. Some of it stays behind the switch: it is a bound.
+func (s *solver) draw(out, in []float64) {
+	expected := s.loads(s.in.Model)
+	sends, gets := make([]float64, len(out)), make([]float64, len(in))
+	for i := range s.pairs {
+		if p := &s.pairs[i]; out != nil {
+			sends[p.from] += p.rate
+			gets[p.to] += p.rate
+		}
+	}
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		sum, weight := 0.0, 0.0
+		for _, x := range p.shares {
+			load := s.in.Load[x.Arc]
+			if math.IsNaN(load) || s.f.IsHostArc(x.Arc) || expected[x.Arc] <= 0 {
+				continue
+			}
+			sum += x.Share * ratio(load, expected[x.Arc])
+			weight += x.Share
+		}
+		if out != nil {
+			const bound = 1.5 // as much as so many arcs
+			sum += bound * (min(0, ratio(out[p.from], sends[p.from])) + min(0, ratio(in[p.to], gets[p.to])))
+			weight += 2 * bound
+		}
+		if weight > 0 {
+			const haste = 0.7
+			p.rate *= math.Exp(haste * sum / weight)
+		}
+	}
+}
+
+// ratio is the logarithm of what there is over what is expected, within bounds.
+func ratio(is, expected float64) float64 {
+	if expected <= 0 {
+		return 0
+	}
+	return math.Log(min(8, max(0.125, is/expected)))
+}
+
+// hosts adds what is known of the arcs of hosts: their load is their demand. It is told as traffic from or to the host's switch.
+func (s *solver) hosts() {
+	for a, load := range s.in.Load {
+		arc := graphs.ArcID(a)
+		if math.IsNaN(load) || load <= 0 || !s.f.IsHostArc(arc) {
+			continue
+		}
+		s.pairs = append(s.pairs, pair{src: s.f.Tail(arc), dst: s.f.Head(arc), rate: load, shares: []pathfind.ArcShare{{Arc: arc, Share: 1}}})
+	}
+}

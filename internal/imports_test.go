@@ -32,7 +32,7 @@ var floors = map[string][]string{
 	"captures/frames":   {"captures/files"},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
 	"internal/flock":    {"graphs", "pathfind", "pathfind/localize", "pathfind/delay"},
-	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay"},
+	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
 	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan",

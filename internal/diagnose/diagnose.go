@@ -49,13 +49,14 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	s.addSlow(d)
+	load := s.addHot(d)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved)...)
 	s.conclude(d, seen, solved)
-	d.Notes = append(d.Notes, ports.notes(s, d)...)
+	d.Notes = append(append(d.Notes, load...), ports.notes(s, d)...)
 	return d
 }
 

@@ -37,6 +37,7 @@ type Store struct {
 
 	from, to time.Time
 	slowness *slowness // as last looked at
+	heated   heated    // as last looked at
 }
 
 // Config says how a Store weighs evidence. The zero value works.

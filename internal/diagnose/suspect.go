@@ -299,6 +299,8 @@ func (x *Suspect) sentence() string {
 		does = "is down"
 	case Miswire:
 		does = "is miswired"
+	case Hot:
+		does = "is hot: " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")
 	case Slow:
 		does = fmt.Sprintf("adds %s of delay", Micros(*x.Delay))
 	default:

@@ -43,6 +43,8 @@ type Input struct {
 	With    func(graphs.LinkID) pathfind.Model
 	// Load is what each arc carries, by its id; NaN where that is not known.
 	Load []float64
+	// Speed is of each link, by its id; nil for those of the fabric.
+	Speed []float64
 	// Matrix is the measured traffic between hosts or switches; nil to estimate it from Load.
 	Matrix []Flow
 }
@@ -113,7 +115,9 @@ const (
 // Solve finds hot arcs and says why they are.
 func Solve(in Input) *Result {
 	s := &solver{in: in, f: in.Model.Fabric()}
-	s.speed = pathfind.Speeds(s.f)
+	if s.speed = in.Speed; s.speed == nil {
+		s.speed = pathfind.Speeds(s.f)
+	}
 	r := &Result{}
 	for a, load := range in.Load {
 		if !math.IsNaN(load) {
@@ -172,8 +176,8 @@ func (s *solver) full(r *Result) {
 // hot says whether an arc is. One that carries what its place in the fabric gives it under even demand is hot only if it is full.
 func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
 	h := Hot{Arc: a, Load: s.in.Load[a], Speed: s.speed[a.Link()], Expected: s.expected[a], Even: s.even[a], Planned: math.NaN()}
-	if math.IsNaN(h.Load) {
-		return h, false
+	if math.IsNaN(h.Load) || s.f.Node(s.f.Tail(a)).IsHost() {
+		return h, false // a host that sends as fast as it can is nobody's fault
 	}
 	if s.planned != nil {
 		h.Planned = s.planned[a]
@@ -192,6 +196,9 @@ func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
 // explain chooses the verdict.
 func (s *solver) explain(h *Hot, r *Result) {
 	h.Pairs = s.pairsOn(h.Arc)
+	if r.Estimated && s.f.Node(s.f.Head(h.Arc)).IsHost() {
+		h.Pairs = s.sendersTo(h)
+	}
 	alone := 0.0
 	for _, p := range s.pairs {
 		if share := p.on(h.Arc); share > 0.99 {
@@ -209,7 +216,7 @@ func (s *solver) explain(h *Hot, r *Result) {
 		h.Verdict = SinglePath
 	case explained:
 		h.Verdict = Demand
-		h.Incast = s.incast(h)
+		h.Incast = s.incast(h, r.Estimated)
 	default:
 		h.Verdict = Collision
 		if alike := s.alike(); alike != nil {
@@ -219,7 +226,10 @@ func (s *solver) explain(h *Hot, r *Result) {
 }
 
 // incast reports whether many senders send to one place: a host, or what is behind one switch.
-func (s *solver) incast(h *Hot) bool {
+func (s *solver) incast(h *Hot, estimated bool) bool {
+	if estimated && s.f.Node(s.f.Head(h.Arc)).IsHost() {
+		return len(h.Pairs) >= 3 && h.Pairs[2].Share > 0.05 && h.Load > over*h.Even
+	}
 	to := map[graphs.NodeID]float64{}
 	senders := map[graphs.NodeID]int{}
 	for i := range s.pairs {
@@ -258,6 +268,24 @@ func (s *solver) causes(a graphs.ArcID) []graphs.LinkID {
 		links = append(links, x.link)
 	}
 	return links
+}
+
+// sendersTo returns who sends most to the switch of a host whose arc is hot: by the estimated matrix, the host gets its part of that.
+func (s *solver) sendersTo(h *Hot) []Pair {
+	var list []Pair
+	sum := 0.0
+	for i := range s.pairs {
+		if p := &s.pairs[i]; p.dst == s.f.Tail(h.Arc) && !s.f.Node(p.src).IsHost() && p.rate > 0 {
+			list = append(list, Pair{Src: p.src, Dst: s.f.Head(h.Arc), Load: p.rate, Alone: true})
+			sum += p.rate
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Pair) int { return -cmp.Compare(x.Load, y.Load) })
+	for i := range list {
+		list[i].Share = list[i].Load / sum
+		list[i].Load = list[i].Share * h.Load
+	}
+	return list[:min(len(list), mostPairs)]
 }
 
 // pairsOn returns the pairs that have most on an arc by the matrix.

@@ -345,7 +345,7 @@ func TestLittleKnown(t *testing.T) {
 	if r := heat.Solve(in); r.Known != 0 || len(r.Hot) > 0 {
 		t.Errorf("%+v", r)
 	}
-	a := graphs.LinkID(f.NumLinks() - 1).Forward()
+	a := f.Out(f.Hosts()[0])[0].Reverse()
 	load[a] = 0.99 * pathfind.Speeds(f)[a.Link()]
 	r := heat.Solve(in)
 	if r.Known != 1 || len(r.Hot) != 1 || r.Hot[0].Arc != a {

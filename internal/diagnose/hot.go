@@ -1,0 +1,212 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/heat"
+)
+
+const (
+	// oldLoad is how old a reading may be that says what a port carries.
+	oldLoad = 10 * time.Minute
+	// warm is how full an arc must be for loads to be looked at.
+	warm = 0.4
+	// mostHot is how many hot arcs are listed.
+	mostHot = 10
+)
+
+// A heated is what the loads told when they were last looked at.
+type heated struct {
+	newest time.Time
+	read   int
+	result *heat.Result
+}
+
+// loads returns what each arc carries by the newest readings of its ports, in bit/s, and the speed of each link; NaN where that is not known. The sender's
+// own word counts more than the receiver's.
+func (s *Store) loads() (load, speed []float64, newest time.Time, read int) {
+	load, speed = make([]float64, s.fabric.NumArcs()), make([]float64, s.fabric.NumLinks())
+	for a := range load {
+		load[a] = math.NaN()
+	}
+	for l := range speed {
+		speed[l] = float64(s.fabric.Link(graphs.LinkID(l)).Speed)
+	}
+	for _, p := range s.portsSaid() {
+		list := s.ports.logs[p].readings
+		if len(list) == 0 {
+			continue
+		}
+		r := &list[len(list)-1]
+		if r.Reset || r.interval <= 0 || s.to.Sub(r.at) > oldLoad {
+			continue
+		}
+		read++
+		if r.at.After(newest) {
+			newest = r.at
+		}
+		out, in := s.fabric.ArcFrom(p), s.fabric.ArcInto(p)
+		if r.Speed > 0 {
+			speed[out.Link()] = float64(r.Speed)
+		}
+		rate := func(octets uint64) float64 { return float64(octets) * 8 / r.interval.Seconds() }
+		if r.Out != nil && r.Out.Octets != nil {
+			load[out] = rate(*r.Out.Octets)
+		}
+		if r.In != nil && r.In.Octets != nil && math.IsNaN(load[in]) {
+			load[in] = rate(*r.In.Octets)
+		}
+	}
+	for a := range load {
+		if most := speed[graphs.ArcID(a).Link()]; most == 0 || load[a] > 1.1*most {
+			load[a] = math.NaN() // how full it is cannot be told, or more than fits was counted
+		}
+	}
+	return load, speed, newest, read
+}
+
+// heat finds hot arcs by what ports count. It is asked again only when something new was read.
+func (s *Store) heat() *heat.Result {
+	if s.model == nil || len(s.ports.logs) == 0 {
+		return nil
+	}
+	load, speed, newest, read := s.loads()
+	if s.heated.result != nil && s.heated.newest.Equal(newest) && s.heated.read == read {
+		return s.heated.result
+	}
+	s.heated = heated{newest, read, &heat.Result{}}
+	hottest := 0.0
+	for a, x := range load {
+		if !math.IsNaN(x) {
+			hottest = max(hottest, x/speed[graphs.ArcID(a).Link()])
+		}
+	}
+	if hottest < warm {
+		return s.heated.result
+	}
+	in := heat.Input{Model: s.model, Load: load, Speed: speed}
+	for l := range graphs.LinkID(s.fabric.NumLinks()) {
+		if s.portLog(s.fabric.TailPort(l.Forward())).now().oper == "down" || s.portLog(s.fabric.HeadPort(l.Forward())).now().oper == "down" {
+			in.Down = append(in.Down, l)
+		}
+	}
+	if len(in.Down) > 0 {
+		in.Planned = s.model
+		in.Model = s.modelWithout(in.Down, graphs.None)
+		in.With = func(l graphs.LinkID) pathfind.Model { return s.modelWithout(in.Down, l) }
+	}
+	s.heated.result = heat.Solve(in)
+	return s.heated.result
+}
+
+// modelWithout is the forwarding model while links are down, but for one.
+func (s *Store) modelWithout(down []graphs.LinkID, but graphs.LinkID) pathfind.Model {
+	gone := make([]bool, s.fabric.NumLinks())
+	for _, l := range down {
+		gone[l] = l != but
+	}
+	off := func(l graphs.LinkID) bool { return gone[l] }
+	if spec, err := pathfind.SpecOf(s.fabric); err == nil {
+		if m, err := pathfind.New(s.fabric, spec, pathfind.Options{Down: off}); err == nil {
+			return m
+		}
+	}
+	return pathfind.NewECMPWithout(s.fabric, off)
+}
+
+// addHot adds hot arcs to a diagnosis, and returns notes on the load as a whole.
+func (s *Store) addHot(d *Diagnosis) (notes []string) {
+	r := s.heat()
+	if r == nil {
+		return nil
+	}
+	if r.High {
+		notes = append(notes, fmt.Sprintf("load is high everywhere: half of the measured arcs between switches are more than %.0f %% full, and none is the culprit", 100*r.Median))
+	}
+	listed, alike := 0, false
+	for i := range r.Hot {
+		h := &r.Hot[i]
+		if h.Verdict == heat.EverythingHigh || listed == mostHot || h.Verdict == heat.Polarisation && alike {
+			continue
+		}
+		listed++
+		alike = alike || h.Verdict == heat.Polarisation
+		d.Suspects = append(d.Suspects, s.hotSuspect(h, r))
+	}
+	return notes
+}
+
+// hotSuspect puts a hot arc into words. Switches that hash alike are named themselves.
+func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
+	name := s.fabric.ArcName(h.Arc)
+	out := Suspect{Kind: "arc", ID: name, Link: s.fabric.LinkName(h.Arc.Link()), Symptom: Hot, Probability: hotProbability(h.Use()), Class: []string{name}}
+	why := string(h.Verdict)
+	if h.Incast {
+		why += ", incast"
+	}
+	full := func(load float64) string { return fmt.Sprintf("%.0f %%", 100*load/h.Speed) }
+	out.For = fmt.Sprintf("%s: it is %s full; the traffic matrix puts %s there, as much traffic spread evenly %s", why, full(h.Load), full(h.Expected), full(h.Even))
+	out.Against = "the traffic matrix is measured"
+	if r.Estimated {
+		out.Against = "the traffic matrix is estimated from the loads themselves, which tell flows that collide from demand only where pairs have several paths"
+	}
+	out.Evidence = []Evidence{{"snmp", out.For}}
+	if pairs := s.pairWords(h.Pairs); pairs != "" {
+		out.Evidence = append(out.Evidence, Evidence{"snmp", pairs})
+	}
+	switch h.Verdict {
+	case heat.Polarisation:
+		out.Kind, out.Link, out.Class = "node", "", nil
+		for _, n := range h.Alike {
+			out.Class = append(out.Class, s.fabric.NodeName(n))
+		}
+		out.ID = out.Class[0]
+		out.For = fmt.Sprintf("%s: %d switches pass traffic on by some of their equal paths and not by others, the same way over and over; the fullest arc is %s, %s full", why, len(h.Alike), name, full(h.Load))
+		out.Next = []Step{{"let switches hash differently", "give each switch a hash seed of its own"}}
+	case heat.LostCapacity:
+		var down []string
+		for _, l := range h.Causes {
+			down = append(down, s.fabric.LinkName(l))
+		}
+		cause := "links that are down"
+		if down != nil {
+			cause = strings.Join(down[:min(len(down), 4)], ", ")
+		}
+		out.For += fmt.Sprintf("; with all links up it would be %s: capacity was lost with %s", full(h.Planned), cause)
+		out.Next = []Step{{"mend the cause, not the effect", "bring back " + cause}}
+	case heat.Collision:
+		out.Next = []Step{{"name the flows", fmt.Sprintf("capture or sample (sFlow) at %s, and look for the few that are large", s.fabric.PortName(s.fabric.TailPort(h.Arc)))}}
+	case heat.SinglePath:
+		out.Next = []Step{{"most of it has no other shortest path", "add a link there, or forward by Shortest-Union or Spraypoint"}}
+	default:
+		out.Next = []Step{{"see who sends", cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
+	}
+	return out
+}
+
+// hotProbability says how sure it is that an arc queues or drops: its load is a mean over the interval, and its peaks are higher.
+func hotProbability(use float64) float64 {
+	return min(0.97, max(0.5, 0.6+(use-0.7)*1.9))
+}
+
+// pairWords names the pairs that have most on an arc.
+func (s *Store) pairWords(pairs []heat.Pair) string {
+	var parts []string
+	for i, p := range pairs {
+		if i == 5 {
+			break
+		}
+		part := fmt.Sprintf("%s to %s %.0f %%", s.fabric.NodeName(p.Src), s.fabric.NodeName(p.Dst), 100*p.Share)
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return ""
+	}
+	return "most of it, by the matrix: " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,150 @@
+package diagnose_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+// counted is what the ports of a fabric count in ten seconds, when each arc carries a load in bit/s. The ports of hosts have a speed of their own.
+func counted(f *graphs.Fabric, load []float64, down graphs.LinkID, hostSpeed uint64) []*evidence.Record {
+	const interval = 10 * time.Second
+	var out []*evidence.Record
+	for p := range graphs.PortID(f.NumPorts()) {
+		octets := func(a graphs.ArcID) *evidence.Counters {
+			return &evidence.Counters{Octets: evidence.Count(uint64(load[a] / 8 * interval.Seconds()))}
+		}
+		a := f.ArcFrom(p)
+		r := &evidence.Record{
+			Time: time.Date(2026, 11, 20, 8, 0, 10, 0, time.UTC), Source: evidence.SourceSNMP, By: f.NodeName(f.Port(p).Node), Kind: evidence.KindCounters,
+			PortState: evidence.PortState{
+				Port: f.PortName(p), IntervalMS: int(interval.Milliseconds()), Oper: "up", Admin: "up", Speed: uint64(f.Link(a.Link()).Speed),
+				Out: octets(a), In: octets(f.ArcInto(p)),
+			},
+		}
+		if f.IsHostArc(a) {
+			r.Speed = hostSpeed
+		}
+		if a.Link() == down {
+			r.Oper = "down"
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// TestHotSuspects: hot arcs are named with the reason, by what ports count alone; an arc of a random graph that carries more than its siblings by design is not.
+func TestHotSuspects(t *testing.T) {
+	leaves, err := leafSpine(6, 4, 4)(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := random(24, 5)(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := func(f *graphs.Fabric) pathfind.Demand { return pathfind.Demand{Ends: f.Hosts()} }
+	// full scales loads so that the fullest arc between switches is as full as asked for.
+	full := func(f *graphs.Fabric, load []float64, use float64) {
+		most := 0.0
+		for a, x := range load {
+			if l := f.Link(graphs.ArcID(a).Link()); !f.IsHostArc(graphs.ArcID(a)) {
+				most = max(most, x/float64(l.Speed))
+			}
+		}
+		for a := range load {
+			load[a] *= use / most
+		}
+	}
+	none := graphs.LinkID(graphs.None)
+	up := leaves.Out(leaves.Switches()[0])
+	var first graphs.ArcID // the first leaf's first uplink
+	for _, a := range up {
+		if !leaves.IsHostArc(a) {
+			first = a
+			break
+		}
+	}
+	for _, c := range []struct {
+		name string
+		f    *graphs.Fabric
+		down graphs.LinkID
+		load func(f *graphs.Fabric) []float64
+		id   string // what is named first, empty for nothing
+		says []string
+	}{
+		{name: "T12", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.85)
+			return load
+		}},
+		{name: "high everywhere", f: leaves, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.95)
+			return load
+		}, says: []string{"load is high everywhere"}},
+		{name: "collision", f: leaves, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.2)
+			// Three flows of 25 Gbit/s from the first leaf to the second over one spine.
+			second := graphs.ArcID(graphs.None)
+			for _, a := range f.Out(f.Head(first)) {
+				if f.Head(a) == f.Switches()[1] {
+					second = a
+				}
+			}
+			load[first] += 75e9
+			load[second] += 75e9
+			for i := range 3 {
+				load[f.Out(f.Hosts()[i])[0]] += 25e9
+				load[f.Out(f.Hosts()[4+i])[0].Reverse()] += 25e9
+			}
+			return load
+		}, id: leaves.ArcName(first), says: []string{"collision"}},
+		{name: "lost capacity", f: leaves, down: first.Link(), load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return l == first.Link() }).Loads(hosts(f)).Arcs
+			full(f, load, 0.93)
+			return load
+		}, says: []string{"lost capacity", "capacity was lost with " + leaves.LinkName(first.Link())}},
+		{name: "incast", f: leaves, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.02)
+			to := f.Hosts()[0]
+			for _, src := range f.Hosts()[4:] {
+				for _, x := range pathfind.NewECMP(f).Shares(src, to) {
+					load[x.Arc] += 1.1e9 * x.Share
+				}
+			}
+			return load
+		}, id: leaves.ArcName(leaves.Out(leaves.Hosts()[0])[0].Reverse()), says: []string{"demand, incast", "most of it, by the matrix: "}},
+	} {
+		store := diagnose.NewStore(c.f, diagnose.Config{})
+		hostSpeed := uint64(1600e9)
+		if c.name == "incast" {
+			hostSpeed = 25e9
+		}
+		for _, r := range counted(c.f, c.load(c.f), c.down, hostSpeed) {
+			store.Add(r)
+		}
+		d := store.Diagnose()
+		var hot []string
+		for _, x := range d.Suspects {
+			if x.Symptom == diagnose.Hot && x.Probability >= diagnose.Named {
+				hot = append(hot, x.ID)
+			}
+		}
+		text := d.Text()
+		ok := c.id == "" || len(hot) > 0 && hot[0] == c.id
+		for _, say := range c.says {
+			ok = ok && strings.Contains(text, say)
+		}
+		if !ok || c.name == "T12" && len(hot) > 0 || c.name == "high everywhere" && len(hot) > 0 {
+			t.Errorf("%s: %v is hot, expected %q, and the words %q:\n%s", c.name, hot, c.id, c.says, text)
+		}
+	}
+}

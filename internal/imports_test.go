@@ -24,6 +24,8 @@ var floors = map[string][]string{
 	"pathfind/localize": {"graphs"},
 	"pathfind/next":     {"graphs", "pathfind", "pathfind/plan", "pathfind/localize"},
 	"pathfind/whatif":   {"graphs", "pathfind"},
+	"pathfind/rhythm":   {},
+	"pathfind/flaps":    {"graphs", "pathfind/localize", "pathfind/rhythm"},
 	"pathfind/delay":    {"graphs"},
 	"pathfind/heat":     {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
@@ -31,13 +33,12 @@ var floors = map[string][]string{
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
-	"internal/flock":    {"graphs", "pathfind", "pathfind/localize", "pathfind/delay"},
-	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat"},
+	"internal/flock":    {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
+	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
-	"internal/cli": {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan",
-		"pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui"},
-	"": {"internal/cli"},
+	"internal/cli":      {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps"},
+	"":                  {"internal/cli"},
 }
 
 func TestImportsPointDown(t *testing.T) {

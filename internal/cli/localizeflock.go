@@ -16,6 +16,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/flock"
 	"whichlink/pathfind"
+	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
 )
 
@@ -65,7 +66,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	}
 	began := time.Now()
 	var delays flock.Delays
-	f, obs, err := readFlock(x, traces[0], delays.Add)
+	f, obs, spans, err := readFlock(x, traces[0], delays.Add)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	if x.ecmp == "hop" {
 		spread = pathfind.PerHop
 	}
-	d := flockDiagnosis(f, obs, flock.Solve(f, obs, spread))
+	d := flockDiagnosis(f, obs, flock.Solve(f, obs, spans, spread))
 	addFlockDelays(d, f, &delays, spread)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
@@ -88,23 +89,23 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	return printJSON(e.stdout, text)
 }
 
-func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, []localize.Observation, error) {
+func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, []localize.Observation, []flaps.Span, error) {
 	top, err := os.Open(x.topology)
 	if err != nil {
-		return nil, nil, openError("topology", err)
+		return nil, nil, nil, openError("topology", err)
 	}
 	defer top.Close()
 	f, err := flock.ReadTopology(top, x.topology)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	in, err := os.Open(trace)
 	if err != nil {
-		return nil, nil, openError("trace", err)
+		return nil, nil, nil, openError("trace", err)
 	}
 	defer in.Close()
-	obs, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
-	return f, obs, err
+	obs, spans, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
+	return f, obs, spans, err
 }
 
 // withStats writes a diagnosis with one more field.
@@ -122,7 +123,7 @@ func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) 
 }
 
 // flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v.
-func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *localize.Result) *diagnose.Diagnosis {
+func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *flaps.Result) *diagnose.Diagnosis {
 	n := flockNames{f}
 	d := &diagnose.Diagnosis{Fabric: f.Name(), Verdict: diagnose.Healthy, Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
 	for a, sent := range r.Exposure {
@@ -148,7 +149,8 @@ func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *localize.Re
 	const least = 0.05
 	for i := range r.Suspects {
 		if s := &r.Suspects[i]; s.Probability >= least {
-			x := n.suspect(s)
+			x := n.suspect(&s.Suspect)
+			x.TellRhythm(&s.Rhythm, time.Time{}, "trace")
 			x.Rank = len(d.Suspects) + 1
 			d.Suspects = append(d.Suspects, x)
 		}
@@ -159,6 +161,9 @@ func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *localize.Re
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		top := &d.Suspects[0]
 		d.Verdict, d.Summary = diagnose.Suspects, fmt.Sprintf("%s drops %s of packets (p %.2f)", top.ID, diagnose.Percent(*top.Loss), top.Probability)
+		if top.Symptom == diagnose.Flap {
+			d.Summary = fmt.Sprintf("%s flaps, %s of the time (p %.2f)", top.ID, diagnose.Percent(top.Duty), top.Probability)
+		}
 	default:
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", lost, sent, diagnose.Percent(r.Background))
 	}

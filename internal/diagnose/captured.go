@@ -12,7 +12,7 @@ import (
 // A captured is what a capture tells of one direction of a flow: packets that carry sequence numbers, and how many were lost
 // between the source and the point of capture and between that and the destination.
 type captured struct {
-	at            time.Time
+	start, at     time.Time // equal where the record tells no window
 	place         place
 	packets       int
 	before, after int
@@ -55,7 +55,7 @@ func (s *Store) addFlow(r *evidence.Record) {
 		s.skipped["flows of captures between addresses that the fabric does not have"]++
 		return
 	}
-	c := captured{at: r.Time, packets: *r.Packets, before: *r.LostBefore, after: *r.LostAfter}
+	c := captured{start: r.Start(), at: r.Time, packets: *r.Packets, before: *r.LostBefore, after: *r.LostAfter}
 	if r.Data != nil {
 		c.packets = *r.Data
 	}

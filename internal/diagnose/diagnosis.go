@@ -90,8 +90,11 @@ type Suspect struct {
 	Delay     *float64 `json:"delay_us,omitempty"`
 	DelayLow  *float64 `json:"delay_low_us,omitempty"`
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
-	// Period is the rhythm of a flap in milliseconds, 0 if not known.
-	PeriodMS int        `json:"period_ms,omitempty"`
+	// Period is the rhythm of a flap in milliseconds, 0 if not known or not regular.
+	PeriodMS int `json:"period_ms,omitempty"`
+	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time there are none.
+	Duty     float64    `json:"duty,omitempty"`
+	Episodes []Episode  `json:"episodes,omitempty"`
 	For      string     `json:"for"`
 	Against  string     `json:"against"`
 	Evidence []Evidence `json:"evidence"`

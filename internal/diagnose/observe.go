@@ -18,11 +18,13 @@ type observer struct {
 	by      map[string]int // index into list
 	sets    map[[2]graphs.NodeID][]localize.Alternative
 	key     []byte
-	dropped int // packets that no path is known for
+	origin  []int       // by identity beyond those of flows, the flow
+	eras    map[era]int // identities of flows whose path is not known, one for each epoch
+	dropped int         // packets that no path is known for
 }
 
 func (s *Store) observer() *observer {
-	return &observer{s: s, by: map[string]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
 }
 
 // observe sums up what was measured outside of storms.
@@ -67,16 +69,47 @@ func (s *Store) observeCorruption() *observer {
 			e := &l.echoes[j]
 			path, back := l.at(e, false)
 			arrived := e.sent - e.lost
-			o.add(count{flow: i, src: l.src, dst: l.dst, sent: arrived, lost: min(arrived, e.corruptForward)}, path)
-			o.add(count{flow: i, src: l.dst, dst: l.src, sent: arrived, lost: min(arrived, e.corruptBack)}, back)
+			o.add(count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, sent: arrived, lost: min(arrived, e.corruptForward)}, path)
+			o.add(count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, sent: arrived, lost: min(arrived, e.corruptBack)}, back)
 		}
 	}
 	return o
 }
 
+// An era is a flow within an epoch of its prober.
+type era struct {
+	flow  int
+	epoch string
+}
+
+// identity returns a number for a flow whose path is not known, another for each epoch: a flow has one path, but only as long as paths do
+// not change. What is known of its path in one epoch tells nothing of the next.
+func (o *observer) identity(e era) int {
+	if e.epoch == "" {
+		return e.flow
+	}
+	id, ok := o.eras[e]
+	if !ok {
+		id = len(o.s.order) + len(o.eras)
+		o.eras[e] = id
+		o.origin = append(o.origin, e.flow)
+	}
+	return id
+}
+
+// flow returns the flow of which an observation tells, whatever its epoch.
+func (o *observer) flow(obs *localize.Observation) *flowLog {
+	i := obs.Flow
+	if n := len(o.s.order); i >= n {
+		i = o.origin[i-n]
+	}
+	return o.s.order[i]
+}
+
 // A count is packets along one way.
 type count struct {
 	flow       int
+	epoch      string
 	src, dst   graphs.NodeID
 	responder  graphs.NodeID
 	sent, lost int
@@ -90,8 +123,8 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 	}
 	path, back := l.at(e, storm)
 	bursts := e.bursts()
-	there := count{flow: i, src: l.src, dst: l.dst, bursts: bursts}
-	home := count{flow: i, src: l.dst, dst: l.src, bursts: bursts}
+	there := count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, bursts: bursts}
+	home := count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, bursts: bursts}
 	untold := 0
 	if e.split {
 		untold = e.lost - e.lostForward - e.lostBack
@@ -223,6 +256,9 @@ func (o *observer) add(c count, w way) {
 
 // addCertain adds to the observation of the same flow and ways, or begins one.
 func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alternative) {
+	if len(set) > 1 {
+		c.flow = o.identity(era{c.flow, c.epoch})
+	}
 	k := binary.LittleEndian.AppendUint32(o.key[:0], uint32(c.flow))
 	if c.hop {
 		k = append(k, 'h')

@@ -43,7 +43,7 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 		if !maybe {
 			continue
 		}
-		l := o.s.order[obs.Flow]
+		l := o.flow(obs)
 		switch {
 		case obs.Responder != graphs.None:
 			if surely {

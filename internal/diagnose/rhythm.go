@@ -1,143 +1,206 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
 )
 
-// An outage is a short time in which nearly all that crossed a link was lost.
-type outage struct {
-	from, to time.Time
-	lost     int
-	flows    map[int]bool // indices into the store's flows
+// rhythmOf finds how the losses of what crossed any of some links lie in time. The times of the rhythm count from the beginning of the evidence.
+func (s *Store) rhythmOf(links []graphs.LinkID) rhythm.Rhythm {
+	t := timeline{store: s, links: links}
+	for _, l := range s.order {
+		t.flow(l)
+	}
+	return rhythm.Find(t.counts, milliseconds(quiet))
 }
 
-// A rhythm is how the losses of a link lie in time.
-type rhythm struct {
-	outages []outage
-	// stray is how many losses lie in no outage.
-	stray, lost int
-	// span is the time since the first flow was seen on the link.
-	span time.Duration
-	// recovered tells that most flows of the last outage were answered again after it, on this link or another.
-	recovered bool
+// quiet is the least time between two outages: routing and line protocols take about as long to see that a link is back.
+const quiet = 350 * time.Millisecond
+
+// A timeline is what crossed some links, with its times.
+type timeline struct {
+	store  *Store
+	links  []graphs.LinkID
+	counts []rhythm.Count
+	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
+	// says it all.
+	clean rhythm.Count
+	// run tells that the newest count is losses of this flow and none of its packets was answered since: what is lost next is of the same run.
+	run bool
 }
 
-const (
-	// outageGap joins losses into one outage: it is longer than the usual time between two probes that cross a link.
-	outageGap = 350 * time.Millisecond
-	// outageLosses is the least number of losses that make an outage; random loss reaches it only in a burst.
-	outageLosses = 3
-)
-
-// rhythmOf gathers the losses of all flows that crossed any of some links, and parts them into outages.
-func (s *Store) rhythmOf(links []graphs.LinkID) rhythm {
-	type loss struct {
-		at   time.Time
-		flow int
-	}
-	var losses []loss
-	type stretch struct {
-		from, to time.Time
-		pps      float64
-	}
-	var sent []stretch
-	var r rhythm
-	var first time.Time
-	for i, l := range s.order {
-		for j := range l.echoes {
-			e := &l.echoes[j]
-			path, back := l.at(e, false)
-			if !slices.ContainsFunc(links, func(k graphs.LinkID) bool { return path.crosses(k) || back.crosses(k) }) {
-				continue
-			}
-			if first.IsZero() || e.start.Before(first) {
-				first = e.start
-			}
-			if d := e.end.Sub(e.start).Seconds(); d > 0 {
-				sent = append(sent, stretch{e.start, e.end, float64(e.sent) / d})
-			}
-			r.lost += e.lost
-			for _, at := range e.lossTimes() {
-				losses = append(losses, loss{e.start.Add(time.Duration(at) * time.Millisecond), i})
-			}
+// share returns the share of the ways of a flow that cross the links.
+func (t *timeline) share(w way) float64 {
+	n := 0
+	for _, arcs := range w.alternatives {
+		if slices.ContainsFunc(t.links, func(l graphs.LinkID) bool { return crosses(arcs, l) }) {
+			n++
 		}
 	}
-	r.span = s.to.Sub(first)
-	slices.SortFunc(losses, func(a, b loss) int { return a.at.Compare(b.at) })
-	for i := 0; i < len(losses); {
-		j := i + 1
-		flows := map[int]bool{losses[i].flow: true}
-		for j < len(losses) && losses[j].at.Sub(losses[j-1].at) <= outageGap {
-			flows[losses[j].flow] = true
-			j++
-		}
-		o := outage{losses[i].at, losses[j-1].at, j - i, flows}
-		// In an outage most of what is sent is lost: compare with what crossed the link meanwhile.
-		crossed := 0.0
-		for _, w := range sent {
-			if overlap := earlier(w.to, o.to).Sub(later(w.from, o.from)).Seconds(); overlap > 0 {
-				crossed += w.pps * overlap
-			}
-		}
-		if o.lost >= outageLosses && float64(o.lost) >= 0.4*crossed {
-			r.outages = append(r.outages, o)
-		} else {
-			r.stray += o.lost
-		}
-		i = j
-	}
-	r.recovered = s.recovered(r.outages)
-	return r
+	return float64(n) / float64(max(1, len(w.alternatives)))
 }
 
-// recovered reports whether most flows of the last outage were answered after it. A link that is dead for good loses until the
-// end of the evidence, and what is lost last is decided last.
-func (s *Store) recovered(outages []outage) bool {
-	if len(outages) == 0 {
-		return false
+func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.store.from)) }
+
+// flow adds what is known of a flow.
+func (t *timeline) flow(l *flowLog) {
+	for j := range l.echoes {
+		e := &l.echoes[j]
+		path, back := l.at(e, false)
+		if there, home := t.share(path), t.share(back); there+home > 0 {
+			t.echo(e, there+home-there*home)
+		}
 	}
-	last := &outages[len(outages)-1]
-	again := 0
-	for i := range last.flows {
-		if slices.ContainsFunc(s.order[i].echoes, func(e echo) bool { return !e.start.Before(last.to) && e.sent > e.lost }) {
+	t.flush()
+	for j := range l.captured {
+		t.captured(l, &l.captured[j])
+	}
+}
+
+// echo adds the probes of an echo, which crossed the links with the probability share. They are sent evenly, so that it shows when those were which were answered, between those that were lost.
+func (t *timeline) echo(e *echo, share float64) {
+	from, to := t.at(e.start), t.at(e.end)
+	if e.lost > 0 && len(e.lostAt) == 0 {
+		t.flush()
+		t.counts = append(t.counts, rhythm.Count{From: from, To: to, Sent: e.sent, Lost: e.lost, Share: share})
+		return
+	}
+	every := (to - from) / float64(max(1, e.sent))
+	answered, density := e.sent-e.lost, 0.0
+	if answered > 0 {
+		density = float64(answered) / (to - from) // of the losses' own time there is none
+	}
+	at, passed := from, 0
+	for _, ms := range e.lossTimes() {
+		lost := from + float64(ms)
+		n := min(int(math.Round((lost-from)*density)), answered) - passed
+		t.pass(at, lost, n, every, share)
+		passed += max(n, 0)
+		t.lose(lost, share)
+		at = lost
+	}
+	t.pass(at, to, answered-passed, every, share)
+}
+
+// lose adds a probe that was lost.
+func (t *timeline) lose(at, share float64) {
+	if n := len(t.counts); t.run && t.counts[n-1].Share == share && at >= t.counts[n-1].To {
+		t.counts[n-1].To = at
+		t.counts[n-1].Sent++
+		t.counts[n-1].Lost++
+		return
+	}
+	t.flush()
+	t.counts = append(t.counts, rhythm.Count{From: at, To: at, Sent: 1, Lost: 1, Share: share})
+	t.run = true
+}
+
+// pass adds probes of a stretch of time that were answered.
+func (t *timeline) pass(from, to float64, n int, every, share float64) {
+	if n <= 0 {
+		return
+	}
+	t.run = false
+	if t.clean.Sent > 0 && (from-t.clean.To > 2*every || share != t.clean.Share) {
+		t.flush()
+	}
+	if t.clean.Sent == 0 {
+		t.clean.From, t.clean.Share = from, share
+	}
+	t.clean.To = max(from, to)
+	t.clean.Sent += n
+}
+
+func (t *timeline) flush() {
+	if t.clean.Sent > 0 {
+		t.counts = append(t.counts, t.clean)
+	}
+	t.clean, t.run = rhythm.Count{}, false
+}
+
+// captured adds what a capture counted of a flow, before and behind its place, as far as the time is known.
+func (t *timeline) captured(l *flowLog, c *captured) {
+	if !c.start.Before(c.at) {
+		return
+	}
+	set := t.store.observer().set(l.src, l.dst)
+	before, after := c.place.split(t.store.fabric, l, set)
+	if before == nil && after == nil {
+		t.add(c, set, max(c.packets+c.before, c.before+c.after), c.before+c.after)
+		return
+	}
+	t.add(c, before, c.packets+c.before, c.before)
+	t.add(c, after, max(c.packets, c.after), c.after)
+}
+
+// add adds packets that took one of several ways.
+func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int) {
+	var over, all float64
+	for _, alt := range set {
+		all += alt.Share
+		if t.share(way{[][]graphs.ArcID{alt.Arcs}}) > 0 {
+			over += alt.Share
+		}
+	}
+	if over > 0 {
+		t.counts = append(t.counts, rhythm.Count{From: t.at(c.start), To: t.at(c.at), Sent: sent, Lost: lost, Share: over / all})
+	}
+}
+
+// outageLoss is the least share lost in the episodes of what goes up and down.
+const outageLoss = 0.5
+
+// tellRhythm finds out whether the loss comes and goes: a link that goes up and down, mostly.
+func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
+	if sus.Kind != localize.Arc && sus.Kind != localize.Link && sus.Kind != localize.Group {
+		return
+	}
+	links := linksOf(s.fabric, sus.Cause)
+	r := s.rhythmOf(links)
+	if r.Kind == rhythm.Steady {
+		return
+	}
+	last := &r.Episodes[len(r.Episodes)-1]
+	end := s.from.Add(duration(last.To))
+	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
+		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
+	}
+	out.TellRhythm(&r, s.from, s.instrument())
+	if out.Symptom != Flap || r.Loss < outageLoss {
+		return
+	}
+	if r.Kind == rhythm.Once && !s.crossedSince(links[0], end) {
+		out.Symptom = Down
+		out.For += "; no flow was seen on it since"
+	}
+	// What goes down goes down both ways, whichever lost more probes.
+	if sus.Kind == localize.Arc {
+		out.Kind, out.ID = string(localize.Link), out.Link
+		if out.Class[0] != out.ID {
+			out.Class = append([]string{out.ID}, out.Class...)
+		}
+	}
+}
+
+// recovered reports whether most flows that lost packets in a stretch of time were answered after it, on this link or another. A link that is
+// dead for good loses until the end of the evidence, and what is lost last is decided last.
+func (s *Store) recovered(from, to time.Time) bool {
+	hurt, again := 0, 0
+	for _, l := range s.order {
+		if !slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(from, to) }) {
+			continue
+		}
+		hurt++
+		if slices.ContainsFunc(l.echoes, func(e echo) bool { return !e.start.Before(to) && e.sent > e.lost }) {
 			again++
 		}
 	}
-	return 2*again > len(last.flows)
-}
-
-// flapping reports whether the losses came in at least two outages with quiet between them.
-func (r *rhythm) flapping() bool {
-	return len(r.outages) >= 2 && r.stray*5 <= r.lost && r.quiet()
-}
-
-// once reports whether all losses lie in one outage that is over.
-func (r *rhythm) once() bool {
-	return len(r.outages) == 1 && r.recovered && r.stray*5 <= r.lost && r.quiet()
-}
-
-func (r *rhythm) quiet() bool {
-	var out time.Duration
-	for _, o := range r.outages {
-		out += o.to.Sub(o.from)
-	}
-	return 2*out < r.span
-}
-
-// period is the median time from outage to outage.
-func (r *rhythm) period() time.Duration {
-	var gaps []time.Duration
-	for i := 1; i < len(r.outages); i++ {
-		gaps = append(gaps, r.outages[i].from.Sub(r.outages[i-1].from))
-	}
-	if len(gaps) == 0 {
-		return 0
-	}
-	slices.Sort(gaps)
-	return gaps[len(gaps)/2]
+	return hurt > 0 && 2*again > hurt
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"whichlink/graphs"
@@ -91,6 +92,7 @@ type sighting struct {
 }
 
 type echo struct {
+	epoch                       string
 	start, end                  time.Time
 	path, back                  way
 	sent, lost                  int
@@ -270,7 +272,7 @@ func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
 
 func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	e := echo{
-		start: r.Start(), end: r.Time, path: path, back: back,
+		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
 		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,
 	}
 	if r.LostForward != nil && r.LostBack != nil {
@@ -334,14 +336,18 @@ func (s *Store) sourceList() []Source {
 // at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
 // packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
 // A storm may itself be what paths change for: what was lost in it before the flow was first traced may have gone any way.
+//
+// A flow that is probed goes on being counted on its old path until it is traced anew. Of what was sent meanwhile and answered it is not known either
+// which way it went: to count it on a dead link, which it had left, would clear that link.
 func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	path, back = e.path, e.back
-	if e.lost == 0 {
-		return path, back
-	}
-	for i := 1; i < len(l.paths); i++ {
+	first := sort.Search(len(l.paths), func(i int) bool { return l.paths[i].at.After(e.start) })
+	for i := max(first, 1); i < len(l.paths); i++ {
 		p, before := &l.paths[i], &l.paths[i-1]
-		untraced := storm && !before.path.known() && e.lostBetween(before.at, p.at)
+		if !before.at.Before(e.end) {
+			break
+		}
+		untraced := storm && e.lost > 0 && !before.path.known() && e.lostBetween(before.at, p.at)
 		if untraced || p.changed && e.lostBetween(p.previous, p.at) {
 			path, back = union(before.path, p.path), union(before.back, p.back)
 		}
@@ -364,13 +370,13 @@ func (e *echo) lossTimes() []int {
 	return times
 }
 
-// lostBetween reports whether probes that were sent between two times may be among the lost.
+// lostBetween reports whether probes that were sent between two times may be among the lost; of an echo without loss, whether any were sent.
 func (e *echo) lostBetween(from, to time.Time) bool {
 	if !to.After(e.start) || !from.Before(e.end) {
 		return false
 	}
 	if len(e.lostAt) == 0 {
-		return true // the times are not known
+		return true // the times are not known, or those of all count
 	}
 	return slices.ContainsFunc(e.lossTimes(), func(ms int) bool {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -109,51 +108,6 @@ func times(nats float64) string {
 	default:
 		return fmt.Sprintf("%.1f", f)
 	}
-}
-
-// tellRhythm finds out whether the loss is a link going up and down.
-func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
-	if sus.Kind != localize.Arc && sus.Kind != localize.Link && sus.Kind != localize.Group {
-		return
-	}
-	r := s.rhythmOf(linksOf(s.fabric, sus.Cause))
-	switch {
-	case r.flapping():
-		out.Symptom = Flap
-		period := r.period()
-		out.PeriodMS = int(period.Milliseconds())
-		text := fmt.Sprintf("%d outages, one every %s, the longest %s; %d of its %d losses lie in them",
-			len(r.outages), period.Round(100*time.Millisecond), longest(r.outages).Round(10*time.Millisecond), r.lost-r.stray, r.lost)
-		out.Evidence = append(out.Evidence, Evidence{"probe", text})
-		out.For += "; " + text
-	case r.once():
-		o := r.outages[0]
-		text := fmt.Sprintf("all in one outage of %s at %s", o.to.Sub(o.from).Round(10*time.Millisecond), o.from.UTC().Format("15:04:05.000Z"))
-		out.Symptom = Flap
-		if !s.crossedSince(linksOf(s.fabric, sus.Cause)[0], o.to) {
-			out.Symptom = Down
-			text += ", and no flow was seen on it since"
-		}
-		out.Evidence = append(out.Evidence, Evidence{"probe", text})
-		out.For += "; " + text
-	default:
-		return
-	}
-	// A flap takes both directions, whichever lost more probes.
-	if sus.Kind == localize.Arc {
-		out.Kind, out.ID = string(localize.Link), out.Link
-		if out.Class[0] != out.ID {
-			out.Class = append([]string{out.ID}, out.Class...)
-		}
-	}
-}
-
-func longest(outages []outage) time.Duration {
-	var d time.Duration
-	for _, o := range outages {
-		d = max(d, o.to.Sub(o.from))
-	}
-	return d
 }
 
 // tellEnds is why to read the counters at both ends of an arc.
@@ -294,6 +248,9 @@ func (x *Suspect) sentence() string {
 		does = "flaps"
 		if x.PeriodMS > 0 {
 			does += fmt.Sprintf(" every %.1f s", float64(x.PeriodMS)/1000)
+		}
+		if x.Duty > 0 {
+			does += fmt.Sprintf(", %s of the time", Percent(x.Duty))
 		}
 	case Down:
 		does = "is down"

@@ -2,8 +2,8 @@
 // have been measured: a topology of "u v" lines, and a trace of flows with their paths and counts.
 //
 // Switches have numbers below 10,000, hosts from there on. In a trace, FID begins a flow (source, destination, first and last switch), FPT
-// says which switches it crossed, and SS how many packets it had sent and lost by then; the last SS counts. A flow from or to a switch is
-// an active probe. Lines that tell the truth (Failing_link) and those that list equal-cost paths (FP) are passed over: paths
+// says which switches it crossed, and SS how many packets it had sent and lost by then; the last SS counts. FID tells when it began, and SS
+// when that was, in milliseconds. A flow from or to a switch is an active probe. Lines that tell the truth (Failing_link) and those that list equal-cost paths (FP) are passed over: paths
 // follow from the topology.
 package flock
 
@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/flaps"
 )
 
 // firstHost is the least number of a host.
@@ -46,6 +47,8 @@ type Flow struct {
 	Sent, Lost int
 	// Delay is how long its slowest packet took in queues, in microseconds; 0 in traces that do not tell.
 	Delay int
+	// Span is when they were sent, in milliseconds since the trace began.
+	Span flaps.Span
 }
 
 // ReadTopology reads a topology.
@@ -151,6 +154,7 @@ type reader struct {
 	traced     bool
 	sent, lost int
 	delay      int
+	span       flaps.Span
 	flow       Flow
 }
 
@@ -166,7 +170,11 @@ func (t *reader) line(line []byte) error {
 		if !t.open {
 			return errors.New("SS without a flow (FID) before it")
 		}
-		_, rest = cut(rest) // the time
+		at, rest := cut(rest)
+		when, ok := milliseconds(at)
+		if t.span.To = when; !ok || len(at) == 0 {
+			return fmt.Errorf("the time %q is not a number of milliseconds", graphs.Clean(string(at)))
+		}
 		sent, rest := cut(rest)
 		lost, rest := cut(rest)
 		n, ok := number(sent)
@@ -203,9 +211,17 @@ func (t *reader) begin(rest []byte) error {
 	if t.into, err = t.arc(t.ends[0], t.ends[2]); err != nil {
 		return err
 	}
-	t.out, err = t.arc(t.ends[3], t.ends[1])
-	t.open = err == nil
-	return err
+	if t.out, err = t.arc(t.ends[3], t.ends[1]); err != nil {
+		return err
+	}
+	_, rest = cut(rest) // the bytes
+	at, _ := cut(rest)
+	when, ok := milliseconds(at)
+	if t.span = (flaps.Span{From: when, To: -1}); !ok {
+		return fmt.Errorf("the time %q is not a number of milliseconds", graphs.Clean(string(at)))
+	}
+	t.open = true
+	return nil
 }
 
 // path reads the switches that a flow crossed.
@@ -285,7 +301,7 @@ func (t *reader) end() {
 	if t.sent == 0 {
 		return
 	}
-	t.flow = Flow{Path: t.flow.Path[:0], Sent: t.sent, Lost: t.lost, Delay: t.delay}
+	t.flow = Flow{Path: t.flow.Path[:0], Sent: t.sent, Lost: t.lost, Delay: t.delay, Span: t.span}
 	if t.into != graphs.None {
 		t.flow.Path = append(t.flow.Path, t.into)
 	}
@@ -356,4 +372,28 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 		return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n+1, err)
 	}
 	return nil
+}
+
+// milliseconds reads a time. No word is time zero: the beginning of a flow may be left out.
+func milliseconds(word []byte) (float32, bool) {
+	if len(word) == 0 {
+		return 0, true
+	}
+	// Nearly all times are a few digits with a point, which is read faster than the general form.
+	whole, scale, point := 0.0, 1.0, false
+	for _, c := range word {
+		switch {
+		case c >= '0' && c <= '9' && len(word) <= 15:
+			whole = 10*whole + float64(c-'0')
+			if point {
+				scale *= 10
+			}
+		case c == '.' && !point:
+			point = true
+		default:
+			x, err := strconv.ParseFloat(string(word), 32)
+			return float32(x), err == nil && x >= 0
+		}
+	}
+	return float32(whole / scale), true
 }

@@ -98,6 +98,8 @@ func TestErrors(t *testing.T) {
 		"FID 10000 10001 0 2 1 0\nFPT 0 1\n":             "f:2: the path ends at 1, not at the flow's last switch 2",
 		"FID 10000 10001 0 2 1 0\nFPT 1 2\n":             "f:2: a path from switch 0 has to begin with it and cross no switch twice in a row",
 		"FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 2 3\n": "f:3: expected SS with time, packets sent, and as many or fewer lost",
+		"FID 10000 10001 0 2 1 x\n":                      `f:1: the time "x" is not a number of milliseconds`,
+		"FID 10000 10001 0 2 1 0\nSS -1 2 1\n":           `f:2: the time "-1" is not a number of milliseconds`,
 	} {
 		if err := ReadTrace(strings.NewReader(in), "f", f, INT, func(*Flow) {}); err == nil || err.Error() != want {
 			t.Errorf("%q: error %v, want %s", in, err, want)
@@ -121,11 +123,11 @@ func TestTrace(t *testing.T) {
 	}
 	for _, seen := range Kinds {
 		for _, spread := range []pathfind.Spread{pathfind.PerPath, pathfind.PerHop} {
-			obs, err := Observe(bytes.NewReader(trace), "leafspine.trace", f, seen)
+			obs, spans, err := Observe(bytes.NewReader(trace), "leafspine.trace", f, seen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			arcs, devices := named(f, Solve(f, obs, spread))
+			arcs, devices := named(f, Solve(f, obs, spans, spread))
 			if len(arcs) == 0 || arcs[0] != "4>2" || seen != A2 && len(arcs)+len(devices) > 1 {
 				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
 			}
@@ -150,7 +152,7 @@ func FuzzReadTrace(f *testing.F) {
 	fabric := squareFabric(f)
 	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
 		seen := Kinds[int(kind)%len(Kinds)]
-		obs, err := Observe(bytes.NewReader(data), "f", fabric, seen)
+		obs, spans, err := Observe(bytes.NewReader(data), "f", fabric, seen)
 		if err != nil {
 			return
 		}
@@ -159,8 +161,8 @@ func FuzzReadTrace(f *testing.F) {
 				t.Errorf("observation %+v", o)
 			}
 		}
-		for _, s := range Solve(fabric, obs, pathfind.PerHop).Suspects {
-			if !(s.Probability >= 0 && s.Probability <= 1) {
+		for _, s := range Solve(fabric, obs, spans, pathfind.PerHop).Suspects {
+			if r := &s.Rhythm; !(s.Probability >= 0 && s.Probability <= 1 && r.Duty >= 0 && r.Duty <= 1 && r.Loss >= 0 && r.Loss <= 1) {
 				t.Errorf("suspect %+v", s)
 			}
 		}

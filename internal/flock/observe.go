@@ -5,12 +5,15 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
+	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
 )
 
-// Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also.
-func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...func(*Flow)) ([]localize.Observation, error) {
+// Observe reads a trace as observations, as far as the evidence allows, and when the packets of each were sent. Each flow is also handed to each of
+// also.
+func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...func(*Flow)) ([]localize.Observation, []flaps.Span, error) {
 	var obs []localize.Observation
+	var spans []flaps.Span
 	var arcs []graphs.ArcID // memory of many paths: one piece of it for each would be more than all of them
 	err := ReadTrace(r, file, f, seen, func(flow *Flow) {
 		if cap(arcs)-len(arcs) < len(flow.Path) {
@@ -26,12 +29,14 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...
 		for _, use := range also {
 			use(flow)
 		}
+		spans = append(spans, flow.Span)
 	})
-	return obs, err
+	return obs, spans, err
 }
 
-// Solve ranks what explains the observations of a trace. Path sets are found only where some path is not known.
-func Solve(f *graphs.Fabric, obs []localize.Observation, spread pathfind.Spread) *localize.Result {
+// Solve ranks what explains the observations of a trace, whose packets were sent within spans. Path sets are found only where some path is
+// not known.
+func Solve(f *graphs.Fabric, obs []localize.Observation, spans []flaps.Span, spread pathfind.Spread) *flaps.Result {
 	var cfg localize.Config
 	for i := range obs {
 		if obs[i].From != obs[i].To {
@@ -39,5 +44,5 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spread pathfind.Spread)
 			break
 		}
 	}
-	return localize.Solve(f, obs, cfg)
+	return flaps.Solve(f, obs, spans, cfg)
 }

@@ -14,6 +14,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
+	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
 )
 
@@ -183,13 +184,13 @@ func scoreTrace(t *testing.T, file string, seen Evidence, spread pathfind.Spread
 	if err != nil {
 		t.Fatal(err)
 	}
-	obs, err := Observe(open(file), file, f, seen)
+	obs, spans, err := Observe(open(file), file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()
 	start := cpuTime()
-	result := Solve(f, obs, spread)
+	result := Solve(f, obs, spans, spread)
 	took = cpuTime() - start
 	arcs, devices := named(f, result)
 	tr := readTruth(t, file)
@@ -201,7 +202,7 @@ func scoreTrace(t *testing.T, file string, seen Evidence, spread pathfind.Spread
 }
 
 // named returns the arcs and devices that are named with a probability of a half or more.
-func named(f *graphs.Fabric, r *localize.Result) (arcs, devices []string) {
+func named(f *graphs.Fabric, r *flaps.Result) (arcs, devices []string) {
 	name := func(a graphs.ArcID) string { return f.NodeName(f.Tail(a)) + ">" + f.NodeName(f.Head(a)) }
 	for _, s := range r.Suspects {
 		switch {

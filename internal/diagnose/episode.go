@@ -1,0 +1,101 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"whichlink/pathfind/rhythm"
+)
+
+// An Episode is a stretch of time in which a suspect was bad.
+type Episode struct {
+	// Start is the moment from which the times count, the zero time where only their distance from an unknown beginning is known.
+	Start time.Time
+	// From and To are when the first and the last packet was lost, since Start.
+	From, To time.Duration
+}
+
+// MarshalJSON writes an episode as from and to in RFC 3339, or without a known beginning as from_ms and to_ms.
+func (e Episode) MarshalJSON() ([]byte, error) {
+	if e.Start.IsZero() {
+		return json.Marshal(struct {
+			From float64 `json:"from_ms"`
+			To   float64 `json:"to_ms"`
+		}{milliseconds(e.From), milliseconds(e.To)})
+	}
+	return json.Marshal(struct {
+		From time.Time `json:"from"`
+		To   time.Time `json:"to"`
+	}{e.Start.Add(e.From).UTC(), e.Start.Add(e.To).UTC()})
+}
+
+func (e Episode) String() string {
+	if e.Start.IsZero() {
+		return fmt.Sprintf("%.1f to %.1f ms", milliseconds(e.From), milliseconds(e.To))
+	}
+	return fmt.Sprintf("%s for %s", e.Start.Add(e.From).UTC().Format("15:04:05.000Z"), (e.To - e.From).Round(time.Millisecond))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// TellRhythm says when the losses of a suspect were, if they came in episodes, and makes it one that flaps if they are those of a link which comes and
+// goes. Start is the moment from which the times
+// of the rhythm count, and source what measured it.
+func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
+	var text string
+	switch r.Kind {
+	case rhythm.Flapping:
+		text = fmt.Sprintf("bad in %d episodes, %s of the time", len(r.Episodes), Percent(r.Duty))
+	case rhythm.Once:
+		text = fmt.Sprintf("bad in one episode that is over, %s of the time", Percent(r.Duty))
+	case rhythm.Since:
+		text = "bad from some moment on"
+	case rhythm.Until:
+		text = "bad until some moment"
+	default:
+		return
+	}
+	if flaps(r) {
+		x.Symptom = Flap
+	}
+	var sent, lost float64
+	var when []string
+	for _, e := range r.Episodes {
+		x.Episodes = append(x.Episodes, Episode{start, duration(e.From), duration(e.To)})
+		sent, lost = sent+e.Sent, lost+e.Lost
+		when = append(when, x.Episodes[len(x.Episodes)-1].String())
+	}
+	x.Duty = r.Duty
+	const most = 5
+	if len(when) > most {
+		when = append(when[:most], fmt.Sprintf("and %d more", len(when)-most))
+	}
+	text += fmt.Sprintf(" (%s), in which %s of its packets were lost (%.0f of %.0f), and %.0f outside of that", strings.Join(when, ", "),
+		Percent(r.Loss), lost, sent, r.Stray)
+	switch {
+	case r.Period > 0:
+		x.PeriodMS = int(r.Period + 0.5)
+		text += fmt.Sprintf("; regularly, one every %s, none off by more than %s", duration(r.Period).Round(time.Millisecond), Percent(max(r.Jitter, 0.01)))
+	case len(r.Episodes) > 2:
+		text += "; at no regular interval"
+	}
+	x.For += "; " + text
+	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
+}
+
+// flaps reports whether a rhythm is that of a link which comes and goes. A queue that is full for a while loses some packets in it, and no more.
+func flaps(r *rhythm.Rhythm) bool {
+	const most, seldom = 0.3, 0.3 // loss in the episodes, and the share of the time
+	switch r.Kind {
+	case rhythm.Flapping:
+		return r.Loss >= most || r.Duty <= seldom
+	case rhythm.Once:
+		return r.Loss >= most && r.Duty <= 0.5
+	}
+	return false
+}
+
+// duration makes a duration of milliseconds.
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

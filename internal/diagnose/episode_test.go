@@ -1,0 +1,52 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+)
+
+// TestEpisodes: of a link that is down for half a second every three, it is told when it was, how much of the time, and how often.
+func TestEpisodes(t *testing.T) {
+	p := newPlay(t, 128)
+	sick, ok := p.f.LinkByName("leaf1:swp2--spine2:swp1")
+	if !ok {
+		t.Fatal("no such link")
+	}
+	p.run(24, func(a graphs.ArcID, w int) float64 { return is(a.Link() == sick && w%6 == 2) })
+	x := p.store.Diagnose().Suspects[0]
+	if x.Symptom != Flap || len(x.Episodes) != 4 || math.Abs(float64(x.PeriodMS)-3000) > 60 || math.Abs(x.Duty-1.0/6) > 0.03 {
+		t.Fatalf("%s, period %d ms, duty %.3f, episodes %v", x.Symptom, x.PeriodMS, x.Duty, x.Episodes)
+	}
+	for i, e := range x.Episodes {
+		from := p.start.Add(time.Duration(1000+3000*i) * time.Millisecond)
+		if d := e.Start.Add(e.From).Sub(from).Abs(); d > 60*time.Millisecond {
+			t.Errorf("episode %d begins at %v, want %v", i, e.Start.Add(e.From), from)
+		}
+		if d := e.Start.Add(e.To).Sub(from.Add(450 * time.Millisecond)).Abs(); d > 60*time.Millisecond {
+			t.Errorf("episode %d ends at %v", i, e.Start.Add(e.To))
+		}
+	}
+	text, err := json.Marshal(x)
+	if err != nil || !strings.Contains(string(text), `"episodes":[{"from":"`+p.start.Add(time.Second).UTC().Format("2006-01-02T15:04:0")) {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestSteadyLossIsNoFlap: a loss that is always there is told as one, whatever its size.
+func TestSteadyLossIsNoFlap(t *testing.T) {
+	for _, rate := range []float64{0.01, 0.05, 0.3, 1} {
+		p := newPlay(t, 128)
+		sick, _ := p.f.ArcByName("leaf1:swp2>spine2:swp1")
+		p.run(16, func(a graphs.ArcID, _ int) float64 { return rate * is(a == sick) })
+		for _, x := range p.store.Diagnose().Suspects {
+			if x.Symptom != Loss || len(x.Episodes) > 0 {
+				t.Errorf("rate %g: %s is said to show %s, %v", rate, x.ID, x.Symptom, x.Episodes)
+			}
+		}
+	}
+}

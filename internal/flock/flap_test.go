@@ -1,0 +1,181 @@
+package flock
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/flaps"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
+)
+
+// flapScore sums up how well flapping arcs were found.
+type flapScore struct {
+	traces                    int
+	precision, recall         float64
+	named, flapping, misnamed int // suspects, those said to flap, and those said to flap that do not
+	windows, found, extra     int // bad windows of found arcs, those of which an episode tells, and episodes that are of none
+	edges                     []float64
+}
+
+// TestFlaps prints how well the flapping arcs of traces, and the windows in which they were bad, are found:
+//
+//	go test ./internal/flock -run Flaps -v -traces traces
+//
+// Of every set in the directory the traces are scored, those without flaps by what is wrongly said to flap. See TestScore.
+func TestFlaps(t *testing.T) {
+	if *tracesDir == "" {
+		t.Skip("no traces given (-traces DIR)")
+	}
+	sets, err := os.ReadDir(*tracesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := Kinds
+	if *onlyModes != "" {
+		kinds = nil
+		for m := range strings.SplitSeq(*onlyModes, ",") {
+			kinds = append(kinds, Evidence(m))
+		}
+	}
+	fmt.Println("| set | evidence | traces | precision | recall | said to flap | wrongly | windows told | extra | edge error, median (p90) ms |")
+	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, set := range sets {
+		files, _ := filepath.Glob(filepath.Join(*tracesDir, set.Name(), "*.trace"))
+		if len(files) == 0 || *onlySets != "" && !slices.Contains(strings.Split(*onlySets, ","), set.Name()) {
+			continue
+		}
+		for _, seen := range kinds {
+			var s flapScore
+			for _, file := range files {
+				s.add(t, file, seen)
+			}
+			n := float64(s.traces)
+			fmt.Printf("| %s | %s | %d | %.3f | %.3f | %d of %d | %d | %d of %d | %d | %.1f (%.1f) |\n", set.Name(), seen, s.traces, s.precision/n, s.recall/n,
+				s.flapping, s.named, s.misnamed, s.found, s.windows, s.extra, quantile(s.edges, 0.5), quantile(s.edges, 0.9))
+		}
+	}
+}
+
+func quantile(x []float64, q float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(x)
+	return x[int(q*float64(len(x)-1)+0.5)]
+}
+
+// badWindows reads when the arcs of a trace were bad, overlapping windows joined.
+func badWindows(t *testing.T, trace string) map[string][][2]float64 {
+	t.Helper()
+	text, err := os.ReadFile(strings.TrimSuffix(trace, ".trace") + ".truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Links []struct {
+			A, B    int
+			Windows [][2]float64 `json:"windows_ms"`
+		}
+	}
+	if err := json.Unmarshal(text, &told); err != nil {
+		t.Fatal(err)
+	}
+	bad := map[string][][2]float64{}
+	for _, l := range told.Links {
+		slices.SortFunc(l.Windows, func(a, b [2]float64) int { return int(math.Copysign(1, a[0]-b[0])) })
+		var joined [][2]float64
+		for _, w := range l.Windows {
+			if n := len(joined); n > 0 && w[0] <= joined[n-1][1] {
+				joined[n-1][1] = max(joined[n-1][1], w[1])
+			} else {
+				joined = append(joined, w)
+			}
+		}
+		bad[fmt.Sprintf("%d>%d", l.A, l.B)] = joined
+	}
+	return bad
+}
+
+func (s *flapScore) add(t *testing.T, file string, seen Evidence) {
+	t.Helper()
+	f, r := solveFile(t, file, seen)
+	tr := readTruth(t, file)
+	bad := badWindows(t, file)
+	arcs, devices := named(f, r)
+	precision, recall := tr.score(f, arcs, devices)
+	s.traces++
+	s.precision += precision
+	s.recall += recall
+	if *misses && (precision < 1 || recall < 1) {
+		fmt.Printf("%s %s %s: truth %v, said %v %v\n", filepath.Base(filepath.Dir(file)), filepath.Base(file), seen, tr.arcs, arcs, devices)
+	}
+	for i := range r.Suspects {
+		x := &r.Suspects[i]
+		if x.Probability < 0.5 {
+			continue
+		}
+		s.named++
+		if x.Rhythm.Kind != rhythm.Flapping && x.Rhythm.Kind != rhythm.Once {
+			continue
+		}
+		s.flapping++
+		name := ""
+		if x.Kind == localize.Arc {
+			a := graphs.ArcID(x.ID)
+			name = f.NodeName(f.Tail(a)) + ">" + f.NodeName(f.Head(a))
+		}
+		windows := bad[name]
+		if len(windows) == 0 {
+			s.misnamed++
+			continue
+		}
+		s.compare(windows, x.Rhythm.Episodes)
+	}
+}
+
+// compare matches episodes with the windows of which they tell.
+func (s *flapScore) compare(windows [][2]float64, eps []rhythm.Episode) {
+	s.windows += len(windows)
+	for _, w := range windows {
+		if i := slices.IndexFunc(eps, func(e rhythm.Episode) bool { return e.From < w[1] && w[0] < e.To }); i >= 0 {
+			s.found++
+			s.edges = append(s.edges, math.Abs(eps[i].From-w[0]), math.Abs(eps[i].To-w[1]))
+		}
+	}
+	for _, e := range eps {
+		if !slices.ContainsFunc(windows, func(w [2]float64) bool { return e.From < w[1] && w[0] < e.To }) {
+			s.extra++
+		}
+	}
+}
+
+func solveFile(t *testing.T, file string, seen Evidence) (*graphs.Fabric, *flaps.Result) {
+	t.Helper()
+	open := func(name string) *os.File {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	top := strings.TrimSuffix(file, ".trace") + ".edgelist"
+	f, err := ReadTopology(open(top), top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs, spans, err := Observe(open(file), file, f, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, Solve(f, obs, spans, pathfind.PerPath)
+}

@@ -1,0 +1,236 @@
+package flaps
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
+)
+
+const (
+	// usual is the loss along a good path.
+	usual = 5e-4
+	// leastProof is what an episode proves at least beyond the prior to be looked for: it has two edges, each at one of many moments.
+	leastProof = 8
+	// mostCandidates bounds the search.
+	mostCandidates = 256
+)
+
+// candidates returns the arcs on flows that lost so much that episodes might explain it, those with most first.
+func (s *search) candidates() []candidate {
+	bound := make([]float64, s.fabric.NumArcs())
+	for i := range s.obs {
+		o := &s.obs[i]
+		if o.Lost == 0 || s.taken[i] || !s.spans[i].known() {
+			continue
+		}
+		most := excess(o)
+		for _, a := range o.Path {
+			bound[a] += most
+		}
+	}
+	var list []candidate
+	for a, b := range bound {
+		if b > s.prior+leastProof {
+			list = append(list, candidate{arc: graphs.ArcID(a), bound: b})
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(-cmp.Compare(a.bound, b.bound), cmp.Compare(a.arc, b.arc)) })
+	return list[:min(len(list), mostCandidates)]
+}
+
+// excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
+func excess(o *localize.Observation) float64 {
+	n, k := float64(o.Sent), float64(o.Lost)
+	best := k * math.Log(k/n)
+	if k < n {
+		best += (n - k) * math.Log(1-k/n)
+	}
+	lk, _ := math.Lgamma(k + 1)
+	lm, _ := math.Lgamma(n - k + 1)
+	ln, _ := math.Lgamma(n + 2)
+	odd := math.Log(outlier) + lk + lm - ln
+	chance := k*math.Log(usual) + (n-k)*math.Log1p(-usual)
+	return max(0, best-max(odd, chance))
+}
+
+// gather finds what crosses the candidates.
+func (s *search) gather(list []candidate) {
+	if len(list) == 0 {
+		return
+	}
+	index := make([]int32, s.fabric.NumArcs())
+	for i := range list {
+		index[list[i].arc] = int32(i) + 1
+	}
+	add := func(c *candidate, o int, share float64) {
+		c.obs = append(c.obs, int32(o))
+		c.shares = append(c.shares, share)
+	}
+	for i := range s.obs {
+		o := &s.obs[i]
+		for _, a := range o.Path {
+			if j := index[a]; j > 0 {
+				add(&list[j-1], i, 1)
+			}
+		}
+		if o.From == o.To || s.paths == nil {
+			continue
+		}
+		for j := range list {
+			if share := s.share(o, list[j].arc); share > 0 {
+				add(&list[j], i, share)
+			}
+		}
+	}
+}
+
+// share returns the part of the ways of an observation, as far as they are not known, that cross an arc.
+func (s *search) share(o *localize.Observation, a graphs.ArcID) float64 {
+	reach := s.paths.Reach(o.From, s.fabric.Tail(a), o.To)
+	if reach == 0 {
+		return 0
+	}
+	return min(1, reach*s.paths.Step(a, o.To))
+}
+
+// times finds the rhythm of a candidate, of what nothing else explains.
+func (s *search) times(c *candidate) rhythm.Rhythm {
+	counts := make([]rhythm.Count, 0, len(c.obs))
+	for i, o := range c.obs {
+		if !s.taken[o] || s.obs[o].Lost == 0 && s.episodic[o] {
+			counts = append(counts, s.count(int(o), c.shares[i]))
+		}
+	}
+	return rhythm.Find(counts, 0)
+}
+
+// count puts an observation as a count. One without a known time becomes one that is passed over.
+func (s *search) count(i int, share float64) rhythm.Count {
+	o, when := &s.obs[i], s.spans[i]
+	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: o.Sent, Lost: o.Lost, Share: share, Outlier: outlier}
+}
+
+// suspect makes a suspect of a candidate. Its class is the candidates whose episodes, before those of this one were known, explained the losses about
+// as well, and explain nothing now.
+func (s *search) suspect(x *candidate, all []candidate, before []rhythm.Rhythm) Suspect {
+	type member struct {
+		cause localize.Cause
+		proof float64
+	}
+	self := member{localize.Cause{Kind: localize.Arc, ID: int32(x.arc)}, x.times.Proof}
+	class := []member{self}
+	var up member
+	for i := range all {
+		c := &all[i]
+		if c.arc == x.arc || before[i].Kind != rhythm.Flapping && before[i].Kind != rhythm.Once || s.proof(c) > 0 {
+			continue
+		}
+		m := member{localize.Cause{Kind: localize.Arc, ID: int32(c.arc)}, before[i].Proof}
+		if m.proof > x.times.Proof-alike {
+			class = append(class, m)
+		} else if up.cause.Kind == "" || m.proof > up.proof {
+			up = m
+		}
+	}
+	slices.SortStableFunc(class[1:], func(a, b member) int { return -cmp.Compare(a.proof, b.proof) })
+	sum := 0.0
+	out := Suspect{Rhythm: x.times}
+	for _, m := range class {
+		sum += math.Exp(m.proof - self.proof)
+		out.Class = append(out.Class, m.cause)
+	}
+	out.Cause = self.cause
+	out.Probability = 1 / (1 + math.Exp(s.prior-self.proof-math.Log(sum)))
+	out.Alone = out.Probability / sum
+	if up.cause.Kind != "" {
+		out.Against.RunnerUp, out.Against.Nats = up.cause, self.proof-up.proof
+	} else {
+		out.Against.Nats = self.proof
+	}
+	s.tally(&out, x)
+	return out
+}
+
+// tally counts what surely crosses a candidate.
+func (s *search) tally(out *Suspect, x *candidate) {
+	for i, o := range x.obs {
+		if x.shares[i] < 1 {
+			continue
+		}
+		obs := &s.obs[o]
+		out.Sent += obs.Sent
+		out.Lost += obs.Lost
+		if obs.Lost > 0 {
+			out.LossyFlows++
+		} else {
+			out.CleanFlows++
+			out.Against.CleanSent += obs.Sent
+		}
+	}
+	if out.Sent == 0 || out.LossyFlows == 0 {
+		return
+	}
+	// What one flow lost is one piece of evidence: its packets met the same episode.
+	out.Loss = float64(out.Lost) / float64(out.Sent)
+	margin := 2 * out.Loss / math.Sqrt(float64(out.LossyFlows))
+	out.Low, out.High = max(0, out.Loss-margin), min(1, out.Loss+margin)
+	// Clean flows within the episodes are those that should have lost something.
+	for i, o := range x.obs {
+		if s.obs[o].Lost == 0 && x.shares[i] == 1 && s.spans[o].known() {
+			for _, e := range x.times.Episodes {
+				from, to := float64(s.spans[o].From), float64(s.spans[o].To)
+				in := min(to, e.To) - max(from, e.From)
+				if in > 0 && to > from {
+					out.Against.Expected += x.times.Loss * float64(s.obs[o].Sent) * in / (to - from)
+				}
+			}
+		}
+	}
+}
+
+// rhythms finds how the losses of suspects that are arcs or links lie in time. What crosses another suspect that is named, too, is left
+// out: it may have been lost there.
+func (s *search) rhythms(suspects []Suspect) []rhythm.Rhythm {
+	of := make([]int32, s.fabric.NumArcs())
+	some := false
+	for i := range suspects {
+		if k := suspects[i].Kind; k == localize.Arc || k == localize.Link {
+			for _, a := range arcsOf(s.fabric, suspects[i].Cause) {
+				if of[a] == 0 {
+					of[a], some = int32(i)+1, true
+				}
+			}
+		}
+	}
+	found := make([]rhythm.Rhythm, len(suspects))
+	if !some {
+		return found
+	}
+	counts := make([][]rhythm.Count, len(suspects))
+	for i := range s.obs {
+		first, strange := int32(0), false
+		for _, a := range s.obs[i].Path {
+			switch j := of[a]; {
+			case j == 0 || j == first:
+			case first == 0:
+				first = j
+			default:
+				strange = strange || suspects[first-1].Probability >= named
+				if suspects[j-1].Probability >= named {
+					first, strange = j, strange || suspects[first-1].Probability >= named
+				}
+			}
+		}
+		if first > 0 && !strange && !s.episodic[i] {
+			counts[first-1] = append(counts[first-1], s.count(i, 1))
+		}
+	}
+	for i := range found {
+		found[i] = rhythm.Find(counts[i], 0)
+	}
+	return found
+}

@@ -1,0 +1,222 @@
+// Package flaps ranks what explains lost packets where it is known when they were sent: beside the faults that are always there, arcs that lose
+// packets in episodes only.
+//
+// Over the whole time a link that is down for a moment, and again for another, loses a small share, of some flows all packets and of most none.
+// That looks like flows with troubles of their own more than like a fault. Within its episodes it is clear: all that crosses the link is lost, and
+// all that crosses others is not. [Solve] asks pathfind/localize for the faults that are always there, and of what these leave unexplained
+// pathfind/rhythm for each arc, whether episodes of it explain that.
+package flaps
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
+)
+
+// A Span is when the packets of an observation were sent, in milliseconds since a moment of the caller's choice. If that is not known, To is
+// before From.
+type Span struct{ From, To float32 }
+
+func (s Span) known() bool { return s.To >= s.From }
+
+// A Suspect may explain the evidence, all the time or in episodes.
+type Suspect struct {
+	localize.Suspect
+	Rhythm rhythm.Rhythm
+}
+
+// A Result is what the evidence says. The suspects are ranked, most probable first; those of the embedded result know no times.
+type Result struct {
+	*localize.Result
+	Suspects []Suspect
+}
+
+const (
+	// outlier is the chance that a flow loses packets for a reason that no component explains, as in pathfind/localize.
+	outlier = 0.002
+	// faults is how many faults one would bet on in a fabric that somebody looks at, likewise.
+	faults = 3
+	// named is the probability from which a suspect counts as found.
+	named = 0.5
+	// alike is how much less than the best explanation another may be worth, in nats, to be listed beside it.
+	alike = 3
+	// mostFlaps bounds the search.
+	mostFlaps = 32
+)
+
+// Solve ranks the causes that explain the observations, of which each was sent within the span at its place. It keeps no reference to them.
+func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
+	steady := localize.Solve(f, obs, cfg)
+	s := newSearch(f, obs, spans, cfg)
+	s.begin(steady.Suspects)
+	flaps := s.flaps()
+	if len(flaps) > 0 {
+		// What the episodes explain tells nothing of other faults.
+		steady = localize.Solve(f, s.unexplained(), cfg)
+	}
+	r := &Result{Result: steady}
+	for i := range steady.Suspects {
+		x := &steady.Suspects[i]
+		if !slices.ContainsFunc(flaps, func(o Suspect) bool { return o.Cause == x.Cause }) {
+			r.Suspects = append(r.Suspects, Suspect{Suspect: *x})
+		}
+	}
+	for i, times := range s.rhythms(r.Suspects) {
+		r.Suspects[i].Rhythm = times
+	}
+	r.Suspects = append(r.Suspects, flaps...)
+	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int {
+		return cmp.Or(-cmp.Compare(a.Probability, b.Probability), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return r
+}
+
+// A search is for arcs that explain losses in episodes.
+type search struct {
+	fabric *graphs.Fabric
+	obs    []localize.Observation
+	spans  []Span
+	paths  localize.PathSets
+	prior  float64 // log odds against a fault of one arc
+	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
+	taken, episodic []bool
+}
+
+func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
+	return &search{
+		fabric: f, obs: obs, spans: spans, paths: cfg.Paths, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
+		prior: math.Log(max(2, float64(f.NumArcs())/faults)),
+	}
+}
+
+// begin takes what the faults explain that are always there.
+func (s *search) begin(suspects []localize.Suspect) {
+	var list []Suspect
+	for i := range suspects {
+		if suspects[i].Probability >= named {
+			list = append(list, Suspect{Suspect: suspects[i]})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	crosses := make([]bool, s.fabric.NumArcs())
+	for i, times := range s.rhythms(list) {
+		if times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
+			continue // it will be found again
+		}
+		for _, a := range arcsOf(s.fabric, list[i].Cause) {
+			crosses[a] = true
+		}
+	}
+	for i := range s.obs {
+		s.taken[i] = slices.ContainsFunc(s.obs[i].Path, func(a graphs.ArcID) bool { return crosses[a] })
+	}
+}
+
+// arcsOf returns the arcs on which a cause shows.
+func arcsOf(f *graphs.Fabric, c localize.Cause) []graphs.ArcID {
+	switch c.Kind {
+	case localize.Arc:
+		return []graphs.ArcID{graphs.ArcID(c.ID)}
+	case localize.Link:
+		l := graphs.LinkID(c.ID)
+		return []graphs.ArcID{l.Forward(), l.Backward()}
+	case localize.Group:
+		var arcs []graphs.ArcID
+		for _, l := range f.Group(graphs.GroupID(c.ID)).Links {
+			arcs = append(arcs, l.Forward(), l.Backward())
+		}
+		return arcs
+	}
+	var arcs []graphs.ArcID
+	for _, a := range f.Out(graphs.NodeID(c.ID)) {
+		arcs = append(arcs, a, a.Reverse())
+	}
+	return arcs
+}
+
+// A candidate is an arc whose episodes may explain losses.
+type candidate struct {
+	arc    graphs.ArcID
+	bound  float64 // more than its episodes can prove
+	obs    []int32 // that cross it
+	shares []float64
+	times  rhythm.Rhythm
+}
+
+// flaps finds arcs one after the other, each the best explanation of what those before it left.
+func (s *search) flaps() []Suspect {
+	var found []Suspect
+	candidates := s.candidates()
+	s.gather(candidates)
+	fresh, done := make([]bool, len(candidates)), make([]bool, len(candidates))
+	for len(found) < mostFlaps {
+		best := -1
+		for i := range candidates {
+			if !fresh[i] {
+				candidates[i].times = s.times(&candidates[i])
+				fresh[i] = true
+			}
+			if !done[i] && s.proof(&candidates[i]) > 0 && (best < 0 || candidates[i].times.Proof > candidates[best].times.Proof) {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		x := candidates[best]
+		before := make([]rhythm.Rhythm, len(candidates))
+		for i := range candidates {
+			before[i] = candidates[i].times
+		}
+		took := s.take(&x)
+		done[best] = true
+		for i := range candidates {
+			if slices.ContainsFunc(candidates[i].obs, func(o int32) bool { return took[o] }) {
+				candidates[i].times = s.times(&candidates[i])
+			}
+		}
+		found = append(found, s.suspect(&x, candidates, before))
+	}
+	return found
+}
+
+// proof returns the log odds of a candidate, negative unless its losses came and went.
+func (s *search) proof(c *candidate) float64 {
+	if c.times.Kind != rhythm.Flapping && c.times.Kind != rhythm.Once {
+		return -s.prior
+	}
+	return c.times.Proof - s.prior
+}
+
+// take marks what the episodes of a candidate explain, and returns those observations.
+func (s *search) take(c *candidate) map[int32]bool {
+	took := map[int32]bool{}
+	for i, o := range c.obs {
+		if c.shares[i] < 1 || s.taken[o] || !s.spans[o].known() {
+			continue
+		}
+		from, to := float64(s.spans[o].From), float64(s.spans[o].To)
+		if slices.ContainsFunc(c.times.Episodes, func(e rhythm.Episode) bool { return e.From <= to && from <= e.To }) {
+			s.taken[o], s.episodic[o] = true, true
+			took[o] = true
+		}
+	}
+	return took
+}
+
+// unexplained returns the observations that no episode explains.
+func (s *search) unexplained() []localize.Observation {
+	rest := make([]localize.Observation, 0, len(s.obs))
+	for i := range s.obs {
+		if !s.episodic[i] || s.obs[i].Lost == 0 {
+			rest = append(rest, s.obs[i])
+		}
+	}
+	return rest
+}

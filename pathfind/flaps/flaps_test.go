@@ -1,0 +1,146 @@
+package flaps
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
+)
+
+// A world draws flows over a fabric, each for a while and over one of its paths.
+type world struct {
+	f    *graphs.Fabric
+	r    *rand.Rand
+	ecmp *pathfind.ECMP
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	t.Helper()
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{f, rand.New(rand.NewPCG(seed, 11)), pathfind.NewECMP(f)}
+}
+
+// flows draws n flows of 40 packets each within a second; loss says how an arc is at a moment.
+func (w *world) flows(n int, loss func(a graphs.ArcID, ms float64) float64) ([]localize.Observation, []Span) {
+	var obs []localize.Observation
+	var spans []Span
+	hosts := w.f.Hosts()
+	for len(obs) < n {
+		from, to := hosts[w.r.IntN(len(hosts))], hosts[w.r.IntN(len(hosts))]
+		paths, _ := w.ecmp.Paths(from, to, 64)
+		if len(paths) == 0 || from == to {
+			continue
+		}
+		o := localize.Observation{Path: paths[w.r.IntN(len(paths))].Arcs, Src: graphs.None, Dst: graphs.None, Responder: graphs.None, Sent: 40, Flow: len(obs)}
+		s := Span{From: w.r.Float32() * 960}
+		s.To = s.From + 10 + 30*w.r.Float32()
+		for i := range o.Sent {
+			at := float64(s.From) + float64(s.To-s.From)*float64(i)/float64(o.Sent)
+			if slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return w.r.Float64() < loss(a, at) }) {
+				o.Lost++
+			}
+		}
+		obs, spans = append(obs, o), append(spans, s)
+	}
+	return obs, spans
+}
+
+// switchArc returns some arc between switches.
+func (w *world) switchArc() graphs.ArcID {
+	for {
+		if a := graphs.ArcID(w.r.IntN(w.f.NumArcs())); !w.f.IsHostArc(a) {
+			return a
+		}
+	}
+}
+
+func (w *world) said(r *Result) []string {
+	var said []string
+	for i := range r.Suspects {
+		if x := &r.Suspects[i]; x.Probability >= named {
+			said = append(said, fmt.Sprintf("%s %d %v", x.Kind, x.ID, x.Rhythm.Kind == rhythm.Flapping))
+		}
+	}
+	slices.Sort(said)
+	return said
+}
+
+// TestSolve: a link that is down for moments is found and said to flap, also beside one that loses packets all the time, which is not.
+func TestSolve(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newWorld(t, seed)
+		flapping, lossy := w.switchArc(), w.switchArc()
+		if flapping.Link() == lossy.Link() {
+			continue
+		}
+		for _, also := range []bool{false, true} {
+			obs, spans := w.flows(3000, func(a graphs.ArcID, ms float64) float64 {
+				switch {
+				case a == flapping && (ms >= 200 && ms < 240 || ms >= 700 && ms < 730):
+					return 1
+				case a == lossy && also:
+					return 0.03
+				}
+				return 5e-5
+			})
+			want := []string{fmt.Sprintf("arc %d true", flapping)}
+			if also {
+				want = append(want, fmt.Sprintf("arc %d false", lossy))
+			}
+			slices.Sort(want)
+			got := Solve(w.f, obs, spans, localize.Config{})
+			if said := w.said(got); !slices.Equal(said, want) {
+				t.Errorf("seed %d, also a steady loss %v: said %q, want %q", seed, also, said, want)
+			}
+			w.r.Shuffle(len(obs), func(i, j int) { obs[i], obs[j], spans[i], spans[j] = obs[j], obs[i], spans[j], spans[i] })
+			if again := w.said(Solve(w.f, obs, spans, localize.Config{})); !slices.Equal(again, w.said(got)) {
+				t.Errorf("seed %d: another order says %q, not %q", seed, again, w.said(got))
+			}
+		}
+	}
+}
+
+// TestNoFlap: where nothing comes and goes, nothing is said to, and what is known without times is what pathfind/localize says.
+func TestNoFlap(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newWorld(t, 100+seed)
+		bad := w.switchArc()
+		obs, spans := w.flows(1500, func(a graphs.ArcID, _ float64) float64 {
+			if a == bad && seed > 1 {
+				return 0.005 * float64(seed*seed)
+			}
+			return 1e-4
+		})
+		for i := range obs {
+			if i%50 == 0 {
+				obs[i].Lost = obs[i].Sent / 2 // troubles of their own
+			}
+		}
+		for _, timed := range []bool{true, false} {
+			for i := range spans {
+				if !timed {
+					spans[i] = Span{0, -1}
+				}
+			}
+			got := Solve(w.f, obs, spans, localize.Config{})
+			for i := range got.Suspects {
+				if x := &got.Suspects[i]; x.Rhythm.Kind != rhythm.Steady {
+					t.Errorf("seed %d: %s %d is said to come and go: %+v", seed, x.Kind, x.ID, x.Rhythm)
+				}
+			}
+			want := localize.Solve(w.f, obs, localize.Config{})
+			if len(want.Suspects) != len(got.Suspects) {
+				t.Errorf("seed %d: %d suspects, want %d", seed, len(got.Suspects), len(want.Suspects))
+			}
+		}
+	}
+}

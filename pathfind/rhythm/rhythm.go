@@ -1,0 +1,285 @@
+// Package rhythm says when a suspect lost packets: all the time, in episodes that come and go, from some moment on or until one.
+//
+// It takes counts of packets that crossed the suspect, each with its time, and returns a [Rhythm]: [Find]. It is pure: no clock, and the
+// same counts give the same answer in whatever order they come.
+//
+// # The model
+//
+// At any moment the suspect is good and loses next to nothing, or bad and loses a share that is unknown but one and the same. The states change
+// at unknown moments; each change has to pay for itself with the logarithm of the number of moments at which it might have been. Packets of
+// one count are sent at times that are not known singly, evenly over its span, so that an episode that takes up a part of the span
+// takes that part of them. Against this stands a suspect that loses one share all the time. Both shares are integrated out, and the
+// ratio of what is left is the Bayes factor.
+//
+// The states are found by the Viterbi algorithm over cells of time, in turns with a guess which packets of a count fell into which cell
+// (expectation-maximisation); then the edges are moved to where the counts themselves, not the guess, have them. Time and memory are linear in
+// the number of counts.
+package rhythm
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Count is packets that were sent over a suspect.
+type Count struct {
+	// From and To bound the time in which they were sent, in milliseconds since a moment of the caller's choice. They are equal
+	// for what was sent at one moment.
+	From, To float64
+	// Sent is how many, Lost how many of them were lost.
+	Sent, Lost int
+	// Share is the probability that they crossed the suspect; 0 stands for 1.
+	Share float64
+	// Outlier is the probability that they were lost for a reason of their own, of which nothing is known: one count proves no more than that is
+	// improbable.
+	Outlier float64
+}
+
+// A count is a Count, how many of its packets prove something, and the log-likelihood of its losses as an outlier.
+type count struct {
+	Count
+	lost, passed float64
+	odd          float64
+}
+
+// A Kind is how the loss of a suspect lies in time.
+type Kind int
+
+// The kinds.
+const (
+	// Steady: one loss all the time, or nothing that proves otherwise.
+	Steady Kind = iota
+	// Flapping: two episodes or more with quiet between them.
+	Flapping
+	// Once: one episode, which began and is over.
+	Once
+	// Since: from some moment on, until the end of the evidence.
+	Since
+	// Until: from the beginning of the evidence until some moment.
+	Until
+)
+
+// An Episode is a stretch of time in which the suspect was bad, from the first to the last moment that the evidence demands.
+type Episode struct {
+	From, To float64 // milliseconds, as in Count
+	// Sent and Lost are the packets that crossed the suspect in it, of counts that overlap it in part the likely part.
+	Sent, Lost float64
+	// Begun tells that the evidence begins within it, Lasting that it ends within it.
+	Begun, Lasting bool
+}
+
+// A Rhythm is how the loss of a suspect lies in time.
+type Rhythm struct {
+	Kind Kind
+	// Bayes is the logarithm of how much better episodes explain the counts than a constant loss does.
+	Bayes float64
+	// Proof is the logarithm of how much better they explain the counts than a suspect does that is good all the time.
+	Proof float64
+	// Episodes in the order of time; none where Kind is Steady.
+	Episodes []Episode
+	// Loss is the share lost within the episodes.
+	Loss float64
+	// Stray is how many were lost outside of them.
+	Stray float64
+	// Duty is the share of the time of the evidence that the episodes take up.
+	Duty float64
+	// Period is the mean time from episode to episode in milliseconds if they come regularly, else 0, and Jitter by how much a single one is off
+	// at most, as a share of it.
+	Period, Jitter float64
+}
+
+const (
+	// decisive is the least Bayes factor that is believed, a logarithm.
+	decisive = 5.0
+	// normal is the loss of a suspect that is good.
+	normal = 2e-4
+	// mostLosses is how many losses of one count that lasts prove something: its packets were not sent so evenly that more would.
+	mostLosses = 64
+	// leastLosses is the least number that shows a rhythm.
+	leastLosses = 3
+	// leastLoss is the least loss of one that is bad, mostHazard its greatest hazard: the logarithm of what passes, negative.
+	leastLoss  = 1e-3
+	mostHazard = 7.0
+)
+
+// Find finds the rhythm of a suspect. Episodes with less than some time between them, in milliseconds, count as one: that is no quiet.
+// Counts without packets, or with times that are no times, are passed over.
+func Find(counts []Count, quiet float64) Rhythm {
+	s := newScan(counts)
+	if s == nil {
+		return Rhythm{}
+	}
+	steady, _ := s.constant()
+	best, level := s.search()
+	if len(best) == 0 {
+		return Rhythm{}
+	}
+	if joined := join(best, quiet); len(joined) < len(best) {
+		best = joined
+		_, level = s.level(best)
+	}
+	value := s.bayes(best, level)
+	r := Rhythm{Bayes: value - steady, Proof: value - s.likelihoodOf(s.counts, nil, level, normal)}
+	if r.Bayes < decisive {
+		return r
+	}
+	r.Kind = kindOf(best)
+	if r.Kind == Steady {
+		return r
+	}
+	s.describe(&r, best, level)
+	if s.ailing(&r, best) {
+		return Rhythm{Bayes: r.Bayes, Proof: r.Proof}
+	}
+	r.Period, r.Jitter = regular(r.Episodes)
+	return r
+}
+
+// join makes one of episodes with less than some time between them.
+func join(eps []episode, quiet float64) []episode {
+	out := eps[:1:1]
+	for _, e := range eps[1:] {
+		if last := &out[len(out)-1]; e.from-last.to < quiet {
+			last.to, last.lasting = e.to, e.lasting
+		} else {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// ailing reports whether a suspect is bad outside of its episodes, too, and loses a good part of what it loses there: a burst does not make it one
+// that comes and goes. What one flow or another lost alone is no sign of that: it may have been an episode, too short to be told from chance.
+func (s *scan) ailing(r *Rhythm, eps []episode) bool {
+	const part = 0.2
+	lost := 0.0
+	for i := range r.Episodes {
+		lost += r.Episodes[i].Lost
+	}
+	if r.Stray <= part*lost {
+		return false
+	}
+	var outside []count
+	for i := range s.counts {
+		if s.part(&s.counts[i], eps) == 0 {
+			outside = append(outside, s.counts[i])
+		}
+	}
+	always, _ := peak(func(p float64) float64 { return s.likelihoodOf(outside, nil, p, p) })
+	return always-s.likelihoodOf(outside, nil, normal, normal) > decisive
+}
+
+func kindOf(eps []episode) Kind {
+	first, last := &eps[0], &eps[len(eps)-1]
+	switch {
+	case len(eps) > 1:
+		return Flapping
+	case !first.begun && !last.lasting:
+		return Once
+	case !first.begun:
+		return Since
+	case !last.lasting:
+		return Until
+	}
+	return Steady
+}
+
+// clean drops counts that cannot be used and puts the others into an order of their own.
+func clean(counts []Count) []count {
+	out := make([]count, 0, len(counts))
+	for _, c := range counts {
+		finite := math.Abs(c.From) < 1e15 && math.Abs(c.To) < 1e15 // false for what is no number
+		if !finite || c.To < c.From || c.Sent <= 0 || c.Lost < 0 || c.Lost > c.Sent || !(c.Share >= 0) || !(c.Outlier >= 0) {
+			continue
+		}
+		if c.Share == 0 || c.Share > 1 {
+			c.Share = 1
+		}
+		c.Outlier = min(c.Outlier, 0.5)
+		x := count{c, float64(c.Lost), float64(c.Sent - c.Lost), math.Inf(-1)}
+		if x.lost > mostLosses && c.To > c.From {
+			x.passed *= mostLosses / x.lost
+			x.lost = mostLosses
+		}
+		if c.Lost > 0 && c.Outlier > 0 {
+			k, _ := math.Lgamma(x.lost + 1)
+			m, _ := math.Lgamma(x.passed + 1)
+			n, _ := math.Lgamma(x.lost + x.passed + 2)
+			x.odd = math.Log(c.Outlier) + k + m - n // lost with a probability of which any is as likely
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b count) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Lost, b.Lost),
+			cmp.Compare(a.Share, b.Share), cmp.Compare(a.Outlier, b.Outlier))
+	})
+	return out
+}
+
+// describe counts what lies in the episodes.
+func (s *scan) describe(r *Rhythm, eps []episode, bad float64) {
+	bounds := make([]Episode, len(eps))
+	var within float64
+	for i, e := range eps {
+		bounds[i] = Episode{From: e.from, To: e.to, Begun: e.begun, Lasting: e.lasting}
+		within += e.to - e.from
+	}
+	var sent, lost float64
+	for i := range s.counts {
+		c := &s.counts[i]
+		inside := s.part(c, eps)
+		k, n := float64(c.Lost), float64(c.Sent)
+		if inside == 0 {
+			r.Stray += k * c.Share
+			continue
+		}
+		p := inside*bad + (1-inside)*normal
+		k, n = k*s.hit(c, p), n*s.hit(c, p)
+		k, m := k*inside*bad/p, (n-k)*inside*(1-bad)/(1-p)
+		r.Stray += float64(c.Lost) - k
+		for j := firstAfter(eps, c.From); j < len(eps) && eps[j].from <= c.To; j++ {
+			share := 1.0
+			if c.To > c.From {
+				share = overlap(c, &eps[j]) / (c.To - c.From) / inside
+			}
+			bounds[j].Lost += k * share
+			bounds[j].Sent += (k + m) * share
+		}
+		sent, lost = sent+k+m, lost+k
+	}
+	r.Episodes = bounds
+	r.Loss = lost / max(sent, 1e-9)
+	if all := s.end - s.begin; all > 0 {
+		r.Duty = min(1, within/all)
+	}
+}
+
+// regular returns the period of episodes and how far one is off at most, as a share of it, or zeros if it may be chance that they look
+// regular. A single gap proves no period.
+func regular(eps []Episode) (period, off float64) {
+	const chance, most = 0.03, 0.25
+	var starts []float64
+	for i := range eps {
+		if !eps[i].Begun {
+			starts = append(starts, eps[i].From)
+		}
+	}
+	gaps := len(starts) - 1
+	if gaps < 2 {
+		return 0, 0
+	}
+	period = (starts[gaps] - starts[0]) / float64(gaps)
+	for i := range gaps {
+		off = max(off, math.Abs(starts[i+1]-starts[i]-period)/period)
+	}
+	// Gaps that come by chance are spread evenly over all that have this sum; those that are nowhere off by more fill this part at most.
+	likely := 1.0
+	for i := 1; i < gaps; i++ {
+		likely *= float64(i) * 2 * max(off, 0.005) / float64(gaps)
+	}
+	if likely > chance || off > most {
+		return 0, 0
+	}
+	return period, off
+}

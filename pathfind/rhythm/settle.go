@@ -1,0 +1,315 @@
+package rhythm
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// firstAfter returns the index of the first episode that ends at or after a time.
+func firstAfter(eps []episode, t float64) int {
+	return sort.Search(len(eps), func(j int) bool { return eps[j].to >= t })
+}
+
+func overlap(c *count, e *episode) float64 {
+	return max(0, min(c.To, e.to)-max(c.From, e.from))
+}
+
+// part returns the share of the time of a count that lies in episodes.
+func (s *scan) part(c *count, eps []episode) float64 {
+	j := firstAfter(eps, c.From)
+	if c.To <= c.From {
+		if j < len(eps) && eps[j].from <= c.From {
+			return 1
+		}
+		return 0
+	}
+	in := 0.0
+	for ; j < len(eps) && eps[j].from < c.To; j++ {
+		in += overlap(c, &eps[j])
+	}
+	return min(1, in/(c.To-c.From))
+}
+
+// likelihood returns the log-likelihood of a count if each of its packets that crossed the suspect was lost with probability p. What
+// else may have happened to those that did not cross it is not known, but they are taken to be as good as others.
+func likelihood(c *count, p float64) float64 {
+	_, v := likelihoods(c, p)
+	return v
+}
+
+// likelihoods returns also the part of it that the packets crossed the suspect and were lost there.
+func likelihoods(c *count, p float64) (here, all float64) {
+	k, m := c.lost, c.passed
+	if k == 0 && c.Share == 1 {
+		here = m * math.Log1p(-p)
+		return here, here
+	}
+	bernoulli := func(p float64) float64 {
+		v := m * math.Log1p(-p)
+		if k > 0 {
+			v += k*math.Log(p) + math.Log1p(-c.Outlier)
+		}
+		return v
+	}
+	here = bernoulli(p)
+	all = logSum(here, c.odd)
+	if c.Share < 1 {
+		share := math.Log(c.Share)
+		here += share
+		all = logSum(all+share, logSum(bernoulli(normal), c.odd)+math.Log1p(-c.Share))
+	}
+	return here, all
+}
+
+// hit returns the probability that a count crossed the suspect and fared there as it does, given what became of its packets.
+func (s *scan) hit(c *count, p float64) float64 {
+	if c.Share == 1 && math.IsInf(c.odd, -1) {
+		return 1
+	}
+	here, all := likelihoods(c, p)
+	return min(1, math.Exp(here-all))
+}
+
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
+
+// likelihoodOf returns the log-likelihood of some counts under episodes, with one loss in them and another outside.
+func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) float64 {
+	sum := 0.0
+	for i := range counts {
+		in := s.part(&counts[i], eps)
+		sum += likelihood(&counts[i], in*bad+(1-in)*good)
+	}
+	return sum
+}
+
+// changes returns what the changes of state of episodes cost.
+func (s *scan) changes(eps []episode) float64 {
+	n := 2 * len(eps)
+	for _, e := range eps {
+		if e.begun {
+			n--
+		}
+		if e.lasting {
+			n--
+		}
+	}
+	return float64(n) * s.penalty
+}
+
+// value is the logarithm of the posterior of episodes, but for a constant.
+func (s *scan) value(eps []episode, bad float64) float64 {
+	return s.likelihoodOf(s.counts, eps, bad, normal) - s.changes(eps)
+}
+
+// touched returns the counts that may overlap a stretch of time.
+func (s *scan) touched(from, to float64) []count {
+	a := sort.SearchFloat64s(s.until, from)
+	b := sort.Search(len(s.counts), func(i int) bool { return s.counts[i].From > to })
+	return s.counts[min(a, b):b]
+}
+
+// settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price.
+func (s *scan) settle(eps []episode, bad float64) ([]episode, float64) {
+	eps = slices.Clone(eps)
+	for range 6 {
+		_, bad = s.level(eps)
+		moved := s.prune(&eps, bad)
+		for i := range eps {
+			moved = s.move(eps, i, true, bad) || moved
+			moved = s.move(eps, i, false, bad) || moved
+		}
+		if !moved {
+			break
+		}
+	}
+	_, bad = s.level(eps)
+	return eps, bad
+}
+
+// prune drops episodes, and joins them to the next, as long as that is better. It reports whether it was.
+func (s *scan) prune(eps *[]episode, bad float64) bool {
+	any := false
+	for i := 0; i < len(*eps); i++ {
+		e := (*eps)[i]
+		to := e.to
+		without := slices.Delete(slices.Clone(*eps), i, i+1)
+		if i+1 < len(*eps) {
+			joined := slices.Clone(without)
+			joined[i].from, joined[i].begun = e.from, e.begun
+			to = joined[i].to
+			near := s.touched(e.from, to)
+			if s.likelihoodOf(near, joined, bad, normal)-s.changes(joined) > s.likelihoodOf(near, *eps, bad, normal)-s.changes(*eps) {
+				*eps, any = joined, true
+				i--
+				continue
+			}
+		}
+		near := s.touched(e.from, to)
+		if len(without) > 0 && s.likelihoodOf(near, without, bad, normal)-s.changes(without) > s.likelihoodOf(near, *eps, bad, normal)-s.changes(*eps) {
+			*eps, any = without, true
+			i--
+		}
+	}
+	return any
+}
+
+// move moves one edge of an episode by some cells, as long as that is better. It reports whether it was.
+func (s *scan) move(eps []episode, i int, start bool, bad float64) bool {
+	any := false
+	for _, step := range []int{-16, 16, -4, 4, -1, 1} {
+		for {
+			at, bound := eps[i].to, s.end
+			if start {
+				at = eps[i].from
+			} else if i+1 < len(eps) {
+				bound = eps[i+1].from
+			}
+			was := eps[i]
+			to, ok := s.edge(at, step)
+			switch {
+			case !ok:
+			case start && (was.begun || to > was.to || i > 0 && to <= eps[i-1].to):
+				ok = false
+			case start:
+				eps[i].from = to
+			case was.lasting || to < was.from || to >= bound:
+				ok = false
+			default:
+				eps[i].to = to
+			}
+			if !ok {
+				break
+			}
+			now := eps[i]
+			near := s.touched(min(at, to), max(at, to))
+			gain := s.likelihoodOf(near, eps, bad, normal)
+			eps[i] = was
+			if gain -= s.likelihoodOf(near, eps, bad, normal); gain <= 1e-9 {
+				break
+			}
+			eps[i], any = now, true
+		}
+	}
+	return any
+}
+
+// edge returns the edge of a cell that lies some edges after a time, or before it.
+func (s *scan) edge(at float64, step int) (float64, bool) {
+	j := sort.SearchFloat64s(s.edges, at) + step
+	if j < 0 || j >= len(s.edges) {
+		return 0, false
+	}
+	return s.edges[j], true
+}
+
+// level returns the log-likelihood of episodes at the share lost in them that explains the counts best, and that share.
+func (s *scan) level(eps []episode) (value, bad float64) {
+	var some []count
+	var inside []float64
+	rest := 0.0
+	for i := range s.counts {
+		if in := s.part(&s.counts[i], eps); in > 0 {
+			some, inside = append(some, s.counts[i]), append(inside, in)
+		} else {
+			rest += likelihood(&s.counts[i], normal)
+		}
+	}
+	value, bad = peak(func(p float64) float64 {
+		sum := 0.0
+		for i := range some {
+			sum += likelihood(&some[i], inside[i]*p+(1-inside[i])*normal)
+		}
+		return sum
+	})
+	return value + rest, bad
+}
+
+// bayes returns the log marginal likelihood of episodes, the share lost in them integrated out.
+func (s *scan) bayes(eps []episode, bad float64) float64 {
+	lost := 0.0
+	for i := range s.counts {
+		c := &s.counts[i]
+		if in := s.part(c, eps); in > 0 {
+			lost += s.hit(c, in*bad+(1-in)*normal) * c.lost * in * bad / (in*bad + (1-in)*normal)
+		}
+	}
+	return s.value(eps, bad) + width(lost)
+}
+
+// constant returns the log marginal likelihood of one loss all the time, and that loss.
+func (s *scan) constant() (value, loss float64) {
+	lost := 0.0
+	all := count{Count: Count{Share: 1}, odd: math.Inf(-1)} // of what is certain; the times do not matter
+	var doubtful []count
+	for i := range s.counts {
+		c := &s.counts[i]
+		lost += c.lost * c.Share
+		if c.Share < 1 || c.odd > math.Inf(-1) {
+			doubtful = append(doubtful, *c)
+			continue
+		}
+		all.lost += c.lost
+		all.passed += c.passed
+	}
+	value, loss = peak(func(p float64) float64 {
+		sum := likelihood(&all, p)
+		for i := range doubtful {
+			sum += likelihood(&doubtful[i], p)
+		}
+		return sum
+	})
+	return value + width(lost), loss
+}
+
+// span is the range of the logarithm of hazards, over which the prior is even.
+var span = math.Log(mostHazard / leastLoss)
+
+// width is the log of the part of the prior that some losses leave likely.
+func width(lost float64) float64 {
+	return math.Log(min(1, math.Sqrt(2*math.Pi/max(lost, 1))/span))
+}
+
+// peak returns the greatest value of a function of a loss, and where it is.
+func peak(f func(loss float64) float64) (value, loss float64) {
+	at := func(x float64) float64 { return f(-math.Expm1(-math.Exp(x))) }
+	const points = 24
+	low, step := math.Log(leastLoss), span/(points-1)
+	best, most := low, math.Inf(-1)
+	for i := range points {
+		x := low + float64(i)*step
+		if v := at(x); v > most {
+			best, most = x, v
+		}
+	}
+	// Golden section between the neighbours of the best.
+	a, b := max(low, best-step), min(low+span, best+step)
+	const golden = 0.6180339887498949
+	x, y := b-golden*(b-a), a+golden*(b-a)
+	fx, fy := at(x), at(y)
+	for range 20 {
+		if fx > fy {
+			b, y, fy = y, x, fx
+			x = b - golden*(b-a)
+			fx = at(x)
+		} else {
+			a, x, fx = x, y, fy
+			y = a + golden*(b-a)
+			fy = at(y)
+		}
+	}
+	for _, z := range []float64{x, y} {
+		if v := at(z); v > most {
+			best, most = z, v
+		}
+	}
+	return most, -math.Expm1(-math.Exp(best))
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -390,4 +391,35 @@ func TestPublishedPathSets(t *testing.T) {
 
 func mustRandom(t testing.TB, switches, degree int) *graphs.Fabric {
 	return must(t)(generate.RandomRegular(generate.RandomRegularConfig{Switches: switches, Degree: degree, Seed: 1}))
+}
+
+// TestDraw: flows take the paths of a pair in proportion to their shares.
+func TestDraw(t *testing.T) {
+	f := must(t)(generate.FatTree(generate.FatTreeConfig{K: 4}))
+	hosts := f.Hosts()
+	a, b := hosts[0], hosts[len(hosts)-1]
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, m := range []Model{NewECMP(f), NewSpraypoint(f, nil, SpraypointConfig{})} {
+		w := m.Ways(a, b)
+		paths, _ := w.Paths(1000)
+		const draws = 20000
+		drawn := map[string]int{}
+		for range draws {
+			arcs, among := w.Draw(rng.Float64)
+			if len(among) != len(arcs) {
+				t.Fatalf("%d arcs, %d choices", len(arcs), len(among))
+			}
+			drawn[fmt.Sprint(arcs)]++
+		}
+		for _, p := range paths {
+			expected := p.Share * draws
+			if n := float64(drawn[fmt.Sprint(p.Arcs)]); math.Abs(n-expected) > 5*math.Sqrt(expected)+1 {
+				t.Errorf("%s: %v was drawn %g times, expected %.0f", m, p.Arcs, n, expected)
+			}
+			delete(drawn, fmt.Sprint(p.Arcs))
+		}
+		if len(drawn) > 0 || len(paths) < 3 {
+			t.Errorf("%s: %d paths; drawn besides: %v", m, len(paths), drawn)
+		}
+	}
 }

@@ -216,6 +216,28 @@ func (w *Ways) Paths(limit int) (paths []Path, count float64) {
 	return paths, float64(len(paths))
 }
 
+// Draw returns the path of one flow. At every station chance, which returns numbers evenly in [0, 1), decides among the next hops by their shares;
+// among says, arc by arc, how many there were. A flow that does not arrive has the arcs up to where it ends.
+func (w *Ways) Draw(chance func() float64) (arcs []graphs.ArcID, among []int) {
+	for s := &w.stations[w.order[0]]; s.first < s.last; {
+		next := w.steps[s.first:s.last]
+		taken := &next[len(next)-1]
+		x := 0.0
+		if len(next) > 1 {
+			x = chance()
+		}
+		for i := range next {
+			if x -= next[i].share; x < 0 {
+				taken = &next[i]
+				break
+			}
+		}
+		arcs, among = append(arcs, taken.arc), append(among, len(next))
+		s = &w.stations[taken.to]
+	}
+	return arcs, among
+}
+
 // mergePaths adds up the shares of ways that cross the same arcs: under Valiant, more than one intermediate may lie on a path.
 func mergePaths(paths []Path) []Path {
 	merged := paths[:0]

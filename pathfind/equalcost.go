@@ -94,6 +94,15 @@ func (e *EqualCost) Hops(from, to graphs.NodeID) int {
 	return max(0, int(e.dist[int(t)*e.n+int(s)]))
 }
 
+// Paths returns the number of shortest paths from one switch to another, 0 where there is none.
+func (e *EqualCost) Paths(from, to graphs.NodeID) float64 {
+	s, t := e.dense[from], e.dense[to]
+	if s < 0 || t < 0 {
+		return 0
+	}
+	return e.count[int(t)*e.n+int(s)]
+}
+
 // Reach returns the share of the flows on their way from one switch to another that pass a third.
 func (e *EqualCost) Reach(from, via, to graphs.NodeID) float64 {
 	s, v, t := e.dense[from], e.dense[via], e.dense[to]

@@ -13,6 +13,8 @@ import (
 type PathSets interface {
 	// Hops returns the number of arcs on each path from one node to another, 0 if there is none.
 	Hops(from, to graphs.NodeID) int
+	// Paths returns the number of paths from one node to another.
+	Paths(from, to graphs.NodeID) float64
 	// Reach returns the share of the flows on their way from one node to another that pass a third.
 	Reach(from, via, to graphs.NodeID) float64
 	// Step returns the share of the flows on their way to a node that leave the tail of an arc by it.
@@ -24,7 +26,8 @@ type PathSets interface {
 // unharmed, exp(-n h). Then the share that passes all faults i on the way unharmed is 1 + sum F_i (w_i - 1), where F_i is what arrives at i:
 // F_i = P(i) + sum over earlier j of F_j (w_j - 1) P(i after j). Background does not matter to it, since all paths are of the same length.
 
-// mostPaths is how many paths a pair may have for its flows that lost packets to be of use.
+// mostPaths is how many paths a pair may have for its flows to be of use. Those that lost packets have to be listed path by path; where they cannot
+// be, what the others tell would make good arcs of bad ones.
 const mostPaths = 1024
 
 // A bunch is flows of one pair with about as many packets each.

@@ -158,9 +158,9 @@ type enumerator struct {
 	known map[[2]graphs.NodeID][]Alternative
 }
 
-// usable reports whether there are paths between the ends of an observation's path set.
+// usable reports whether there are paths between the ends of an observation's path set, and not too many.
 func (e *enumerator) usable(o *Observation) bool {
-	return e.ps != nil && e.ix.isNode(o.From) && e.ix.isNode(o.To) && e.ps.Hops(o.From, o.To) > 0
+	return e.ps != nil && e.ix.isNode(o.From) && e.ix.isNode(o.To) && e.ps.Hops(o.From, o.To) > 0 && e.ps.Paths(o.From, o.To) <= mostPaths
 }
 
 // list returns the paths of a pair, or nil if they are too many.

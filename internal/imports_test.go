@@ -33,6 +33,7 @@ var floors = map[string][]string{
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
+	"internal/sim":      {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/flock":    {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
 	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},

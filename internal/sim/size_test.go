@@ -1,0 +1,288 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/plan"
+)
+
+var (
+	full   = flag.Bool("full", false, "measure at full size: minutes")
+	trials = flag.Int("trials", 3, "with -full, how often each case is played")
+	only   = flag.String("only", "", "with -full, play only what has this in its name")
+)
+
+// A setting is a fabric, how it forwards, and what is known of paths.
+type setting struct {
+	name   string
+	routes func(testing.TB) *Routes
+	config Config
+	cables bool // the fabric has trunks of c-ports
+}
+
+// flowsPerHost is what whichlink probe gives a host at most.
+const flowsPerHost = plan.DefaultMaxFlows
+
+// meshed lets every host probe others at random, as many as a plan would give it where it cannot cover everything more than enough.
+func meshed(f *graphs.Fabric) []plan.Flow {
+	rng := rand.New(rand.NewPCG(7, 'f'))
+	hosts := f.Hosts()
+	var flows []plan.Flow
+	for _, h := range hosts {
+		for n := 0; n < flowsPerHost; {
+			if d := hosts[rng.IntN(len(hosts))]; d != h {
+				flows = append(flows, plan.Flow{Src: h, Dst: d, SrcPort: uint16(plan.FirstPort + n)})
+				n++
+			}
+		}
+	}
+	return flows
+}
+
+// planned returns the flows that whichlink probe would send from all hosts. Planning knows shortest paths only, whatever the switches do.
+func planned(t testing.TB, f *graphs.Fabric) []plan.Flow {
+	p, err := plan.Make(pathfind.NewECMP(f), plan.Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flows []plan.Flow
+	for _, h := range p.Hosts() {
+		flows = append(flows, p.Flows(h)...)
+	}
+	return flows
+}
+
+func rng1000(t testing.TB) *graphs.Fabric {
+	p, err := generate.RNG(generate.RNGConfig{Routers: 1000, Degree: 64, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Fabric()
+}
+
+// gpus32k is the cluster of 32,256 GPUs of Gangidi et al. (SIGCOMM 2024).
+func gpus32k(t testing.TB) *graphs.Fabric {
+	f, err := generate.ThreeTier(generate.ThreeTierConfig{Zones: 8, Racks: 252, ClusterSwitches: 18, Aggregation: 36, Hosts: 2, NICs: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// noise is what every measurement at size has: arcs whose losses are spread over orders of magnitude, and flows that lose packets by themselves.
+var noise = Config{Background: 1e-6, Spread: 1.5, Outliers: 0.0005, OutlierLoss: 0.01}
+
+func sprayed(t testing.TB) *Routes {
+	f := rng1000(t)
+	return Route(pathfind.NewSpraypoint(f, nil, pathfind.SpraypointConfig{}), planned(t, f), 1)
+}
+
+func shortest(f func(testing.TB) *graphs.Fabric) func(testing.TB) *Routes {
+	return func(t testing.TB) *Routes {
+		f := f(t)
+		return Route(pathfind.NewECMP(f), meshed(f), 1)
+	}
+}
+
+func settings() []setting {
+	untraced := noise
+	untraced.SwitchRate = -1
+	return []setting{
+		{name: "RNG Spraypoint, traced", routes: sprayed, config: noise, cables: true},
+		{name: "32k GPUs ECMP, traced", routes: shortest(gpus32k), config: noise},
+		{name: "RNG Spraypoint, untraced", routes: sprayed, config: untraced},
+		{name: "RNG ECMP, untraced", routes: shortest(rng1000), config: untraced},
+	}
+}
+
+// A scenario draws faults.
+type scenario struct {
+	name   string
+	faults func(f *graphs.Fabric, rng *rand.Rand) []Fault
+	after  []time.Duration
+	cable  bool
+	// Nobody can be asked behind what is dead: then paths are known from the time before, of which nothing else is.
+	before time.Duration
+}
+
+// scenarios are what is played. Of each the evidence of some stretches of time is judged.
+func scenarios() []scenario {
+	const traced = 30 * time.Second
+	volumes := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}
+	return []scenario{
+		{name: "1 arc 1 %", faults: arcFaults(1, 0.01, 0.01), after: volumes},
+		{name: "1 arc 0.5-5 %", faults: arcFaults(1, 0.005, 0.05), after: volumes},
+		{name: "4 arcs 0.5-5 %", faults: arcFaults(4, 0.005, 0.05), after: volumes},
+		{name: "16 arcs 0.5-5 %", faults: arcFaults(16, 0.005, 0.05), after: volumes},
+		{name: "cable 1 %", faults: cableFault(0.01, 0), after: volumes, cable: true},
+		{name: "cable dead", faults: cableFault(1, traced), after: volumes, cable: true, before: traced},
+	}
+}
+
+// arcFaults draws arcs between switches, with losses spread evenly by their logarithm.
+func arcFaults(n int, low, high float64) func(*graphs.Fabric, *rand.Rand) []Fault {
+	return func(f *graphs.Fabric, rng *rand.Rand) []Fault {
+		var faults []Fault
+		used := map[graphs.LinkID]bool{} // both directions would be a link
+		for len(faults) < n {
+			if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) && !used[a.Link()] {
+				used[a.Link()] = true
+				faults = append(faults, Fault{Cause: localize.Cause{Kind: localize.Arc, ID: int32(a)}, Loss: low * math.Pow(high/low, rng.Float64())})
+			}
+		}
+		return faults
+	}
+}
+
+// cableFault draws a trunk between the c-ports of two ShuffleBoxes.
+func cableFault(loss float64, from time.Duration) func(*graphs.Fabric, *rand.Rand) []Fault {
+	return func(f *graphs.Fabric, rng *rand.Rand) []Fault {
+		for {
+			g := graphs.GroupID(rng.IntN(f.NumGroups()))
+			if a, b, ok := strings.Cut(f.Group(g).Name, "--"); ok && strings.Contains(a, "/c") && strings.Contains(b, "/c") {
+				return []Fault{{Cause: localize.Cause{Kind: localize.Group, ID: int32(g)}, Loss: loss, From: from}}
+			}
+		}
+	}
+}
+
+// A score is what became of a case, over its trials.
+type score struct {
+	trials, faults, found, alone, innocents, named int
+	class                                          []int
+	cpu, wall                                      time.Duration
+	heap                                           uint64
+}
+
+// judge adds a result. A fault is found if a class that holds it is named with more than half the probability.
+func (s *score) judge(m *Measurement, r *localize.Result, t testing.TB) {
+	s.trials++
+	s.faults += len(m.cfg.Faults)
+	found := map[localize.Cause]bool{}
+	for _, x := range r.Suspects {
+		if x.Probability <= 0.5 {
+			continue
+		}
+		s.named++
+		guilty := false
+		for _, f := range m.cfg.Faults {
+			if slices.Contains(x.Class, f.Cause) && !found[f.Cause] {
+				guilty, found[f.Cause] = true, true
+				s.found++
+				s.class = append(s.class, len(x.Class))
+				if x.Cause == f.Cause && x.Alone > 0.5 {
+					s.alone++
+				}
+			}
+		}
+		if !guilty {
+			s.innocents++
+			t.Logf("innocent: %+v", x)
+		}
+	}
+}
+
+func (s *score) row(setting, scenario string, after time.Duration) string {
+	class := "-"
+	if slices.Sort(s.class); len(s.class) > 0 {
+		class = fmt.Sprintf("%d (%d)", s.class[len(s.class)/2], s.class[len(s.class)-1])
+	}
+	n := time.Duration(s.trials)
+	return fmt.Sprintf("| %s | %s | %.0f s | %d of %d | %d | %d of %d | %s | %.1f | %.1f | %d |", setting, scenario, after.Seconds(), s.found, s.faults, s.alone,
+		s.innocents, s.named, class, (s.cpu / n).Seconds(), (s.wall / n).Seconds(), s.heap>>20)
+}
+
+// solve solves, and measures the time of the processors, the time that passed, and the peak of the heap beyond what stood in it, evidence excepted.
+func (s *score) solve(m *Measurement) *localize.Result {
+	var cfg localize.Config
+	obs := m.Observations()
+	if slices.ContainsFunc(obs, func(o localize.Observation) bool { return o.From != o.To }) {
+		cfg.Paths = pathfind.NewEqualCost(m.f, pathfind.PerHop)
+	}
+	runtime.GC()
+	stop := make(chan struct{})
+	peak := make(chan uint64)
+	go watchHeap(stop, peak)
+	cpu, start := cpuTime(), time.Now()
+	r := localize.Solve(m.f, obs, cfg)
+	s.cpu += cpuTime() - cpu
+	s.wall += time.Since(start)
+	close(stop)
+	s.heap = max(s.heap, <-peak)
+	return r
+}
+
+// watchHeap sends the greatest size of the heap until it is stopped.
+func watchHeap(stop <-chan struct{}, peak chan<- uint64) {
+	var m runtime.MemStats
+	most := uint64(0)
+	for {
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapAlloc)
+		select {
+		case <-stop:
+			peak <- most
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// TestSize measures how well and how fast faults are found in the largest fabrics. go test ./internal/sim -run Size -v -full -timeout 2h
+func TestSize(t *testing.T) {
+	if !*full {
+		t.Skip("takes minutes: -full")
+	}
+	var rows []string
+	for _, x := range settings() {
+		if !strings.Contains(x.name, *only) && !slices.ContainsFunc(scenarios(), func(y scenario) bool { return strings.Contains(x.name+": "+y.name, *only) }) {
+			continue
+		}
+		cpu := cpuTime()
+		r := x.routes(t)
+		never := 0
+		for a, n := range r.Crossings() {
+			if n == 0 && !r.f.IsHostArc(graphs.ArcID(a)) {
+				never++
+			}
+		}
+		t.Logf("%s: %d arcs, %d groups, %d flows routed in %.1f s of CPU, %d arcs crossed by none", x.name, r.f.NumArcs(), r.f.NumGroups(), r.NumFlows(), (cpuTime() - cpu).Seconds(), never)
+		debug.FreeOSMemory()
+		for _, y := range scenarios() {
+			if y.cable && !x.cables || !strings.Contains(x.name+": "+y.name, *only) {
+				continue
+			}
+			scores := make([]score, len(y.after))
+			for seed := range uint64(*trials) {
+				cfg := x.config
+				cfg.Seed = seed
+				cfg.Faults = y.faults(r.f, rand.New(rand.NewPCG(seed, 'F')))
+				m := r.Measure(cfg)
+				m.Run(y.before)
+				m.Forget()
+				for i, after := range y.after {
+					m.Run(y.before + after)
+					scores[i].judge(m, scores[i].solve(m), t)
+				}
+			}
+			for i, after := range y.after {
+				rows = append(rows, scores[i].row(x.name, y.name, after))
+				t.Log(rows[len(rows)-1])
+			}
+		}
+	}
+	t.Logf("\n%s", strings.Join(rows, "\n"))
+}

@@ -260,3 +260,28 @@ func FuzzPathSets(f *testing.F) {
 		sane(t, fabric, obs, localize.Config{}) // without path sets
 	})
 }
+
+// TestTooManyPaths: of a pair with so many paths that they are not listed, flows without loss are no evidence either. They would acquit what
+// those that lost packets cannot accuse.
+func TestTooManyPaths(t *testing.T) {
+	f, err := generate.ThreeTier(generate.ThreeTierConfig{Zones: 2, Racks: 2, ClusterSwitches: 8, Aggregation: 17, Hosts: 1, NICs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewEqualCost(f, pathfind.PerHop)
+	hosts := f.Hosts()
+	var obs []localize.Observation
+	for i, pair := range [][2]graphs.NodeID{{hosts[0], hosts[1]}, {hosts[0], hosts[2]}} {
+		up, down := f.Out(pair[0])[0], f.Out(pair[1])[0].Reverse()
+		for lost := range 2 {
+			obs = append(obs, localize.Observation{Path: []graphs.ArcID{up, down}, From: f.Head(up), To: f.Tail(down), Src: pair[0], Dst: pair[1],
+				Responder: graphs.None, Sent: 100, Lost: lost, Flow: 2*i + lost})
+		}
+	}
+	if n := e.Paths(obs[2].From, obs[2].To); n != 8*17*8 {
+		t.Errorf("%g paths between zones", n)
+	}
+	if r := localize.Solve(f, obs, localize.Config{Paths: e}); r.Ignored != 2 {
+		t.Errorf("%d observations ignored, of 2 between zones and 2 within one", r.Ignored)
+	}
+}

@@ -201,3 +201,28 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%d of %d records can be read: %v", n, store.Records(), err)
 	}
 }
+
+// TestCable: a trunk cable is named as the group that it is, and not as its many links, whether it loses a packet now and then or is dead.
+func TestCable(t *testing.T) {
+	p, err := generate.RNG(generate.RNGConfig{Routers: 96, Degree: 24, Rooms: 4, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.Fabric()
+	r := Route(pathfind.NewSpraypoint(f, nil, pathfind.SpraypointConfig{}), meshed(f), 1)
+	for _, loss := range []float64{0.01, 1} {
+		for seed := range uint64(2) {
+			cfg := noise
+			cfg.Seed, cfg.SwitchRate = seed, 1e4
+			cfg.Faults = cableFault(loss, 10*time.Second)(f, rand.New(rand.NewPCG(seed, 'F')))
+			m := r.Measure(cfg)
+			m.Run(10 * time.Second)
+			m.Forget()
+			m.Run(20 * time.Second)
+			var s score
+			if s.judge(m, s.solve(m), t); s.alone != 1 || s.innocents != 0 {
+				t.Errorf("cable with loss %g: %+v", loss, s)
+			}
+		}
+	}
+}

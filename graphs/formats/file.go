@@ -83,7 +83,7 @@ func ReadAs(format string, r io.Reader, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return importSources(format, fabricName(name), []source{from})
+	return (&File{}).readAll(format, fabricName(name), []source{from})
 }
 
 // fabricName is a file's name without directory and extensions.

@@ -65,33 +65,33 @@ func one(f *File, name string, from []source, read func(*File, string) error) er
 
 // Import reads a fabric from the files of one format, which is recognised where name is empty.
 func Import(name string, paths ...string) (*File, error) {
-	if len(paths) == 0 {
-		return nil, errors.New("read a fabric: no file given")
+	from, err := readSources("read a fabric", nil, paths)
+	if err != nil {
+		return nil, err
 	}
-	from := make([]source, len(paths))
-	size := 0
-	for i, p := range paths {
-		var err error
-		if from[i], err = openSource(p); err != nil {
-			return nil, err
-		}
-		if size += len(from[i].text); size > MaxSize {
-			return nil, &Error{from[i].name, 0, fmt.Errorf("together with the files before it %w", ErrTooLarge)}
-		}
-	}
-	return importSources(name, fabricName(paths[0]), from)
+	return (&File{}).readAll(name, fabricName(from[0].name), from)
 }
 
 // Observe reads what was observed of a fabric from one file or from several of one format, of which it recognises which. A path - is
 // standard input. A cable from a node to itself, which is an error in the file of a fabric that somebody means, is in [File.Loops].
 func Observe(stdin io.Reader, paths ...string) (*File, error) {
+	from, err := readSources("read what was observed", stdin, paths)
+	if err != nil {
+		return nil, err
+	}
+	return (&File{observed: true}).readAll("", fabricName(from[0].name), from)
+}
+
+// readSources reads files whole, together no more than MaxSize. A path - is stdin unless that is nil. What for stands in an error.
+func readSources(what string, stdin io.Reader, paths []string) ([]source, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("read what was observed: no file given")
+		return nil, fmt.Errorf("%s: no file given", what)
 	}
 	from := make([]source, len(paths))
+	size := 0
 	for i, p := range paths {
 		var err error
-		if p == "-" {
+		if p == "-" && stdin != nil {
 			from[i], err = readSource(stdin, "standard input")
 		} else {
 			from[i], err = openSource(p)
@@ -99,8 +99,11 @@ func Observe(stdin io.Reader, paths ...string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
+		if size += len(from[i].text); size > MaxSize {
+			return nil, &Error{from[i].name, 0, fmt.Errorf("together with the files before it %w", ErrTooLarge)}
+		}
 	}
-	return (&File{observed: true}).readAll("", fabricName(from[0].name), from)
+	return from, nil
 }
 
 func openSource(path string) (source, error) {
@@ -142,10 +145,6 @@ func readLimited(r io.Reader) ([]byte, error) {
 		err = ErrTooLarge
 	}
 	return text, err
-}
-
-func importSources(name, fabric string, from []source) (*File, error) {
-	return (&File{}).readAll(name, fabric, from)
 }
 
 // readAll reads the files of a format, which is recognised where it is not named, and returns f.

@@ -125,6 +125,23 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// Files that fit one by one may be too large together.
+func TestTooLargeTogether(t *testing.T) {
+	zeros := filepath.Join(t.TempDir(), "zeros")
+	if err := os.WriteFile(zeros, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(zeros, MaxSize/2+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import("", zeros, zeros); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Import: %v", err)
+	}
+	if _, err := Observe(nil, zeros, zeros); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("Observe: %v", err)
+	}
+}
+
 // What could not be read again is not written.
 func TestTooLargeToWrite(t *testing.T) {
 	groups := make([]string, 300)

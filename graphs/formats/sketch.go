@@ -16,7 +16,7 @@ type sketch struct {
 	// at is where each node was first told of.
 	at     []place
 	cables []cable
-	// byPort finds the cable of a port; twin finds the first cable that a pair without ports tells of.
+	// byPort finds the cable of a port.
 	byPort map[socket]int
 	// Repeated counts the cables that were told of again, most often from their other end.
 	repeated int

@@ -90,7 +90,7 @@ func importTexts(format string, texts ...string) (*File, error) {
 		}
 		from = append(from, s)
 	}
-	return importSources(format, "f", from)
+	return (&File{}).readAll(format, "f", from)
 }
 
 type reading struct {

@@ -33,13 +33,12 @@ type bfdKey struct {
 // A bfdEnd is what one end of a session said.
 type bfdEnd struct {
 	bfdKey
-	state, diag            uint8
-	wasUp                  bool
-	downs, packets         int64
-	firstDown, lastDown    int64
-	gaps, longest          int64
-	firstGap, lastGap      int64
-	first, last, detection int64
+	pulse
+	state, diag         uint8
+	wasUp               bool
+	downs, packets      int64
+	firstDown, lastDown int64
+	first               int64
 }
 
 // A bfdFinder follows sessions of BFD: when they go down and why, and silences that a session did not survive by right.
@@ -85,14 +84,7 @@ func (f *bfdFinder) see(s *Sight) {
 
 // take follows a control packet. Detection is after which silence the other end must take the session for down.
 func (e *bfdEnd) take(now int64, state, diag uint8, detection int64) {
-	if e.packets > 0 && e.state == bfdUp && state == bfdUp && e.detection > 0 && now-e.last > e.detection {
-		if e.gaps == 0 {
-			e.firstGap = e.last
-		}
-		e.gaps++
-		e.longest = max(e.longest, now-e.last)
-		e.lastGap = now
-	}
+	e.hear(now, detection, e.packets > 0 && e.state == bfdUp && state == bfdUp)
 	if e.state == bfdUp && state != bfdUp && e.packets > 0 {
 		if e.downs == 0 {
 			e.firstDown = now
@@ -102,7 +94,7 @@ func (e *bfdEnd) take(now int64, state, diag uint8, detection int64) {
 	}
 	e.packets++
 	e.wasUp = e.wasUp || state == bfdUp
-	e.state, e.last, e.detection = state, now, detection
+	e.state = state
 	if e.downs == 0 {
 		e.diag = diag
 	}
@@ -111,16 +103,14 @@ func (e *bfdEnd) take(now int64, state, diag uint8, detection int64) {
 func (f *bfdFinder) report(r *Report) {
 	down, silent, never := ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}
 	for i := range f.ends {
-		e, n := &f.ends[i], uint32(i)
+		e := &f.ends[i]
 		switch {
 		case e.downs > 0:
-			down.add(candidate{e.downs, e.firstDown, e.lastDown, n, 0})
+			down.add(candidate{e.downs, e.firstDown, e.lastDown, uint32(i), 0})
 		case !e.wasUp:
-			never.add(candidate{e.packets, e.first, e.last, n, 0})
+			never.add(candidate{e.packets, e.first, e.last, uint32(i), 0})
 		}
-		if e.gaps > 0 {
-			silent.add(candidate{e.gaps, e.firstGap, e.lastGap, n, 0})
-		}
+		e.silence(&silent, i)
 	}
 	down.tell(r, func(c candidate) Finding {
 		e := &f.ends[c.number]
@@ -134,8 +124,7 @@ func (f *bfdFinder) report(r *Report) {
 		e := &f.ends[c.number]
 		return Finding{
 			Finding: "bfd-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(),
-			Text: fmt.Sprintf("no control packets for up to %s, longer than the detection time of %s: they were lost before the point of capture, or not sent",
-				duration(e.longest), duration(e.detection)),
+			Text: e.gap("control packets", "the detection time"),
 			Rule: "a silence longer than the multiplier times the slower of the sender's and the receiver's interval, Up before and after",
 		}
 	})

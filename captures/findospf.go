@@ -29,12 +29,10 @@ type ospfKey struct {
 // An ospfEnd is what the hellos of one interface said.
 type ospfEnd struct {
 	ospfKey
+	pulse
 	neighbours              []routerID
-	hellos, last, dead      int64
 	lost, firstLost, atLost int64
 	who                     routerID // the neighbour lost last
-	gaps, longest, firstGap int64
-	lastGap                 int64
 }
 
 // An ospfFinder follows the hellos of OSPF: a neighbour that is no longer listed was lost.
@@ -86,13 +84,7 @@ func (f *ospfFinder) see(s *Sight) {
 
 // take follows a hello and the neighbours that it lists.
 func (e *ospfEnd) take(now, dead int64, list []byte) {
-	if e.hellos > 0 && e.dead > 0 && now-e.last > e.dead {
-		if e.gaps == 0 {
-			e.firstGap = e.last
-		}
-		e.gaps++
-		e.longest, e.lastGap = max(e.longest, now-e.last), now
-	}
+	e.hear(now, dead, true)
 	e.neighbours = slices.DeleteFunc(e.neighbours, func(n routerID) bool {
 		for at := 0; at+4 <= len(list); at += 4 {
 			if routerID(list[at:at+4]) == n {
@@ -111,8 +103,6 @@ func (e *ospfEnd) take(now, dead int64, list []byte) {
 			e.neighbours = append(e.neighbours, n)
 		}
 	}
-	e.hellos++
-	e.last, e.dead = now, dead
 }
 
 func (f *ospfFinder) report(r *Report) {
@@ -122,9 +112,7 @@ func (f *ospfFinder) report(r *Report) {
 		if e.lost > 0 {
 			lost.add(candidate{e.lost, e.firstLost, e.atLost, uint32(i), 0})
 		}
-		if e.gaps > 0 {
-			silent.add(candidate{e.gaps, e.firstGap, e.lastGap, uint32(i), 0})
-		}
+		e.silence(&silent, i)
 	}
 	lost.tell(r, func(c candidate) Finding {
 		e := &f.ends[c.number]
@@ -138,8 +126,7 @@ func (f *ospfFinder) report(r *Report) {
 		e := &f.ends[c.number]
 		return Finding{
 			Finding: "ospf-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(),
-			Text: fmt.Sprintf("no hello for up to %s, longer than its dead interval of %s: they were lost before the point of capture, or not sent",
-				duration(e.longest), duration(e.dead)),
+			Text: e.gap("hello", "its dead interval"),
 			Rule: "a silence between two hellos longer than RouterDeadInterval",
 		}
 	})

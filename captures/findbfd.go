@@ -44,13 +44,12 @@ type bfdEnd struct {
 // A bfdFinder follows sessions of BFD: when they go down and why, and silences that a session did not survive by right.
 type bfdFinder struct {
 	a       *Analyzer
-	index   map[bfdKey]int
-	ends    []bfdEnd
+	ends    roll[bfdKey, bfdEnd]
 	receive map[[2]frames.Addr]uint32 // by receiver and sender: the interval that the receiver asks for, in us
 }
 
 func newBFDFinder(a *Analyzer) finder {
-	return &bfdFinder{a: a, index: map[bfdKey]int{}, receive: map[[2]frames.Addr]uint32{}}
+	return &bfdFinder{a: a, ends: roll[bfdKey, bfdEnd]{most: maxTold}, receive: map[[2]frames.Addr]uint32{}}
 }
 
 func (f *bfdFinder) see(s *Sight) {
@@ -68,18 +67,16 @@ func (f *bfdFinder) see(s *Sight) {
 		return
 	}
 	k := bfdKey{s.IP.Src, s.IP.Dst, binary.BigEndian.Uint32(b[4:]), s.IP.DstPort}
-	i, known := f.index[k]
-	if !known {
-		if len(f.ends) == maxTold {
-			return
-		}
-		i = len(f.ends)
-		f.index[k] = i
-		f.ends = append(f.ends, bfdEnd{bfdKey: k, first: s.Time})
+	e, fresh := f.ends.of(k)
+	if e == nil {
+		return
+	}
+	if fresh {
+		*e = bfdEnd{bfdKey: k, first: s.Time}
 	}
 	f.receive[[2]frames.Addr{k.src, k.dst}] = binary.BigEndian.Uint32(b[16:])
 	interval := max(binary.BigEndian.Uint32(b[12:]), f.receive[[2]frames.Addr{k.dst, k.src}])
-	f.ends[i].take(s.Time, b[1]>>6, b[0]&31, int64(b[2])*int64(interval)*1000)
+	e.take(s.Time, b[1]>>6, b[0]&31, int64(b[2])*int64(interval)*1000)
 }
 
 // take follows a control packet. Detection is after which silence the other end must take the session for down.
@@ -102,8 +99,8 @@ func (e *bfdEnd) take(now int64, state, diag uint8, detection int64) {
 
 func (f *bfdFinder) report(r *Report) {
 	down, silent, never := ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}
-	for i := range f.ends {
-		e := &f.ends[i]
+	for i := range f.ends.all {
+		e := &f.ends.all[i]
 		switch {
 		case e.downs > 0:
 			down.add(candidate{e.downs, e.firstDown, e.lastDown, uint32(i), 0})
@@ -113,7 +110,7 @@ func (f *bfdFinder) report(r *Report) {
 		e.silence(&silent, i)
 	}
 	down.tell(r, func(c candidate) Finding {
-		e := &f.ends[c.number]
+		e := &f.ends.all[c.number]
 		return Finding{
 			Finding: "bfd-down", Severity: Critical, Subject: e.name(), Filter: e.filter() + " && bfd.sta != 3",
 			Text: fmt.Sprintf("the session left Up %s, last because: %s; %s when last seen", plural(e.downs, "time"), e.cause(), bfdStates[e.state]),
@@ -121,7 +118,7 @@ func (f *bfdFinder) report(r *Report) {
 		}
 	})
 	silent.tell(r, func(c candidate) Finding {
-		e := &f.ends[c.number]
+		e := &f.ends.all[c.number]
 		return Finding{
 			Finding: "bfd-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(),
 			Text: e.gap("control packets", "the detection time"),
@@ -129,7 +126,7 @@ func (f *bfdFinder) report(r *Report) {
 		}
 	})
 	never.tell(r, func(c candidate) Finding {
-		e := &f.ends[c.number]
+		e := &f.ends.all[c.number]
 		return Finding{
 			Finding: "bfd-not-up", Severity: Warning, Subject: e.name(), Filter: e.filter(),
 			Text: fmt.Sprintf("the session was never Up, %s when last seen: %s", bfdStates[e.state], e.cause()), Rule: "no BFD control packet of state Up (RFC 5880)",

@@ -38,26 +38,22 @@ type bgpSession struct {
 // A bgpFinder tells when sessions of BGP ended and what the end said.
 type bgpFinder struct {
 	a        *Analyzer
-	index    map[uint32]int
-	sessions []bgpSession
+	sessions roll[uint32, bgpSession] // by flow
 }
 
-func newBGPFinder(a *Analyzer) finder { return &bgpFinder{a: a, index: map[uint32]int{}} }
+func newBGPFinder(a *Analyzer) finder {
+	return &bgpFinder{a: a, sessions: roll[uint32, bgpSession]{most: maxTold}}
+}
 
 func (f *bgpFinder) see(s *Sight) {
 	if s.IP.DstPort != 179 && s.IP.SrcPort != 179 || s.flow == nil {
 		return
 	}
-	i, known := f.index[s.number]
-	if !known {
-		if len(f.sessions) == maxTold {
-			return
-		}
-		i = len(f.sessions)
-		f.index[s.number] = i
-		f.sessions = append(f.sessions, bgpSession{number: s.number})
+	b, _ := f.sessions.of(s.number)
+	if b == nil {
+		return
 	}
-	b := &f.sessions[i]
+	b.number = s.number
 	t := &s.Frame.TCP
 	if t.Len > 0 && s.kind == tcpNormal {
 		end := min(s.Frame.End, len(s.Data))
@@ -101,8 +97,8 @@ func (f *bgpFinder) report(r *Report) {
 	for _, k := range []*ranking{&notified, &ended, &refused} {
 		k.most = f.a.cfg.MaxFindings
 	}
-	for i := range f.sessions {
-		b := &f.sessions[i]
+	for i := range f.sessions.all {
+		b := &f.sessions.all[i]
 		c := candidate{1, b.at, b.at, uint32(i), 0}
 		switch {
 		case b.notified:
@@ -115,7 +111,7 @@ func (f *bgpFinder) report(r *Report) {
 	}
 	tell := func(k *ranking, name, rule, filter string, severity Severity, text func(b *bgpSession) string) {
 		k.tell(r, func(c candidate) Finding {
-			b := &f.sessions[c.number]
+			b := &f.sessions.all[c.number]
 			e := f.a.flows.flows.at(b.number).evidence(b.dir)
 			return Finding{Finding: name, Severity: severity, Subject: flowName(e), Text: text(b), Rule: rule, Filter: flowFilter(e) + " && " + filter}
 		})

@@ -7,9 +7,6 @@ import (
 	"whichlink/graphs"
 )
 
-// maxTold bounds what a finder of rare packets keeps, so that a capture made to fill it does not fill memory.
-const maxTold = 4096
-
 // An icmpFinding is one kind of ICMP message that says what a network did to a packet.
 type icmpFinding struct {
 	name     string
@@ -54,13 +51,14 @@ type icmpTold struct {
 
 // An icmpFinder collects what routers and hosts say of packets that they did not forward or take.
 type icmpFinder struct {
-	a     *Analyzer
-	index map[icmpKey]int
-	told  []icmpTold
-	over  int64 // messages that found no room
+	a    *Analyzer
+	told roll[icmpKey, icmpTold]
+	over int64 // messages that found no room
 }
 
-func newICMPFinder(a *Analyzer) finder { return &icmpFinder{a: a, index: map[icmpKey]int{}} }
+func newICMPFinder(a *Analyzer) finder {
+	return &icmpFinder{a: a, told: roll[icmpKey, icmpTold]{most: maxTold}}
+}
 
 func (f *icmpFinder) see(s *Sight) {
 	m := &s.Frame.ICMP
@@ -72,15 +70,13 @@ func (f *icmpFinder) see(s *Sight) {
 	if m.HasQuoted {
 		k.src, k.dst, k.proto = m.Quoted.Src, m.Quoted.Dst, m.Quoted.Proto
 	}
-	i, known := f.index[k]
-	if !known {
-		if len(f.told) == maxTold {
-			f.over++
-			return
-		}
-		i = len(f.told)
-		f.index[k] = i
-		t := icmpTold{icmpKey: k, finding: which, first: s.Time, mtu: m.MTU, srcPort: m.Quoted.SrcPort, dstPort: m.Quoted.DstPort}
+	t, fresh := f.told.of(k)
+	if t == nil {
+		f.over++
+		return
+	}
+	if fresh {
+		*t = icmpTold{icmpKey: k, finding: which, first: s.Time, mtu: m.MTU, srcPort: m.Quoted.SrcPort, dstPort: m.Quoted.DstPort}
 		if at := s.Frame.L4 + 4; k.kind == 5 && at+4 <= len(s.Data) {
 			t.gateway[10], t.gateway[11] = 0xff, 0xff
 			copy(t.gateway[12:], s.Data[at:])
@@ -88,9 +84,7 @@ func (f *icmpFinder) see(s *Sight) {
 		if m.HasInterface {
 			t.port = interfaceName(&m.Interface)
 		}
-		f.told = append(f.told, t)
 	}
-	t := &f.told[i]
 	// A mirror of two ports shows a message twice.
 	if t.n > 0 && s.IP.ID != 0 && s.IP.ID == t.id && s.Time-t.last <= copyWindow {
 		return
@@ -132,13 +126,13 @@ func (f *icmpFinder) report(r *Report) {
 	for i := range lists {
 		lists[i].most = f.a.cfg.MaxFindings
 	}
-	for i := range f.told {
-		t := &f.told[i]
+	for i := range f.told.all {
+		t := &f.told.all[i]
 		lists[t.finding].add(candidate{t.n, t.first, t.last, uint32(i), 0})
 	}
 	for i := range lists {
 		lists[i].tell(r, func(c candidate) Finding {
-			t, kind := &f.told[c.number], &icmpFindings[i]
+			t, kind := &f.told.all[c.number], &icmpFindings[i]
 			return Finding{
 				Finding: kind.name, Severity: kind.severity, Subject: t.protocol() + " from " + t.from.Netip().String(), Text: t.text(kind),
 				Rule:   fmt.Sprintf("%s type %d code %d, and the packet that it quotes", t.protocol(), t.kind, t.code),

@@ -36,11 +36,12 @@ type lacpPort struct {
 // A lacpFinder follows the state of ports in bundles.
 type lacpFinder struct {
 	a     *Analyzer
-	index map[lacpKey]int
-	ports []lacpPort
+	ports roll[lacpKey, lacpPort]
 }
 
-func newLACPFinder(a *Analyzer) finder { return &lacpFinder{a: a, index: map[lacpKey]int{}} }
+func newLACPFinder(a *Analyzer) finder {
+	return &lacpFinder{a: a, ports: roll[lacpKey, lacpPort]{most: maxTold}}
+}
 
 func (f *lacpFinder) see(s *Sight) {
 	at := s.Frame.Link
@@ -53,16 +54,14 @@ func (f *lacpFinder) see(s *Sight) {
 		return
 	}
 	k := lacpKey{[6]byte(b[6:12]), binary.BigEndian.Uint16(b[16:])}
-	i, known := f.index[k]
-	if !known {
-		if len(f.ports) == maxTold {
-			return
-		}
-		i = len(f.ports)
-		f.index[k] = i
-		f.ports = append(f.ports, lacpPort{lacpKey: k, first: s.Time})
+	p, fresh := f.ports.of(k)
+	if p == nil {
+		return
 	}
-	p, state := &f.ports[i], b[18]
+	if fresh {
+		p.lacpKey, p.first = k, s.Time
+	}
+	state := b[18]
 	if p.state&lacpUp == lacpUp && state&lacpUp != lacpUp {
 		if p.downs == 0 {
 			p.firstDown = s.Time
@@ -79,8 +78,8 @@ func (f *lacpFinder) see(s *Sight) {
 
 func (f *lacpFinder) report(r *Report) {
 	down, never := ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}
-	for i := range f.ports {
-		p := &f.ports[i]
+	for i := range f.ports.all {
+		p := &f.ports.all[i]
 		switch {
 		case p.downs > 0:
 			down.add(candidate{p.downs, p.firstDown, p.lastDown, uint32(i), 0})
@@ -89,7 +88,7 @@ func (f *lacpFinder) report(r *Report) {
 		}
 	}
 	down.tell(r, func(c candidate) Finding {
-		p := &f.ports[c.number]
+		p := &f.ports.all[c.number]
 		return Finding{
 			Finding: "lacp-down", Severity: Critical, Subject: p.name(), Filter: p.filter(),
 			Text: fmt.Sprintf("the port left its bundle %s, last with %s%s; %s when last seen", plural(p.downs, "time"), lacpWords(p.worst), p.other(), lacpWords(p.state)),
@@ -97,7 +96,7 @@ func (f *lacpFinder) report(r *Report) {
 		}
 	})
 	never.tell(r, func(c candidate) Finding {
-		p := &f.ports[c.number]
+		p := &f.ports.all[c.number]
 		return Finding{
 			Finding: "lacp-not-up", Severity: Warning, Subject: p.name(), Filter: p.filter(),
 			Text: "the port never carried packets of its bundle: " + lacpWords(p.state) + p.other(),

@@ -37,12 +37,13 @@ type ospfEnd struct {
 
 // An ospfFinder follows the hellos of OSPF: a neighbour that is no longer listed was lost.
 type ospfFinder struct {
-	a     *Analyzer
-	index map[ospfKey]int
-	ends  []ospfEnd
+	a    *Analyzer
+	ends roll[ospfKey, ospfEnd]
 }
 
-func newOSPFFinder(a *Analyzer) finder { return &ospfFinder{a: a, index: map[ospfKey]int{}} }
+func newOSPFFinder(a *Analyzer) finder {
+	return &ospfFinder{a: a, ends: roll[ospfKey, ospfEnd]{most: maxTold}}
+}
 
 func (f *ospfFinder) see(s *Sight) {
 	if s.IP.Proto != protoOSPF {
@@ -70,16 +71,12 @@ func (f *ospfFinder) see(s *Sight) {
 		return // cut short: a neighbour that was not captured is not lost
 	}
 	k := ospfKey{s.IP.Src, routerID(b[4:8])}
-	i, known := f.index[k]
-	if !known {
-		if len(f.ends) == maxTold {
-			return
-		}
-		i = len(f.ends)
-		f.index[k] = i
-		f.ends = append(f.ends, ospfEnd{ospfKey: k})
+	e, _ := f.ends.of(k)
+	if e == nil {
+		return
 	}
-	f.ends[i].take(s.Time, dead*1e9, b[list:length])
+	e.ospfKey = k
+	e.take(s.Time, dead*1e9, b[list:length])
 }
 
 // take follows a hello and the neighbours that it lists.
@@ -107,15 +104,15 @@ func (e *ospfEnd) take(now, dead int64, list []byte) {
 
 func (f *ospfFinder) report(r *Report) {
 	lost, silent := ranking{most: f.a.cfg.MaxFindings}, ranking{most: f.a.cfg.MaxFindings}
-	for i := range f.ends {
-		e := &f.ends[i]
+	for i := range f.ends.all {
+		e := &f.ends.all[i]
 		if e.lost > 0 {
 			lost.add(candidate{e.lost, e.firstLost, e.atLost, uint32(i), 0})
 		}
 		e.silence(&silent, i)
 	}
 	lost.tell(r, func(c candidate) Finding {
-		e := &f.ends[c.number]
+		e := &f.ends.all[c.number]
 		return Finding{
 			Finding: "ospf-neighbour-lost", Severity: Critical, Subject: e.name(), Filter: e.filter(),
 			Text: fmt.Sprintf("this router lost a neighbour %s, last %s; its hellos do not say why", plural(e.lost, "time"), e.who),
@@ -123,7 +120,7 @@ func (f *ospfFinder) report(r *Report) {
 		}
 	})
 	silent.tell(r, func(c candidate) Finding {
-		e := &f.ends[c.number]
+		e := &f.ends.all[c.number]
 		return Finding{
 			Finding: "ospf-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(),
 			Text: e.gap("hello", "its dead interval"),

@@ -12,7 +12,6 @@ const (
 	// slowestPFC is the slowest link that runs priority flow control. Where no speed is known it bounds what a frame pauses.
 	slowestPFC = 10_000_000_000
 	quantum    = 512 // bit times
-	maxPausers = 4096
 )
 
 // A pauser is a sender of pause frames and a class; class 8 is the whole link's.
@@ -36,13 +35,14 @@ type pause struct {
 type pauseFinder struct {
 	a      *Analyzer
 	frames int64
-	index  map[pauser]int
-	pauses []pause
+	pauses roll[pauser, pause]
 	// guessed says that the speed of a link was not known.
 	guessed bool
 }
 
-func newPauseFinder(a *Analyzer) finder { return &pauseFinder{a: a, index: map[pauser]int{}} }
+func newPauseFinder(a *Analyzer) finder {
+	return &pauseFinder{a: a, pauses: roll[pauser, pause]{most: maxTold}}
+}
 
 // speed returns the speed of the link that a pause frame was captured on.
 func (f *pauseFinder) speed(s *Sight) uint64 {
@@ -71,16 +71,14 @@ func (f *pauseFinder) see(s *Sight) {
 		if p.Opcode == frames.PauseLink {
 			who.class = 8
 		}
-		i, known := f.index[who]
-		if !known {
-			if len(f.pauses) == maxPausers {
-				continue
-			}
-			i = len(f.pauses)
-			f.index[who] = i
-			f.pauses = append(f.pauses, pause{pauser: who, first: s.Time})
+		x, fresh := f.pauses.of(who)
+		if x == nil {
+			continue
 		}
-		f.pauses[i].take(s.Time, p.Quanta[class], f.speed(s))
+		if fresh {
+			x.pauser, x.first = who, s.Time
+		}
+		x.take(s.Time, p.Quanta[class], f.speed(s))
 	}
 }
 
@@ -129,8 +127,8 @@ func (f *pauseFinder) report(r *Report) {
 	}
 	span := max(1, f.a.last-f.a.first)
 	calm := ranking{most: f.a.cfg.MaxFindings}
-	for i := range f.pauses {
-		p := &f.pauses[i]
+	for i := range f.pauses.all {
+		p := &f.pauses.all[i]
 		if p.since != 0 {
 			// A pause that outlasts the capture is counted to its end.
 			p.end(min(p.until, max(f.a.last, p.since)))
@@ -149,7 +147,7 @@ func (f *pauseFinder) report(r *Report) {
 		})
 	}
 	calm.tell(r, func(c candidate) Finding {
-		p := &f.pauses[c.number]
+		p := &f.pauses.all[c.number]
 		return Finding{
 			Finding: "pfc-pause", Severity: Warning, Subject: p.name(), Filter: p.filter(),
 			Text: fmt.Sprintf("%s for %s in all, %.3g %% of the capture, longest %s, by %s%s", p.paused(), duration(p.total),

@@ -28,12 +28,11 @@ const maxTTLFlows = 1 << 14
 // A ttlFinder tells when packets of a flow took a path of another length. It is called only when a TTL differs from the one before.
 type ttlFinder struct {
 	a     *Analyzer
-	index map[ttlKey]int
-	flows []ttlChange
+	flows roll[ttlKey, ttlChange]
 }
 
 func newTTLFinder(a *Analyzer) finder {
-	a.ttl = &ttlFinder{a: a, index: map[ttlKey]int{}}
+	a.ttl = &ttlFinder{a: a, flows: roll[ttlKey, ttlChange]{most: maxTTLFlows}}
 	return a.ttl
 }
 
@@ -48,18 +47,13 @@ func (f *ttlFinder) change(s *Sight, before uint8) {
 		return
 	}
 	k := ttlKey{s.number, uint8(s.Dir)}
-	i, known := f.index[k]
-	if !known {
-		if len(f.flows) == maxTTLFlows {
-			return
-		}
-		i = len(f.flows)
-		f.index[k] = i
-		f.flows = append(f.flows, ttlChange{
-			number: s.number, dir: k.dir, low: min(before, now), high: max(before, now), from: before, to: now, first: s.Time,
-		})
+	c, fresh := f.flows.of(k)
+	if c == nil {
+		return
 	}
-	c := &f.flows[i]
+	if fresh {
+		*c = ttlChange{number: s.number, dir: k.dir, low: min(before, now), high: max(before, now), from: before, to: now, first: s.Time}
+	}
 	c.low, c.high = min(c.low, now), max(c.high, now)
 	c.changes++
 	c.last = s.Time
@@ -125,8 +119,8 @@ func (f *ttlFinder) report(r *Report) {
 	for i := range lists {
 		lists[i].most = f.a.cfg.MaxFindings
 	}
-	for i := range f.flows {
-		c := &f.flows[i]
+	for i := range f.flows.all {
+		c := &f.flows.all[i]
 		fl := f.a.flows.flows.at(c.number)
 		// Mirrors before and behind routers, of which one missed a packet, show the hops between them.
 		if c.low < leastTTL || fl.state&sawCopy != 0 && c.high-c.low < ttlJump {
@@ -136,7 +130,7 @@ func (f *ttlFinder) report(r *Report) {
 	}
 	for i, kind := range ttlKinds {
 		lists[i].tell(r, func(k candidate) Finding {
-			c := &f.flows[k.number]
+			c := &f.flows.all[k.number]
 			e := f.a.flows.flows.at(c.number).evidence(int(c.dir))
 			ttl := "ip.ttl"
 			if e.Src.Is6() {

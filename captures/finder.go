@@ -61,6 +61,8 @@ var wishes = []wish{
 	{kinds: []frames.Kind{frames.UDPPacket}, make: newBFDFinder},
 	{kinds: []frames.Kind{frames.TCPSegment}, make: newBGPFinder},
 	{kinds: []frames.Kind{frames.IPOther}, make: newOSPFFinder},
+	{kinds: []frames.Kind{frames.IPOther}, make: newVRRPFinder},
+	{kinds: []frames.Kind{frames.Other}, make: newSTPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newLACPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newPlaceFinder},
 	{kinds: everyKind, make: newBurstFinder},

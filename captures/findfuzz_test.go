@@ -18,6 +18,9 @@ func FuzzRare(f *testing.F) {
 		return append([]byte{0x45, 0, 0, byte(20 + len(payload)), 0, 1, 0, 0, 9, proto, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2}, payload...)
 	}
 	f.Add(false, ip(protoOSPF, append([]byte{2, 1, 0, 48, 1, 1, 1, 1}, make([]byte, 40)...)...))
+	f.Add(true, ethernet(0, 38, 0x42, 0x42, 3, 0, 0, 2, 2, 1))
+	f.Add(true, ethernet(0, 38, 0xaa, 0xaa, 3, 0, 0, 0x0c, 1, 0x0b, 0, 0, 0, 0x80))
+	f.Add(false, ip(protoVRRP, 0x31, 7, 100, 1, 0, 100, 0, 0, 10, 0, 0, 254))
 	f.Add(false, ip(17, append([]byte{0xc0, 0, 0x0e, 0xc8, 0, 32, 0, 0, 0x20, 0xc0, 3, 24}, make([]byte, 20)...)...))
 	f.Add(false, ip(6, append(segment(false, 16, 1, 1, 0), append(append([]byte{}, bgpMarker...), 0, 21, 3, 6, 2)...)...))
 	f.Add(false, ip(1, append([]byte{5, 1, 0, 0, 10, 0, 0, 9}, ip(17, 1, 2, 3, 4, 0, 8, 0, 0)...)...))

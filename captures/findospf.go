@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/google/gopacket/layers"
+
 	"whichlink/captures/frames"
 )
 
@@ -16,9 +18,11 @@ const (
 )
 
 // A routerID names an OSPF router.
-type routerID [4]byte
+type routerID uint32
 
-func (r routerID) String() string { return netip.AddrFrom4(r).String() }
+func (r routerID) String() string {
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(r)))).String()
+}
 
 // An ospfKey is a router's interface, which sends hellos.
 type ospfKey struct {
@@ -57,36 +61,43 @@ func (f *ospfFinder) see(s *Sight) {
 	if len(b) < 16 || b[1] != 1 {
 		return
 	}
-	// A hello's neighbours stand behind the header of 24 or 16 bytes and 20 bytes of its own (RFC 2328 A.3.2, RFC 5340 A.3.2).
-	length, dead, list := int(binary.BigEndian.Uint16(b[2:])), int64(0), 0
-	switch {
-	case b[0] == 2 && len(b) >= 44:
-		dead, list = int64(binary.BigEndian.Uint32(b[32:])), 44
-	case b[0] == 3 && len(b) >= 36:
-		dead, list = int64(binary.BigEndian.Uint16(b[26:])), 36
-	default:
-		return
-	}
-	if length < list || length > len(b) {
+	if int(binary.BigEndian.Uint16(b[2:])) > len(b) {
 		return // cut short: a neighbour that was not captured is not lost
 	}
-	k := ospfKey{s.IP.Src, routerID(b[4:8])}
+	router, hello := readHello(b)
+	if hello == nil {
+		return
+	}
+	k := ospfKey{s.IP.Src, router}
 	e, _ := f.ends.of(k)
 	if e == nil {
 		return
 	}
 	e.ospfKey = k
-	e.take(s.Time, dead*1e9, b[list:length])
+	e.take(s.Time, int64(hello.RouterDeadInterval)*1e9, hello.NeighborID)
+}
+
+// readHello reads a hello of OSPF version 2 or 3 (RFC 2328 A.3.2, RFC 5340 A.3.2); nil if it is none.
+func readHello(b []byte) (routerID, *layers.HelloPkg) {
+	if v2 := cold[*layers.OSPFv2](layers.LayerTypeOSPF, b); v2 != nil {
+		if hello, ok := v2.Content.(layers.HelloPkgV2); ok {
+			return routerID(v2.RouterID), &hello.HelloPkg
+		}
+	}
+	if v3 := cold[*layers.OSPFv3](layers.LayerTypeOSPF, b); v3 != nil {
+		if hello, ok := v3.Content.(layers.HelloPkg); ok {
+			return routerID(v3.RouterID), &hello
+		}
+	}
+	return 0, nil
 }
 
 // take follows a hello and the neighbours that it lists.
-func (e *ospfEnd) take(now, dead int64, list []byte) {
+func (e *ospfEnd) take(now, dead int64, list []uint32) {
 	e.hear(now, dead, true)
 	e.neighbours = slices.DeleteFunc(e.neighbours, func(n routerID) bool {
-		for at := 0; at+4 <= len(list); at += 4 {
-			if routerID(list[at:at+4]) == n {
-				return false
-			}
+		if slices.Contains(list, uint32(n)) {
+			return false
 		}
 		if e.lost == 0 {
 			e.firstLost = now
@@ -95,9 +106,9 @@ func (e *ospfEnd) take(now, dead int64, list []byte) {
 		e.who, e.atLost = n, now
 		return true
 	})
-	for at := 0; at+4 <= len(list) && len(e.neighbours) < maxNeighbours; at += 4 {
-		if n := routerID(list[at : at+4]); !slices.Contains(e.neighbours, n) {
-			e.neighbours = append(e.neighbours, n)
+	for _, n := range list {
+		if len(e.neighbours) < maxNeighbours && !slices.Contains(e.neighbours, routerID(n)) {
+			e.neighbours = append(e.neighbours, routerID(n))
 		}
 	}
 }

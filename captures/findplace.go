@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"net"
 	"net/netip"
+
+	"github.com/google/gopacket/layers"
 
 	"whichlink/graphs"
 )
@@ -73,67 +74,47 @@ func (f *placeFinder) see(s *Sight) {
 	}
 }
 
-// readLLDP reads the fields of an LLDP frame (IEEE 802.1AB): seven bits of type, nine of length.
+// readLLDP reads an LLDP frame (IEEE 802.1AB).
 func (p *place) readLLDP(b []byte) {
 	p.protocol = "lldp"
-	chassis := ""
-	for len(b) >= 2 {
-		kind, n := b[0]>>1, int(b[0]&1)<<8|int(b[1])
-		if kind == 0 || 2+n > len(b) {
-			break
-		}
-		v := b[2 : 2+n]
-		b = b[2+n:]
-		switch {
-		case kind == 1 && n > 1:
-			chassis = lldpID(v, 4, 5)
-		case kind == 2 && n > 1:
-			p.port = lldpID(v, 3, 4)
-		case kind == 4:
-			p.description = graphs.Clean(string(v))
-		case kind == 5:
-			p.system = graphs.Clean(string(v))
-		}
+	b = append(whole(b, 2, func(b []byte) int { return 2 + (int(b[0]&1)<<8 | int(b[1])) }), 0, 0) // and the end
+	if ids := cold[*layers.LinkLayerDiscovery](layers.LayerTypeLinkLayerDiscovery, b); ids != nil {
+		p.system = lldpID(ids.ChassisID.ID, ids.ChassisID.Subtype == layers.LLDPChassisIDSubTypeMACAddr, ids.ChassisID.Subtype == layers.LLDPChassisIDSubTypeNetworkAddr)
+		p.port = lldpID(ids.PortID.ID, ids.PortID.Subtype == layers.LLDPPortIDSubtypeMACAddr, ids.PortID.Subtype == layers.LLDPPortIDSubtypeNetworkAddr)
 	}
-	if p.system == "" {
-		p.system = chassis
+	if more := cold[*layers.LinkLayerDiscoveryInfo](layers.LayerTypeLinkLayerDiscovery, b); more != nil {
+		p.description = graphs.Clean(more.PortDescription)
+		if more.SysName != "" {
+			p.system = graphs.Clean(more.SysName)
+		}
 	}
 }
 
-// lldpID reads an identifier, whose first byte says what it is: a MAC address, a network address, or text.
-func lldpID(v []byte, mac, network byte) string {
-	switch kind, v := v[0], v[1:]; {
-	case kind == mac && len(v) == 6:
+// lldpID reads an identifier: a MAC address, a network address behind the number of its family, or text.
+func lldpID(v []byte, mac, network bool) string {
+	switch {
+	case mac && len(v) == 6:
 		return macName(v)
-	case kind == network && len(v) >= 5:
+	case network && len(v) >= 5:
 		if a, ok := netip.AddrFromSlice(v[1:]); ok {
 			return a.String()
 		}
-		return net.HardwareAddr(v).String()
-	default:
-		return graphs.Clean(string(v))
+		return macName(v)
 	}
+	return graphs.Clean(string(v))
 }
 
-// readCDP reads version, time to live and checksum, and then fields of type and length with four bytes of header.
+// readCDP reads a frame of the Cisco Discovery Protocol from behind its SNAP header on.
 func (p *place) readCDP(b []byte) {
 	p.protocol = "cdp"
-	if len(b) < 4 {
+	const header = 4 // version, time to live, checksum
+	if len(b) < header {
 		return
 	}
-	for b = b[4:]; len(b) >= 4; {
-		kind, n := binary.BigEndian.Uint16(b), int(binary.BigEndian.Uint16(b[2:]))
-		if n < 4 || n > len(b) {
-			break
-		}
-		v := b[4:n]
-		b = b[n:]
-		switch kind {
-		case 1:
-			p.system = graphs.Clean(string(v))
-		case 3:
-			p.port = graphs.Clean(string(v))
-		}
+	fields := whole(b[header:], 4, func(b []byte) int { return int(binary.BigEndian.Uint16(b[2:])) })
+	b = b[:header+len(fields)]
+	if c := cold[*layers.CiscoDiscoveryInfo](layers.LayerTypeCiscoDiscovery, b); c != nil {
+		p.system, p.port = graphs.Clean(c.DeviceID), graphs.Clean(c.PortID)
 	}
 }
 

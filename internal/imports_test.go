@@ -32,6 +32,7 @@ var floors = map[string][]string{
 	"probes/snmp":       {"graphs", "internal/evidence"},
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
+	"captures/roce":     {},
 	"captures":          {"graphs", "internal/evidence", "captures/files", "captures/frames"},
 	"internal/sim":      {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/flock":    {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},

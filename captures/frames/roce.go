@@ -143,6 +143,7 @@ func (f *Frame) bth(at, end int) bool {
 		AckReq: h[8]&0x80 != 0, PSN: f.be32(at+8) & 0xffffff,
 	}
 	ext := at + 12
+	answers := op&0x1f >= ReadFirst && op&0x1f <= AtomicAcknowledge
 	switch transport {
 	case UD:
 		if f.has(ext, 8) {
@@ -150,9 +151,12 @@ func (f *Frame) bth(at, end int) bool {
 		}
 		ext += 8
 	case RD:
-		ext += 12
+		ext += 4
+		if !answers {
+			ext += 8
+		}
 	case XRC:
-		if o := op & 0x1f; o < ReadFirst || o > AtomicAcknowledge {
+		if !answers {
 			ext += 4
 		}
 	}

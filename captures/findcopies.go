@@ -54,7 +54,7 @@ func (f *copyFinder) report(r *Report) {
 		}
 		e := f.a.flows.flows.at(c.k.example).evidence(c.k.dir)
 		r.Findings = append(r.Findings, Finding{
-			Finding: "capture-copies", Severity: Info, Subject: plural(c.k.n, "packet"), Count: c.k.n, From: instant(c.k.from), To: instant(c.k.to),
+			Finding: "capture-copies", Severity: Info, about: chooseFlow(e), Subject: plural(c.k.n, "packet"), Count: c.k.n, From: instant(c.k.from), To: instant(c.k.to),
 			Text: fmt.Sprintf(c.text, duration(c.k.gap.quantile(0.5))) + ", for example of " + flowName(e),
 			Rule: "same IP identification, checksum, sequence and acknowledgement numbers and length within 1 s; without identification within 1 ms",
 			// Wireshark does not know copies: it takes them for retransmissions and duplicate acknowledgements.
@@ -94,7 +94,7 @@ func (f *dropFinder) report(r *Report) {
 	list.tell(r, func(c candidate) Finding {
 		e := f.a.flows.flows.at(c.number).evidence(c.dir)
 		return Finding{
-			Finding: "capture-missed", Severity: Warning, Subject: flowName(e),
+			Finding: "capture-missed", Severity: Warning, Subject: flowName(e), about: chooseFlow(e),
 			Text:   plural(c.count, "hole") + " in the capture that the receiver acknowledged: the capture missed the packets, the network did not",
 			Rule:   "bytes that were never captured were acknowledged",
 			Filter: flowFilter(e) + " && (tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)",

@@ -133,8 +133,12 @@ func (f *icmpFinder) report(r *Report) {
 	for i := range lists {
 		lists[i].tell(r, func(c candidate) Finding {
 			t, kind := &f.told.all[c.number], &icmpFindings[i]
+			about := Choice{}
+			if t.proto != 0 {
+				about = choosePair(t.src, t.dst)
+			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: t.protocol() + " from " + t.from.Netip().String(), Text: t.text(kind),
+				Finding: kind.name, Severity: kind.severity, Subject: t.protocol() + " from " + t.from.Netip().String(), Text: t.text(kind), about: about,
 				Rule:   fmt.Sprintf("%s type %d code %d, and the packet that it quotes", t.protocol(), t.kind, t.code),
 				Filter: t.filter(),
 			}

@@ -26,6 +26,7 @@ type lacpKey struct {
 // A lacpPort is what a port said of itself.
 type lacpPort struct {
 	lacpKey
+	mac                        [6]byte // that its frames come from
 	partner                    lacpKey
 	state, worst               uint8 // worst is the state that it went to last when it left the bundle
 	wasUp                      bool
@@ -60,6 +61,7 @@ func (f *lacpFinder) see(s *Sight) {
 	}
 	if fresh {
 		p.lacpKey, p.first = k, s.Time
+		copy(p.mac[:], s.Frame.SrcMAC())
 	}
 	state := b[18]
 	if p.state&lacpUp == lacpUp && state&lacpUp != lacpUp {
@@ -90,7 +92,7 @@ func (f *lacpFinder) report(r *Report) {
 	down.tell(r, func(c candidate) Finding {
 		p := &f.ports.all[c.number]
 		return Finding{
-			Finding: "lacp-down", Severity: Critical, Subject: p.name(), Filter: p.filter(),
+			Finding: "lacp-down", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
 			Text: fmt.Sprintf("the port left its bundle %s, last with %s%s; %s when last seen", plural(p.downs, "time"), lacpWords(p.worst), p.other(), lacpWords(p.state)),
 			Rule: "synchronization, collecting and distributing were all set, and then one of them was not (IEEE 802.1AX)",
 		}
@@ -98,7 +100,7 @@ func (f *lacpFinder) report(r *Report) {
 	never.tell(r, func(c candidate) Finding {
 		p := &f.ports.all[c.number]
 		return Finding{
-			Finding: "lacp-not-up", Severity: Warning, Subject: p.name(), Filter: p.filter(),
+			Finding: "lacp-not-up", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
 			Text: "the port never carried packets of its bundle: " + lacpWords(p.state) + p.other(),
 			Rule: "synchronization, collecting and distributing were never all set (IEEE 802.1AX)",
 		}

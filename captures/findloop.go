@@ -150,7 +150,7 @@ func (f *loopFinder) report(r *Report) {
 	forwarding.tell(r, func(c candidate) Finding {
 		l := &f.loops[c.number]
 		return Finding{
-			Finding: "forwarding-loop", Severity: Critical, Subject: l.name(), Filter: l.filter(),
+			Finding: "forwarding-loop", Severity: Critical, Subject: l.name(), about: l.choice(), Filter: l.filter(),
 			Text: fmt.Sprintf("%s passed %s, the TTL %d less each time: routers send them round a loop of %s",
 				plural(l.packets, "packet"), plural(l.passes, "time"), l.step, plural(int64(l.step), "hop")),
 			Rule: fmt.Sprintf("the same packet three times or more within 1 s, its TTL %d or more lower in the end", falls),
@@ -159,7 +159,7 @@ func (f *loopFinder) report(r *Report) {
 	bridging.tell(r, func(c candidate) Finding {
 		l := &f.loops[c.number]
 		return Finding{
-			Finding: "bridging-loop", Severity: Critical, Subject: l.name(), Filter: l.filter(),
+			Finding: "bridging-loop", Severity: Critical, Subject: l.name(), about: l.choice(), Filter: l.filter(),
 			Text: fmt.Sprintf("%s passed %s unchanged: they go round a loop of bridges, or a sender repeats itself",
 				plural(l.packets, "frame"), plural(l.passes, "time")),
 			Rule: fmt.Sprintf("the same frame %d times or more within 100 ms, its TTL unchanged", repeats),
@@ -179,4 +179,11 @@ func (l *loop) filter() string {
 		return fmt.Sprintf("eth.src == %s && eth.dst == %s", macName(l.src[:6]), macName(l.dst[:6]))
 	}
 	return pairFilter(l.src, l.dst)
+}
+
+func (l *loop) choice() Choice {
+	if l.ip {
+		return choosePair(l.src, l.dst)
+	}
+	return chooseMAC(l.src[:6])
 }

@@ -139,7 +139,7 @@ func (f *pauseFinder) report(r *Report) {
 		}
 		r.PFC.Storms += p.storms
 		r.Findings = append(r.Findings, Finding{
-			Finding: "pfc-storm", Severity: Critical, Subject: p.name(), Count: int64(p.storms), From: instant(p.stormFirst), To: instant(p.stormLastTo),
+			Finding: "pfc-storm", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Count: int64(p.storms), From: instant(p.stormFirst), To: instant(p.stormLastTo),
 			Text: fmt.Sprintf("%s without break for up to %s, %.3g %% of the capture, by %s%s", p.paused(), duration(p.longest),
 				100*float64(p.total)/float64(span), plural(p.frames, "frame"), atMost),
 			Rule:   "pause frames, each holding its quanta of 512 bit times, followed each other without break for more than 200 ms",
@@ -149,7 +149,7 @@ func (f *pauseFinder) report(r *Report) {
 	calm.tell(r, func(c candidate) Finding {
 		p := &f.pauses.all[c.number]
 		return Finding{
-			Finding: "pfc-pause", Severity: Warning, Subject: p.name(), Filter: p.filter(),
+			Finding: "pfc-pause", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
 			Text: fmt.Sprintf("%s for %s in all, %.3g %% of the capture, longest %s, by %s%s", p.paused(), duration(p.total),
 				100*float64(p.total)/float64(span), duration(p.longest), plural(p.frames, "frame"), atMost),
 			Rule: "each pause frame holds its quanta of 512 bit times, until a newer frame of the same class says otherwise",

@@ -126,7 +126,7 @@ func (f *placeFinder) report(r *Report) {
 			text += ": " + p.description
 		}
 		r.Findings = append(r.Findings, Finding{
-			Finding: "capture-place", Severity: Info, Subject: p.system + " " + p.port, Count: p.n, From: instant(p.first), To: instant(p.last), Text: text,
+			Finding: "capture-place", Severity: Info, about: chooseMAC(p.mac[:]), Subject: p.system + " " + p.port, Count: p.n, From: instant(p.first), To: instant(p.last), Text: text,
 			Rule:   "LLDP and CDP frames, which go no further than one link",
 			Filter: p.protocol + " && eth.src == " + macName(p.mac[:]),
 		})

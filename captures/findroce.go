@@ -98,7 +98,7 @@ func (f *roceFinder) report(r *Report) {
 				filter += " && " + kind.filter
 			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: q.name(), Rule: kind.rule, Filter: filter,
+				Finding: kind.name, Severity: kind.severity, Subject: q.name(), about: choosePair(q.src, q.dst), Rule: kind.rule, Filter: filter,
 				Text: fmt.Sprintf("%s, of %s", kind.text(c.count, &q.roceCounts), plural(int64(q.packets), "packet")),
 			}
 		})

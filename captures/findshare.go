@@ -84,7 +84,7 @@ func (f *shareFinder) elephants(r *Report) {
 	list.tell(r, func(c candidate) Finding {
 		e := f.a.flows.flows.at(c.number).evidence(c.dir)
 		return Finding{
-			Finding: "elephant", Severity: Info, Subject: flowName(e), Filter: flowFilter(e),
+			Finding: "elephant", Severity: Info, Subject: flowName(e), about: chooseFlow(e), Filter: flowFilter(e),
 			Text: fmt.Sprintf("%s, %.0f %% of all; entropy of bytes by flow %.1f of %.1f bits", size(c.count), 100*float64(c.count)/all.sum,
 				all.entropy(), math.Log2(float64(all.n))),
 			Rule: "a fifth of all bytes or more in one direction of one flow, and 10 MB",
@@ -139,7 +139,7 @@ func (f *shareFinder) queues(r *Report) {
 		q := poor[c.number]
 		p := ports[q.pair]
 		return Finding{
-			Finding: "roce-polarized", Severity: Warning, Subject: fmt.Sprintf("roce %s>%s", q.pair.src.Netip(), q.pair.dst.Netip()),
+			Finding: "roce-polarized", Severity: Warning, about: choosePair(q.pair.src, q.pair.dst), Subject: fmt.Sprintf("roce %s>%s", q.pair.src.Netip(), q.pair.dst.Netip()),
 			Text: fmt.Sprintf("%s share %s: entropy %.1f bits by queue pair, %.1f by source port, which switches hash to choose a path",
 				plural(int64(q.n), "queue pair"), plural(int64(p.n), "UDP source port"), q.entropy(), p.entropy()),
 			Rule:   "between two hosts the entropy of packets by source port is a bit or more below that by queue pair",

@@ -151,7 +151,7 @@ func (f *stpFinder) report(r *Report) {
 			subject = fmt.Sprintf("stp bridge %s port %s", p.bridge, macName(p.mac[:]))
 		}
 		return Finding{
-			Finding: "stp-topology-change", Severity: Warning, Subject: subject,
+			Finding: "stp-topology-change", Severity: Warning, about: chooseMAC(p.mac[:]), Subject: subject,
 			Text:   plural(c.count, "topology change") + " told of: a link of the tree came or went, and switches forgot where addresses are and flooded until they learnt again",
 			Rule:   "the flag of a topology change goes up in a BPDU, or a notification comes after 5 s without (IEEE 802.1D)",
 			Filter: fmt.Sprintf("eth.src == %s && (stp.flags.tc == 1 || stp.type == 0x80)", macName(p.mac[:])),

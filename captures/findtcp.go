@@ -85,7 +85,7 @@ func (f *tcpFinder) report(r *Report) {
 			fl := f.a.flows.flows.at(c.number)
 			e := fl.evidence(c.dir)
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: flowName(e), Rule: kind.rule,
+				Finding: kind.name, Severity: kind.severity, Subject: flowName(e), about: chooseFlow(e), Rule: kind.rule,
 				Text:   fmt.Sprintf("%s, of %s", kind.text(c.count), plural(int64(fl.halves[c.dir].packets), "packet")),
 				Filter: flowFilter(e) + " && " + kind.filter,
 			}

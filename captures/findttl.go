@@ -137,7 +137,7 @@ func (f *ttlFinder) report(r *Report) {
 				ttl = "ipv6.hlim"
 			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: flowName(e), Text: kind.text(c), Rule: kind.rule,
+				Finding: kind.name, Severity: kind.severity, Subject: flowName(e), about: chooseFlow(e), Text: kind.text(c), Rule: kind.rule,
 				Filter: fmt.Sprintf("%s && %s >= %d && %s <= %d", flowFilter(e), ttl, c.low, ttl, c.high),
 			}
 		})

@@ -33,6 +33,21 @@ type Finding struct {
 	// Rule is how it was told, Filter a Wireshark display filter that shows its packets.
 	Rule   string `json:"rule"`
 	Filter string `json:"filter"`
+
+	about Choice // its packets and those around them, at any time
+}
+
+// sliceMargin is how long before and after a finding packets still belong to it, so that they show how it came about.
+const sliceMargin = 1_000_000_000
+
+// Choice chooses the packets of a finding with what surrounds them: of the flow, hosts or sender that it is about, from a second before
+// to a second after.
+func (f *Finding) Choice() Choice {
+	c := f.about
+	if f.From != nil && f.To != nil {
+		c.From, c.To = f.From.UnixNano()-sliceMargin, f.To.UnixNano()+sliceMargin
+	}
+	return c
 }
 
 // A FileReport is what a file held.

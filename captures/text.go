@@ -30,13 +30,13 @@ func (r *Report) Text() string {
 	case n == 0:
 		b.WriteString("\nno findings\n")
 	}
-	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "\n%-8s  %s  %s\n", f.Severity, f.Finding, f.Subject)
-		fmt.Fprintf(&b, "          %s\n", f.Text)
+	for i, f := range r.Findings {
+		fmt.Fprintf(&b, "\n%-3d %-8s  %s  %s\n", i+1, f.Severity, f.Finding, f.Subject)
+		fmt.Fprintf(&b, "              %s\n", f.Text)
 		if f.From != nil && f.To != nil {
-			fmt.Fprintf(&b, "          %s to %s\n", f.From.Format("15:04:05.000000"), f.To.Format("15:04:05.000000"))
+			fmt.Fprintf(&b, "              %s to %s\n", f.From.Format("15:04:05.000000"), f.To.Format("15:04:05.000000"))
 		}
-		fmt.Fprintf(&b, "          rule    %s\n          filter  %s\n", f.Rule, f.Filter)
+		fmt.Fprintf(&b, "              rule    %s\n              filter  %s\n", f.Rule, f.Filter)
 	}
 	b.WriteByte('\n')
 	b.WriteString(r.Counts())

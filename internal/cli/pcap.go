@@ -34,6 +34,8 @@ func newPcapCmd(e *env) *cobra.Command {
 what they prove, the worst first: each finding with the rule that it follows and a Wireshark display filter that shows its packets.
 Packets that were captured twice are told apart first and kept out of all else. A file that breaks off is analysed up to there.
 The form jsonl is evidence, csv is a table of the flows.
+With --write the packets of a finding (--finding N, as the report numbers them) or of a flow (--flow "tcp 10.0.0.1:1000>10.0.0.2:2000",
+or "10.0.0.1>10.0.0.2") become a capture of their own: of both directions, and of a finding with a second before and after.
 With --taps each file is one point of capture of the same traffic, in the order of the path, and is compared with the next: what was
 lost between them, how long packets took, how their clocks differ. All else that is told is then of the first file.
 With --fabric the losses of flows between its hosts become evidence on arcs, and suspects are ranked. --at says where the capture was
@@ -49,6 +51,9 @@ taken, and so which part of a path lies before it.`,
 					return usagef("--speed %q is not a speed such as 100G", graphs.Clean(speed))
 				}
 				how.cfg.LinkSpeed = uint64(bits)
+			}
+			if err := how.slice.check(names, taps); err != nil {
+				return err
 			}
 			place, err := e.readPlace(fabric, at)
 			if err != nil {
@@ -69,6 +74,9 @@ taken, and so which part of a path lies before it.`,
 	cmd.Flags().BoolVar(&taps, "taps", false, "compare the files as points of capture of the same traffic")
 	fabricFlag(cmd, &fabric)
 	cmd.Flags().StringVar(&how.page, "html", "", "also write the report as one page of HTML to `FILE`, with drawings over time")
+	cmd.Flags().StringVar(&how.slice.file, "write", "", "also write packets to `FILE` in the form pcapng")
+	cmd.Flags().IntVar(&how.slice.finding, "finding", 0, "write the packets of the report's finding `N`")
+	cmd.Flags().StringVar(&how.slice.flow, "flow", "", "write the packets of a `FLOW`")
 	cmd.Flags().StringVar(&at, "at", "", "the `NODE` or port of the fabric where the capture was taken")
 	return cmd
 }
@@ -79,6 +87,7 @@ type pcapOptions struct {
 	output string
 	place  *fabricPlace
 	page   string // the file of --html, or ""
+	slice  slicing
 }
 
 // analyse reads captures and prints what they tell. A file that cannot be read is told in the report and makes the command fail.
@@ -107,8 +116,12 @@ func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) err
 	if stop != nil {
 		return stop
 	}
-	if err := e.tellCaptures(a, a.Report(stats...), names, how); err != nil {
+	r := a.Report(stats...)
+	if err := e.tellCaptures(a, r, names, how); err != nil {
 		return err
+	}
+	if how.slice.file != "" {
+		failed = errors.Join(failed, e.writeSlice(ctx, r, names, &how.slice))
 	}
 	return failed
 }
@@ -210,8 +223,16 @@ func (c *capture) open(name string) io.Reader {
 	return file
 }
 
-// analyseAll feeds the analyzer, looks now and then whether it should stop, and shows how far it is.
+// analyseAll feeds the analyzer.
 func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files.Source, opened []*capture) error {
+	return e.eachPacket(ctx, source, opened, func(p *files.Packet) error {
+		a.Add(p)
+		return nil
+	})
+}
+
+// eachPacket reads all packets, looks now and then whether it should stop, and shows how far it is.
+func (e *env) eachPacket(ctx context.Context, source files.Source, opened []*capture, each func(*files.Packet) error) error {
 	const often = 1 << 16 // packets
 	bar := e.newProgress(opened)
 	defer bar.clear()
@@ -220,7 +241,9 @@ func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files
 		if err := source.Next(&p); err != nil {
 			return nil
 		}
-		a.Add(&p)
+		if err := each(&p); err != nil {
+			return err
+		}
 		if n%often == often-1 {
 			if err := ctx.Err(); err != nil {
 				return err

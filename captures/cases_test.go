@@ -65,6 +65,15 @@ func (w *wire) open() {
 func (w *wire) data(after int64, seq uint32) { w.tcp(after, false, frames.ACK, seq, 500, 10) }
 func (w *wire) ack(after int64, ack uint32)  { w.tcp(after, true, frames.ACK, 500, ack, 0) }
 
+// sack acknowledges with one block of SACK.
+func (w *wire) sack(after int64, ack, left, right uint32) {
+	w.id++
+	b := segment(true, frames.ACK, 500, ack, 0)
+	b[12] = 8 << 4
+	b = binary.BigEndian.AppendUint32(append(b, 1, 1, 5, 10), left)
+	w.ip(after, true, frames.ProtoTCP, 0, w.id, binary.BigEndian.AppendUint32(b, right))
+}
+
 // names lists the findings, the worst first.
 func names(r *Report) string {
 	var all []string
@@ -108,6 +117,25 @@ func TestWhereLost(t *testing.T) {
 			w.data(0, 100)
 			w.ack(1000, 110)
 			w.data(250_000_000, 100)
+		}},
+		{"sent again though it had arrived, as the receiver says", "tcp-spurious", func(w *wire) {
+			w.data(0, 100)
+			w.data(250_000_000, 100)
+			w.sack(1000, 110, 100, 110)
+		}},
+		{"of two sent again, one had arrived", "tcp-loss-after tcp-spurious", func(w *wire) {
+			w.data(0, 100)
+			w.data(1000, 110)
+			w.data(250_000_000, 100)
+			w.data(250_000_000, 110)
+			w.sack(1000, 120, 110, 120)
+		}},
+		{"selective acknowledgement of what was lost behind", "tcp-loss-after", func(w *wire) {
+			w.data(0, 100)
+			w.data(1000, 110)
+			w.sack(1000, 100, 110, 120)
+			w.data(250_000_000, 100)
+			w.ack(1000, 120)
 		}},
 		{"the end of a burst lost before", "tcp-timeout-unseen", func(w *wire) {
 			w.data(0, 100)

@@ -35,6 +35,7 @@ func (f *periodFinder) see(s *Sight) {
 	t, q := &f.a.tcp.counts, &f.a.roce.all
 	sum := uint64(t.lostBefore) + uint64(t.lostAfter) + uint64(t.unseen) + uint64(q.GapPackets) + uint64(q.LostAfter)
 	if sum <= f.losses {
+		f.losses = sum // a receiver may say that what came again was not lost
 		return
 	}
 	fresh := sum - f.losses

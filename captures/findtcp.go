@@ -25,7 +25,7 @@ var tcpFindings = []tcpFinding{
 		func(n int64) string {
 			return plural(n, "segment") + " lost between the point of capture and the receiver, or their acknowledgements were"
 		},
-		"bytes were seen twice, though not acknowledged the first time, and the packets are no copies", "tcp.analysis.retransmission",
+		"bytes were seen twice, not acknowledged the first time and not by D-SACK later, and the packets are no copies", "tcp.analysis.retransmission",
 	},
 	{
 		"tcp-timeout-unseen", Critical, func(t *troubles) uint32 { return t.unseen },
@@ -35,9 +35,9 @@ var tcpFindings = []tcpFinding{
 		"after all was acknowledged, the next segment came alone, 200 ms and a round trip later", "tcp.time_delta >= 0.2",
 	},
 	{
-		"tcp-spurious", Warning, func(t *troubles) uint32 { return t.spurious },
-		func(n int64) string { return plural(n, "segment") + " sent again although acknowledged before" },
-		"the peer's acknowledgement covered the bytes when they came again", "tcp.analysis.spurious_retransmission",
+		"tcp-spurious", Warning, func(t *troubles) uint32 { return t.spurious + t.unneeded },
+		func(n int64) string { return plural(n, "segment") + " sent again although they had arrived" },
+		"the peer's acknowledgement covered the bytes when they came again, or said by D-SACK that it had them twice (RFC 2883)", "tcp.analysis.retransmission",
 	},
 	{
 		"tcp-reordering", Warning, func(t *troubles) uint32 { return t.reordered },

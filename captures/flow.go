@@ -82,6 +82,9 @@ type troubles struct {
 	outOfOrder, reordered, lostSegment        uint32
 	lostBefore, lostAfter, missed, zeroWindow uint32
 	timeouts, unseen, duplicateAck            uint32
+	unneeded                                  uint32 // sent again although they had arrived, by D-SACK; not in lostAfter
+	again                                     [maxAgain]span
+	agains                                    uint8
 }
 
 // A flowTable holds the flows.

@@ -71,8 +71,10 @@ type TCPCounts struct {
 	Retransmission uint32 `json:"retransmission"`
 	Fast           uint32 `json:"fast_retransmission"`
 	Spurious       uint32 `json:"spurious_retransmission"`
-	OutOfOrder     uint32 `json:"out_of_order"`
-	LostSegment    uint32 `json:"lost_segment"`
+	// Unneeded counts retransmissions of what had arrived and was not acknowledged yet, as the receiver says (D-SACK, RFC 2883).
+	Unneeded    uint32 `json:"unneeded_retransmission"`
+	OutOfOrder  uint32 `json:"out_of_order"`
+	LostSegment uint32 `json:"lost_segment"`
 	// Copies counts segments that were captured twice; they are in no other count.
 	Copies int64 `json:"copies"`
 	// LostBefore and LostAfter count segments lost before and behind the point of capture, Missed those that the capture missed.
@@ -140,7 +142,7 @@ func (a *Analyzer) Report(stats ...*files.Stats) *Report {
 	r := &Report{
 		Files: []FileReport{}, Findings: []Finding{}, Packets: a.packets, Flows: a.Flows(), stats: stats,
 		TCP: TCPCounts{
-			Flows: a.flows.tcp, Retransmission: t.retransmission, Fast: t.fast, Spurious: t.spurious, OutOfOrder: t.outOfOrder,
+			Flows: a.flows.tcp, Retransmission: t.retransmission, Fast: t.fast, Spurious: t.spurious, Unneeded: t.unneeded, OutOfOrder: t.outOfOrder,
 			LostSegment: t.lostSegment, LostBefore: t.lostBefore, LostAfter: t.lostAfter, Missed: t.missed, ZeroWindow: t.zeroWindow,
 			Timeouts: t.timeouts, TimeoutsUnseen: t.unseen, DuplicateAck: t.duplicateAck,
 		},

@@ -190,6 +190,7 @@ func (t *tcpTracker) again(s *Sight, h, peer *half, seq, end uint32) {
 	case !acked && !after(h.base, seq):
 		x.lostAfter++
 		t.counts.lostAfter++
+		x.cameAgain(span{seq, end})
 	}
 }
 
@@ -312,6 +313,9 @@ func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 		if peer.rttTime != 0 && !after(peer.rttSeq, seg.Ack) {
 			t.sample(s.flow, s.Time-peer.rttTime)
 			peer.rttTime = 0
+		}
+		if d, ok := duplicateSACK(seg); ok && peer.trouble != 0 {
+			t.unneeded(t.trouble.at(peer.trouble), d)
 		}
 		if peer.flags&alone != 0 && !after(peer.next, seg.Ack) {
 			peer.flags &^= alone

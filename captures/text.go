@@ -49,8 +49,8 @@ func (r *Report) Counts() string {
 	t, q := &r.TCP, &r.RoCE
 	fmt.Fprintf(&b, "flows   %d, of which %d TCP\n", r.Flows, t.Flows)
 	if t.Flows > 0 {
-		fmt.Fprintf(&b, "tcp     %d lost before the point of capture, %d behind, %d missed by the capture; %d sent again (%d fast, %d spurious), %d out of order, %s seen twice\n",
-			t.LostBefore, t.LostAfter, t.Missed, t.Retransmission, t.Fast, t.Spurious, t.OutOfOrder, plural(t.Copies, "segment"))
+		fmt.Fprintf(&b, "tcp     %d lost before the point of capture, %d behind, %d missed by the capture; %d sent again (%d fast, %d spurious, %d unneeded), %d out of order, %s seen twice\n",
+			t.LostBefore, t.LostAfter, t.Missed, t.Retransmission, t.Fast, t.Spurious, t.Unneeded, t.OutOfOrder, plural(t.Copies, "segment"))
 	}
 	if q.Packets > 0 {
 		fmt.Fprintf(&b, "roce    %s of %s: %d missing in %s, %d sent again, %s, %d not ready, %s, %s, %d wrong of %d iCRC\n",

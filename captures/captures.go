@@ -103,6 +103,9 @@ func (a *Analyzer) Add(p *files.Packet) {
 		}
 	case frames.RoCEPacket:
 		a.roce.track(s)
+		if a.roce.answered != 0 {
+			a.answered(s)
+		}
 	}
 	if s.flow != nil {
 		if before := s.flow.count(s); before != s.IP.TTL && before != 0 {
@@ -115,6 +118,20 @@ func (a *Analyzer) Add(p *files.Packet) {
 	if a.series != nil {
 		a.series.add(a, s)
 	}
+}
+
+// answered takes the round trip of a request of RoCE, whose flow is not that of its answer.
+func (a *Analyzer) answered(s *Sight) {
+	q := a.roce.pairs.at(a.roce.answered)
+	if q.number == 0 {
+		return
+	}
+	f := a.flows.flows.at(q.number)
+	dir := 0
+	if f.key.a != q.src {
+		dir = 1
+	}
+	a.tcp.sample(f, dir, s.Time, a.roce.took)
 }
 
 // quoted notes the flow that an ICMP error quotes, of which nothing else may have been captured.

@@ -67,5 +67,6 @@ var wishes = []wish{
 	{kinds: []frames.Kind{frames.Other}, make: newPlaceFinder},
 	{kinds: everyKind, make: newBurstFinder},
 	{make: newShareFinder},
+	{make: newRTTFinder},
 	{kinds: []frames.Kind{frames.TCPSegment, frames.RoCEPacket}, make: newPeriodFinder},
 }

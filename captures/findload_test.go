@@ -106,16 +106,22 @@ func TestPeriod(t *testing.T) {
 			t.Errorf("%d s: %+v", period, f)
 		}
 	}
+	// Of series at random, single losses or bursts of them, one in a thousand may pass.
 	wrong := 0
-	for range 200 {
+	for i := range 60 {
 		now, times := int64(0), []int64(nil)
 		for range 5 + rng.IntN(60) {
 			now += int64(rng.ExpFloat64() * 10 * second)
 			times = append(times, now)
+			for burst := now; i%3 == 0 && rng.IntN(8) > 0; {
+				burst += int64(rng.ExpFloat64() * second)
+				times = append(times, burst)
+				now = max(now, burst)
+			}
 		}
 		wrong += len(lose(times).Findings)
 	}
-	if wrong > 2 {
-		t.Errorf("%d of 200 random series are told to be periodic", wrong)
+	if wrong > 1 {
+		t.Errorf("%d of 60 random series are told to be periodic", wrong)
 	}
 }

@@ -34,6 +34,7 @@ type flow struct {
 	irtt        uint32 // round trip of the handshake in ns, at most 4 s; 0 unknown
 	rtt         uint32 // number of its histogram, 0 without
 	halves      [2]half
+	rttPairs    [2]uint16 // number of the series of round trips of each direction, and one; 0 before the first
 	state       uint8
 }
 

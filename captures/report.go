@@ -8,6 +8,7 @@ import (
 
 	"whichlink/captures/files"
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 )
 
 // A Severity says how bad a finding is.
@@ -122,14 +123,16 @@ type PauseCounts struct {
 
 // A Report is all that was found.
 type Report struct {
-	Files    []FileReport `json:"files"`
-	Packets  int64        `json:"packets"`
-	Flows    int          `json:"flows"`
-	TCP      TCPCounts    `json:"tcp"`
-	RoCE     RoCECounts   `json:"roce"`
-	ECN      ECNCounts    `json:"ecn"`
-	PFC      PauseCounts  `json:"pfc"`
-	Findings []Finding    `json:"findings"`
+	Files   []FileReport `json:"files"`
+	Packets int64        `json:"packets"`
+	Flows   int          `json:"flows"`
+	TCP     TCPCounts    `json:"tcp"`
+	RoCE    RoCECounts   `json:"roce"`
+	ECN     ECNCounts    `json:"ecn"`
+	PFC     PauseCounts  `json:"pfc"`
+	// RTT is the round trip between the point of capture and the receivers of all flows, nil if none was measured.
+	RTT      *evidence.Delay `json:"rtt_us,omitempty"`
+	Findings []Finding       `json:"findings"`
 	// Taps compares each file with the next, if that was asked for. Then all else is of the first file alone.
 	Taps []TapReport `json:"taps,omitempty"`
 
@@ -152,6 +155,9 @@ func (a *Analyzer) Report(stats ...*files.Stats) *Report {
 		Packets: a.roce.packets, QueuePairs: int(a.roce.pairs.n), Gaps: c.Gaps, GapPackets: c.GapPackets, NAKSequence: c.NAK,
 		NAKOther: c.OtherNAK, RNR: c.RNR, CNP: c.CNP, Retransmitted: c.Retransmitted, GoBackN: c.GoBack, LostAfter: c.LostAfter,
 		TimeoutStalls: c.Timeouts, ICRCBad: c.ICRCBad, ICRCChecked: c.ICRCChecked, CE: c.CE,
+	}
+	if a.tcp.rtt.n > 0 {
+		r.RTT = a.tcp.rtt.delay()
 	}
 	for _, s := range stats {
 		r.Files = append(r.Files, fileReport(s))

@@ -24,12 +24,14 @@ type queuePair struct {
 	src, dst   frames.Addr
 	first      int64
 	lastTime   int64 // of the last request
+	asked      int64 // when the request of askedPSN passed, which wants an answer; 0 when none is timed
 	last       int64
 	number     uint32 // of the UDP flow it was first seen in
 	qp         uint32
 	base       uint32 // the PSN of the first request
 	next       uint32 // the expected PSN of a request
 	nextAnswer uint32 // the expected PSN of a read response
+	askedPSN   uint32
 	older      uint32 // the queue pair before it between the same addresses
 	peer       uint32 // the opposite direction: where this direction's acknowledgements go
 	packets    uint32
@@ -68,6 +70,9 @@ type roceTracker struct {
 	packets int64
 	began   int64 // time of the first packet of the capture
 	all     roceCounts
+	// answered is the queue pair of which the last packet answered a request, 0 if it did not, and took how long that took.
+	answered uint32
+	took     int64
 }
 
 func roceHash(src, dst *frames.Addr, qp uint32) uint64 {
@@ -122,6 +127,7 @@ func (t *roceTracker) track(s *Sight) {
 		return
 	}
 	t.packets++
+	t.answered = 0
 	n, q := t.pair(s)
 	if q == nil {
 		return
@@ -166,6 +172,9 @@ func (t *roceTracker) request(s *Sight, q *queuePair, b *frames.BTH) {
 	if b.Payload > int(q.mtu) && b.Payload <= 4096 {
 		q.mtu = pathMTU(b.Payload)
 	}
+	if q.asked == 0 && (b.AckReq || op == frames.ReadRequest) && (q.flags&qpNext == 0 || psnAhead(b.PSN, q.next) >= 0) {
+		q.asked, q.askedPSN = s.Time, b.PSN
+	}
 	if q.flags&qpNext == 0 {
 		q.flags |= qpNext
 		q.base = b.PSN
@@ -201,6 +210,7 @@ func (t *roceTracker) request(s *Sight, q *queuePair, b *frames.BTH) {
 
 // goBack counts a request whose sequence number was passed before.
 func (t *roceTracker) goBack(q *queuePair, psn uint32, stalled bool) {
+	q.asked = 0 // which of the two is answered cannot be told
 	filled := q.fill(psn) || t.before(q, psn)
 	t.again(q)
 	if q.flags&qpAgain == 0 {
@@ -288,6 +298,7 @@ func (t *roceTracker) takes(q *queuePair, b *frames.BTH) uint32 {
 func (t *roceTracker) response(n uint32, q *queuePair, b *frames.BTH) {
 	if b.HasAETH {
 		t.pairUp(n, q, b.PSN)
+		t.answers(q, b.PSN)
 	}
 	op := b.Operation()
 	if op == frames.ReadFirst || op == frames.ReadMiddle {
@@ -322,6 +333,8 @@ func (t *roceTracker) answer(n uint32, q *queuePair, b *frames.BTH) {
 	}
 	t.pairUp(n, q, b.PSN)
 	switch b.Syndrome >> 5 & 3 {
+	case 0:
+		t.answers(q, b.PSN)
 	case 1:
 		q.RNR++
 		t.all.RNR++
@@ -336,6 +349,17 @@ func (t *roceTracker) answer(n uint32, q *queuePair, b *frames.BTH) {
 			q.OtherNAK++
 			t.all.OtherNAK++
 		}
+	}
+}
+
+// answers times an answer that goes to a queue pair, if it is for the request that is timed or a later one.
+func (t *roceTracker) answers(q *queuePair, psn uint32) {
+	if q.peer == 0 {
+		return
+	}
+	if o := t.pairs.at(q.peer); o.asked != 0 && psnAhead(psn, o.askedPSN) >= 0 {
+		t.answered, t.took = q.peer, q.last-o.asked
+		o.asked = 0
 	}
 }
 

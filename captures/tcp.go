@@ -46,6 +46,7 @@ type tcpTracker struct {
 	rtt        histogram
 	lastRTT    int64 // the last sample of rtt
 	histograms arena[histogram]
+	series     rttSeries
 	reused     int
 }
 
@@ -311,7 +312,7 @@ func (t *tcpTracker) advance(s *Sight, h *half, seg *frames.TCP, end, occupies u
 func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 	if peer.flags&hasNext != 0 {
 		if peer.rttTime != 0 && !after(peer.rttSeq, seg.Ack) {
-			t.sample(s.flow, s.Time-peer.rttTime)
+			t.sample(s.flow, 1-s.Dir, s.Time, s.Time-peer.rttTime)
 			peer.rttTime = 0
 		}
 		if d, ok := duplicateSACK(seg); ok && peer.trouble != 0 {
@@ -340,11 +341,12 @@ func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 	h.flags |= hasAck
 }
 
-// sample takes a round trip between the point of capture and the receiver.
-func (t *tcpTracker) sample(f *flow, d int64) {
+// sample takes a round trip between the point of capture and the receiver of what goes in one direction of a flow.
+func (t *tcpTracker) sample(f *flow, dir int, now, d int64) {
 	if d < 0 {
 		return
 	}
+	t.series.add(f, dir, now, d)
 	t.rtt.add(d)
 	t.lastRTT = d
 	if f.rtt == 0 {

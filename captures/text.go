@@ -57,6 +57,9 @@ func (r *Report) Counts() string {
 			plural(q.Packets, "packet"), plural(int64(q.QueuePairs), "queue pair"), q.GapPackets, plural(int64(q.Gaps), "gap"), q.Retransmitted,
 			plural(int64(q.NAKSequence), "NAK"), q.RNR, plural(int64(q.TimeoutStalls), "stall"), plural(int64(q.CNP), "CNP"), q.ICRCBad, q.ICRCChecked)
 	}
+	if d := r.RTT; d != nil {
+		fmt.Fprintf(&b, "rtt     %.1f us at least, %.1f in the middle, %.1f at 99 %%, between the point of capture and receivers\n", d.Min, d.P50, d.P99)
+	}
 	if r.ECN.CE > 0 {
 		fmt.Fprintf(&b, "ecn     %s marked\n", plural(r.ECN.CE, "packet"))
 	}

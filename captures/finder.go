@@ -58,6 +58,7 @@ var wishes = []wish{
 	{make: newTTLFinder},
 	{kinds: portless, copies: everyKind, make: newLoopFinder},
 	{kinds: everyKind, make: newStormFinder},
+	{kinds: everyKind, make: newFloodFinder},
 	{kinds: []frames.Kind{frames.UDPPacket}, make: newBFDFinder},
 	{kinds: []frames.Kind{frames.TCPSegment}, make: newBGPFinder},
 	{kinds: []frames.Kind{frames.IPOther}, make: newOSPFFinder},

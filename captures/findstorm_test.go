@@ -22,6 +22,12 @@ func (w *wire) arp(after int64, sender, target byte) {
 	w.frame(after, append(b, make([]byte, 18)...))
 }
 
+// unicast sends a frame of an unknown protocol.
+func (w *wire) unicast(after int64, from, to, content byte) {
+	w.id++
+	w.frame(after, append([]byte{2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 0x88, 0xb5, content, byte(w.id), byte(w.id >> 8)}, make([]byte, 46)...))
+}
+
 func TestStorms(t *testing.T) {
 	for _, c := range []struct {
 		name, want, text string
@@ -40,6 +46,19 @@ func TestStorms(t *testing.T) {
 		{"a host asks once a second", "", "", func(w *wire) {
 			for range 100 {
 				w.arp(1_000_000_000, 7, 9)
+			}
+		}},
+		{"a station that is not heard", "unknown-unicast", "up to 5000 a second for a station from which nothing was captured, in 2 bins of 100 ms", func(w *wire) {
+			for i := range 2000 {
+				w.unicast(100_000, 1, byte(2+i%2), byte(i)) // half of them to one that answers
+				if i%2 == 0 {
+					w.unicast(0, 2, 1, byte(i))
+				}
+			}
+		}},
+		{"a mirror of one direction", "", "", func(w *wire) {
+			for i := range 2000 {
+				w.unicast(100_000, 1, byte(2+i%2), byte(i))
 			}
 		}},
 		{"one question goes round", "bridging-loop", "1 frame passed 50 times unchanged", func(w *wire) {

@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxBeats bounds the events that a rhythm remembers; when there are more, what lies close together becomes one.
-	maxBeats = 512
+	maxBeats = 256
 	// leastCycles is how many periods must hold an event, and periodsOfSpan the longest span in shortest periods that are looked for.
 	leastCycles   = 5
 	periodsOfSpan = 200

@@ -143,8 +143,10 @@ func (a *Analyzer) quoted(q *frames.Quoted, now int64) {
 // enter finds the flow of one of a packet's IP headers. Only the innermost is followed further.
 func (a *Analyzer) enter(s *Sight, ip *frames.IP, innermost bool) {
 	n, f, dir := a.flows.find(ip, s.Time)
-	f.last = max(f.last, s.Time)
+	before := f.last
+	f.last = max(before, s.Time)
 	if innermost {
+		s.before = before
 		s.number, s.flow, s.Dir = n, f, dir
 		return
 	}

@@ -19,6 +19,7 @@ type Sight struct {
 	CopyGap int64
 	CopyTTL uint8
 
+	before int64 // when a packet of the flow passed before, in either direction; Time of its first
 	flow   *flow // of the innermost TCP or UDP header, nil without one
 	number uint32
 	kind   tcpKind // what the segment is, set by the TCP analysis before finders see it
@@ -53,7 +54,7 @@ var wishes = []wish{
 	{make: newTCPFinder},
 	{kinds: []frames.Kind{frames.RoCEPacket}, make: newRoCEFinder},
 	{kinds: []frames.Kind{frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newECNFinder},
-	{kinds: []frames.Kind{frames.MACControl}, make: newPauseFinder},
+	{kinds: []frames.Kind{frames.MACControl, frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newPauseFinder},
 	{kinds: []frames.Kind{frames.ICMPPacket}, make: newICMPFinder},
 	{make: newTTLFinder},
 	{kinds: portless, copies: everyKind, make: newLoopFinder},

@@ -52,10 +52,14 @@ func newFloodFinder(a *Analyzer) finder {
 
 func (f *floodFinder) see(s *Sight) {
 	fr := s.Frame
-	if fr.MAC < 0 || fr.Data[fr.MAC]&1 != 0 {
+	if fr.MAC < 0 {
 		return
 	}
 	key := (*[12]byte)(fr.Data[fr.MAC:])
+	if key[0]&1 != 0 {
+		f.hear(s, key)
+		return
+	}
 	h := fold(binary.LittleEndian.Uint64(key[:]), uint64(binary.LittleEndian.Uint32(key[8:])))
 	slot := &f.slots[h%pairSlots]
 	if slot.target == 0 || slot.key != *key || slot.iface != s.Interface || slot.file != s.File {
@@ -73,11 +77,8 @@ func (f *floodFinder) see(s *Sight) {
 
 // meet finds the stations of a frame and puts them into a slot. It reports false where there is no room for more.
 func (f *floodFinder) meet(s *Sight, key *[12]byte, slot *pairSlot) bool {
-	k := stationKey{[6]byte(key[6:]), s.File, s.Interface}
-	if from, _ := f.stations.of(k); from != nil {
-		from.mac, from.file, from.iface, from.sends = k.mac, k.file, k.iface, true
-	}
-	k.mac = [6]byte(key[:])
+	f.hear(s, key)
+	k := stationKey{[6]byte(key[:]), s.File, s.Interface}
 	to, _ := f.stations.of(k)
 	if to == nil {
 		return false
@@ -85,6 +86,14 @@ func (f *floodFinder) meet(s *Sight, key *[12]byte, slot *pairSlot) bool {
 	to.mac, to.file, to.iface = k.mac, k.file, k.iface
 	*slot = pairSlot{*key, s.Interface, s.File, int32(f.stations.index[k] + 1)}
 	return true
+}
+
+// hear notes the station that a frame comes from.
+func (f *floodFinder) hear(s *Sight, key *[12]byte) {
+	k := stationKey{[6]byte(key[6:]), s.File, s.Interface}
+	if from, _ := f.stations.of(k); from != nil {
+		from.mac, from.file, from.iface, from.sends = k.mac, k.file, k.iface, true
+	}
 }
 
 // take counts a frame that goes to a station and may be flooded.

@@ -26,6 +26,7 @@ type pause struct {
 	frames, resumes         int64
 	first, last             int64
 	since, until            int64 // of the stretch that is running
+	endSince, ended         int64 // of the stretch before it
 	total, longest, longAt  int64
 	storms                  int
 	stormFirst, stormLastTo int64
@@ -38,10 +39,11 @@ type pauseFinder struct {
 	pauses roll[pauser, pause]
 	// guessed says that the speed of a link was not known.
 	guessed bool
+	held    heldUp
 }
 
 func newPauseFinder(a *Analyzer) finder {
-	return &pauseFinder{a: a, pauses: roll[pauser, pause]{most: maxTold}}
+	return &pauseFinder{a: a, pauses: roll[pauser, pause]{most: maxTold}, held: newHeldUp()}
 }
 
 // speed returns the speed of the link that a pause frame was captured on.
@@ -57,6 +59,12 @@ func (f *pauseFinder) speed(s *Sight) uint64 {
 }
 
 func (f *pauseFinder) see(s *Sight) {
+	if s.Frame.Kind != frames.MACControl {
+		if f.frames > 0 {
+			f.victim(s)
+		}
+		return
+	}
 	f.frames++
 	p := &s.Frame.Pause
 	src := s.Frame.SrcMAC()
@@ -69,7 +77,7 @@ func (f *pauseFinder) see(s *Sight) {
 		}
 		who := pauser{[6]byte(src), class}
 		if p.Opcode == frames.PauseLink {
-			who.class = 8
+			who.class = linkClass
 		}
 		x, fresh := f.pauses.of(who)
 		if x == nil {
@@ -77,6 +85,7 @@ func (f *pauseFinder) see(s *Sight) {
 		}
 		if fresh {
 			x.pauser, x.first = who, s.Time
+			f.held.senders[f.held.slot(src)] = true
 		}
 		x.take(s.Time, p.Quanta[class], f.speed(s))
 	}
@@ -116,6 +125,7 @@ func (p *pause) end(at int64) {
 		p.storms++
 		p.stormLastTo = at
 	}
+	p.endSince, p.ended = p.since, at
 	p.since = 0
 }
 
@@ -125,6 +135,7 @@ func (f *pauseFinder) report(r *Report) {
 	if f.guessed {
 		atMost = ", at most: the link's speed is not known and taken for 10 Gbit/s, the slowest; --speed tells it"
 	}
+	f.reportHeld(r)
 	span := max(1, f.a.last-f.a.first)
 	calm := ranking{most: f.a.cfg.MaxFindings}
 	for i := range f.pauses.all {
@@ -158,21 +169,21 @@ func (f *pauseFinder) report(r *Report) {
 }
 
 func (p *pause) name() string {
-	if p.class == 8 {
+	if p.class == linkClass {
 		return macName(p.mac[:]) + " link"
 	}
 	return fmt.Sprintf("%s class %d", macName(p.mac[:]), p.class)
 }
 
 func (p *pause) paused() string {
-	if p.class == 8 {
+	if p.class == linkClass {
 		return "the link was paused"
 	}
 	return fmt.Sprintf("class %d was paused", p.class)
 }
 
 func (p *pause) filter() string {
-	if p.class == 8 {
+	if p.class == linkClass {
 		return "eth.src == " + macName(p.mac[:]) + " && macc.opcode == 0x0001"
 	}
 	return fmt.Sprintf("eth.src == %s && macc.opcode == 0x0101 && macc.cbfc.enbv.c%d == 1", macName(p.mac[:]), p.class)

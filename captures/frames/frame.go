@@ -98,6 +98,8 @@ type Frame struct {
 	Link int
 
 	VLANs  [MaxTags]uint16 // VLAN identifiers, the outermost first
+	// Tagged is the priority code point of the innermost VLAN tag, if there is one (NumVLANs).
+	Tagged uint8
 	Labels [MaxTags]uint32 // MPLS label stack entries, the topmost first
 	IPs    [MaxDepth]IP
 	// Tunnels[i] is what carries IPs[i]; of a mirrored frame also where it has no IP header.

@@ -157,6 +157,7 @@ func (f *Frame) etherType(t uint16, at int) {
 			if !f.has(at, 4) {
 				return
 			}
+			f.Tagged = f.Data[at] >> 5
 			if f.NumVLANs < MaxTags {
 				f.VLANs[f.NumVLANs] = f.be16(at) & 0x0fff
 				f.NumVLANs++

@@ -1,0 +1,222 @@
+package captures
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"whichlink/captures/frames"
+)
+
+const (
+	// linkClass is the class of pauses of a whole link.
+	linkClass = 8
+	// leastStop is the shortest pause with which a flow is seen to stop: shorter ones are like the gaps between packets.
+	leastStop = 50_000
+	// toldTargets is how many receivers of flows that were held up are named.
+	toldTargets = 3
+)
+
+// A victimKey is a flow that was held up by a sender of pauses.
+type victimKey struct {
+	by   pauser
+	flow uint32
+	dir  int
+}
+
+// A victim is how often a flow stopped with a pause.
+type victim struct {
+	victimKey
+	stops, waited, first, last int64
+}
+
+// A neighbour is what frames say of a sender of pauses: whom it pauses, and whether it is a host, which sends from one address.
+type neighbour struct {
+	partner [6]byte // who sends to it
+	addr    frames.Addr
+	many    bool // it sends from several addresses, as routers do
+}
+
+// heldUp follows the flows towards senders of pauses.
+type heldUp struct {
+	senders    []bool // by slot: whether a sender of pauses has it
+	victims    roll[victimKey, victim]
+	neighbours roll[[6]byte, neighbour]
+}
+
+func newHeldUp() heldUp {
+	return heldUp{
+		senders: make([]bool, 256), victims: roll[victimKey, victim]{most: maxTold}, neighbours: roll[[6]byte, neighbour]{most: maxTold},
+	}
+}
+
+// slot is a place for an address, so that most are known not to be a sender's without a search.
+func (*heldUp) slot(mac []byte) uint8 { return mac[3]*7 ^ mac[4]*3 ^ mac[5] }
+
+// victim looks at a packet of a flow once pauses were seen.
+func (f *pauseFinder) victim(s *Sight) {
+	dst := s.Frame.DstMAC()
+	if dst == nil || s.IP == nil {
+		return
+	}
+	if src := s.Frame.SrcMAC(); f.held.senders[f.held.slot(src)] {
+		if n, fresh := f.held.neighbours.of([6]byte(src)); n != nil {
+			n.many = n.many || !fresh && n.addr != (frames.Addr{}) && n.addr != s.Frame.IPs[0].Src
+			n.addr = s.Frame.IPs[0].Src
+		}
+	}
+	if !f.held.senders[f.held.slot(dst)] || s.flow == nil {
+		return
+	}
+	class := s.IP.TOS >> 5 // by its DSCP, as switches map them unless told otherwise
+	if s.Frame.NumVLANs > 0 {
+		class = s.Frame.Tagged
+	}
+	for _, who := range [2]pauser{{[6]byte(dst), class}, {[6]byte(dst), linkClass}} {
+		i, known := f.pauses.index[who]
+		if !known {
+			continue
+		}
+		if n, _ := f.held.neighbours.of(who.mac); n != nil {
+			copy(n.partner[:], s.Frame.SrcMAC())
+		}
+		f.stopped(s, who, &f.pauses.all[i])
+	}
+}
+
+// stopped notes that a flow stopped with a pause and went on after it: its packet before passed up to as long before the pause as that
+// lasted, and this one up to as long after it.
+func (f *pauseFinder) stopped(s *Sight, by pauser, p *pause) {
+	since, end := p.endSince, p.ended
+	if p.since != 0 {
+		since, end = p.since, p.until
+	}
+	length := end - since
+	if length < leastStop || s.Time < end || s.Time-end > length || s.before > since+leastStop || since-s.before > length {
+		return
+	}
+	v, fresh := f.held.victims.of(victimKey{by, s.number, s.Dir})
+	if v == nil {
+		return
+	}
+	if fresh {
+		v.victimKey, v.first = victimKey{by, s.number, s.Dir}, s.before
+	}
+	v.stops++
+	v.waited += s.Time - s.before
+	v.last = s.Time
+}
+
+// reportHeld tells which flows each sender of pauses held up, and which senders were paused themselves before they paused others.
+func (f *pauseFinder) reportHeld(r *Report) {
+	by := map[pauser][]*victim{}
+	for i := range f.held.victims.all {
+		v := &f.held.victims.all[i]
+		by[v.by] = append(by[v.by], v)
+	}
+	list := ranking{most: f.a.cfg.MaxFindings}
+	for i := range f.pauses.all {
+		held := by[f.pauses.all[i].pauser]
+		if len(held) == 0 {
+			continue
+		}
+		c := candidate{int64(len(held)), held[0].first, held[0].last, uint32(i), 0}
+		for _, v := range held {
+			c.from, c.to = min(c.from, v.first), max(c.to, v.last)
+		}
+		list.add(c)
+	}
+	list.tell(r, func(c candidate) Finding {
+		p := &f.pauses.all[c.number]
+		mac := macName(p.mac[:])
+		return Finding{
+			Finding: "pfc-victims", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Text: f.heldText(p, by[p.pauser]),
+			Rule: "a flow of the paused class towards the sender of the pauses stopped with one and went on after it, on both sides within the time it lasted; " +
+				"the class is that of the VLAN tag, else the upper three bits of the DSCP",
+			Filter: fmt.Sprintf("eth.dst == %s || eth.src == %s && macc", mac, mac),
+		}
+	})
+	f.reportSpread(r)
+}
+
+// heldText says how many flows were held up, and to where they go.
+func (f *pauseFinder) heldText(p *pause, held []*victim) string {
+	targets := map[frames.Addr]int{}
+	stops, waited := int64(0), int64(0)
+	for _, v := range held {
+		k := &f.a.flows.flows.at(v.flow).key
+		to := k.b
+		if v.dir == 1 {
+			to = k.a
+		}
+		targets[to]++
+		stops += v.stops
+		waited += v.waited
+	}
+	order := make([]frames.Addr, 0, len(targets))
+	for a := range targets {
+		order = append(order, a)
+	}
+	slices.SortFunc(order, func(x, y frames.Addr) int {
+		return cmp.Or(cmp.Compare(targets[y], targets[x]), bytes.Compare(x[:], y[:]))
+	})
+	text := fmt.Sprintf("%s stopped with its pauses and went on after them, %s of %s on average", plural(int64(len(held)), "flow"), plural(stops, "time"),
+		duration(waited/stops))
+	n, known := f.held.neighbours.index[p.mac]
+	if host := &f.held.neighbours.all; known && !(*host)[n].many && (*host)[n].addr != (frames.Addr{}) && len(order) == 1 && order[0] == (*host)[n].addr {
+		return text + fmt.Sprintf(": it is the host %s, to which they go, and receives too slowly", order[0].Netip())
+	}
+	var names []string
+	for _, a := range order[:min(len(order), toldTargets)] {
+		names = append(names, fmt.Sprintf("%s (%d)", a.Netip(), targets[a]))
+	}
+	if rest := len(order) - len(names); rest > 0 {
+		names = append(names, plural(int64(rest), "other"))
+	}
+	text += ": to " + strings.Join(names, ", ")
+	if len(order) > 1 {
+		text += "; at most one of these receives too slowly, the others wait in the same queue behind it, unless a link on the way is full"
+	}
+	return text
+}
+
+// reportSpread tells where pauses began: of a sender whose partner, once paused, paused its own neighbours.
+func (f *pauseFinder) reportSpread(r *Report) {
+	next, behind := map[int]int{}, map[int]bool{}
+	for i := range f.pauses.all {
+		p := &f.pauses.all[i]
+		n, known := f.held.neighbours.index[p.mac]
+		if !known {
+			continue
+		}
+		j, pauses := f.pauses.index[pauser{f.held.neighbours.all[n].partner, p.class}]
+		if pauses && f.pauses.all[j].first > p.first { // so that there is no ring
+			next[i], behind[j] = j, true
+		}
+	}
+	for i := range f.pauses.all {
+		j, spreads := next[i]
+		if behind[i] || !spreads {
+			continue
+		}
+		p := &f.pauses.all[i]
+		from, last, text, hops := p, p.last, "", int64(0)
+		for ; spreads && hops < longestSpread; j, spreads = next[j] {
+			q := &f.pauses.all[j]
+			text += fmt.Sprintf("; %s, which it pauses, sent pauses %s later", macName(q.mac[:]), duration(q.first-from.first))
+			from, last = q, max(last, q.last)
+			hops++
+		}
+		r.Findings = append(r.Findings, Finding{
+			Finding: "pfc-spread", Severity: Critical, Subject: p.name(), Count: hops, From: instant(p.first), To: instant(last),
+			Text:   "pauses began here and spread" + text,
+			Rule:   "who sends to a sender of pauses sends pauses of the same class itself, and began later",
+			Filter: "macc.opcode == 0x0101 || macc.opcode == 0x0001",
+		})
+	}
+}
+
+// longestSpread bounds how far a chain of pauses is told: further than any fabric has tiers.
+const longestSpread = 16

@@ -13,8 +13,9 @@ import (
 // A wire makes packets between two hosts and hands them to an analyzer.
 type wire struct {
 	*Analyzer
-	now int64
-	id  uint16
+	sent []files.Packet
+	now  int64
+	id   uint16
 	// wrong makes RoCE packets carry a wrong invariant CRC; else it is left to the card.
 	wrong bool
 }
@@ -182,7 +183,7 @@ func TestWhereLost(t *testing.T) {
 		w := newWire()
 		w.open()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.TCP)
 		}
@@ -286,7 +287,7 @@ func TestRoCE(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.RoCE)
 		}
@@ -334,7 +335,7 @@ func TestPause(t *testing.T) {
 		w := newWire()
 		w.cfg.LinkSpeed = c.speed
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %s: %+v", c.name, got, r.Findings)
 		}

@@ -56,7 +56,7 @@ func TestVRRP(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}
@@ -116,7 +116,7 @@ func TestSTP(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}

@@ -57,7 +57,7 @@ func TestICMP(t *testing.T) {
 			w.icmp(c.kind, c.code, c.word, 7+id)
 			w.icmp(c.kind, c.code, c.word, 7+id) // the mirror's copy
 		}
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want {
 			t.Errorf("type %d code %d: %q, want %q", c.kind, c.code, got, c.want)
 		}

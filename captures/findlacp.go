@@ -142,5 +142,5 @@ func (p *lacpPort) other() string {
 }
 
 func (p *lacpPort) filter() string {
-	return fmt.Sprintf("lacp.actor.sys == %s && lacp.actor.port == %d", macName(p.system[:]), p.port)
+	return fmt.Sprintf("lacp.actor.sysid == %s && lacp.actor.port == %d", macName(p.system[:]), p.port)
 }

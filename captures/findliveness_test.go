@@ -50,7 +50,7 @@ func TestBFD(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}
@@ -101,7 +101,7 @@ func TestBGP(t *testing.T) {
 		w := newWire()
 		open(w)
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}
@@ -145,7 +145,7 @@ func TestOSPF(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}
@@ -169,7 +169,7 @@ func TestLACP(t *testing.T) {
 			b = append(b, 2, 20, 0x80, 0, 2, 0, 0, 0, 0, 0x22, 0, 1, 0x80, 0, 0, 9, 0x3d, 0, 0, 0)
 			w.frame(1_000_000_000, append(b, make([]byte, 70)...))
 		}
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want || c.want != "" && !strings.Contains(r.Findings[0].Text, c.text) {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)
 		}

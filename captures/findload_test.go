@@ -50,7 +50,7 @@ func TestElephant(t *testing.T) {
 	w.open()
 	a := w.flows.flows.at(1)
 	a.halves[0].bytes, a.halves[1].bytes = 90_000_000, 10_000_000
-	f := find(w.Report(), "elephant")
+	f := find(w.report(t), "elephant")
 	if f.Count != 90_000_000 || !strings.Contains(f.Text, "90 MB, 90 % of all; entropy of bytes by flow 0.5 of 1.0 bits") {
 		t.Errorf("%+v", f)
 	}
@@ -68,7 +68,7 @@ func TestPolarized(t *testing.T) {
 			b[5] = byte(len(b))
 			w.ip(1000, false, frames.ProtoUDP, 0, w.id, b)
 		}
-		f := find(w.Report(), "roce-polarized")
+		f := find(w.report(t), "roce-polarized")
 		if told := f.Finding != ""; told != (ports == 1) {
 			t.Errorf("%d ports: %+v", ports, f)
 		}

@@ -87,7 +87,7 @@ func TestStorms(t *testing.T) {
 	} {
 		w := newWire()
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		if c.want == "" && names(r) != "" {
 			t.Errorf("%s: %+v", c.name, r.Findings)
 		}
@@ -102,7 +102,7 @@ func TestStorms(t *testing.T) {
 		binary.BigEndian.PutUint16(b[34:], 68)
 		w.frame(40_000, b)
 	}
-	if f := find(w.Report(), "broadcast-storm"); f.Count != 2000 {
+	if f := find(w.report(t), "broadcast-storm"); f.Count != 2000 {
 		t.Errorf("broadcasts: %+v", f)
 	}
 }

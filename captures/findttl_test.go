@@ -34,7 +34,7 @@ func TestTTL(t *testing.T) {
 		for i, ttl := range c.ttls {
 			w.ip(1000, false, frames.ProtoTCP, ttl, uint16(100+i), segment(false, frames.ACK, uint32(100+10*i), 500, 10))
 		}
-		r := w.Report()
+		r := w.report(t)
 		if got := names(r); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		} else if f := find(r, c.want); f.Count != c.count || !strings.Contains(f.Text, c.text) {

@@ -72,7 +72,7 @@ func TestPauseVictims(t *testing.T) {
 		w := newWire()
 		w.cfg.LinkSpeed = 100e9
 		c.play(w)
-		r := w.Report()
+		r := w.report(t)
 		slices.SortStableFunc(r.Findings, func(a, b Finding) int { return strings.Compare(a.Finding, b.Finding) })
 		if got := names(r); got != c.want {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.want, r.Findings)

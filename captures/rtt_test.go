@@ -7,7 +7,7 @@ import (
 )
 
 // talk sends data and its acknowledgements, n times each so many ns, with the round trip that delay says of the time since the beginning.
-func (w *wire) talk(n int, every int64, delay func(since int64) int64) *Report {
+func (w *wire) talk(t *testing.T, n int, every int64, delay func(since int64) int64) *Report {
 	w.open()
 	begun, seq := w.now, uint32(100)
 	for range n {
@@ -17,7 +17,7 @@ func (w *wire) talk(n int, every int64, delay func(since int64) int64) *Report {
 		w.ack(d, seq)
 		w.now -= d
 	}
-	return w.Report()
+	return w.report(t)
 }
 
 func TestRTT(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRTT(t *testing.T) {
 			}
 		}()},
 	} {
-		r := newWire().talk(c.n, c.every, c.delay)
+		r := newWire().talk(t, c.n, c.every, c.delay)
 		var got, texts []string
 		for _, f := range r.Findings {
 			if strings.HasPrefix(f.Finding, "rtt-") || strings.HasPrefix(f.Finding, "periodic-") {

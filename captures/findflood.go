@@ -44,10 +44,21 @@ type floodFinder struct {
 	a        *Analyzer
 	stations roll[stationKey, station]
 	slots    []pairSlot
+	places   roll[pointKey, pointFrames]
+	at       *pointFrames
+}
+
+// A pointKey is one interface of a file.
+type pointKey struct{ file, iface int }
+
+// pointFrames counts the unicast frames of an interface, and those among them that were surely answered: they go to stations that are heard.
+type pointFrames struct {
+	pointKey
+	all, heard int64
 }
 
 func newFloodFinder(a *Analyzer) finder {
-	return &floodFinder{a: a, stations: roll[stationKey, station]{most: maxStations}, slots: make([]pairSlot, pairSlots)}
+	return &floodFinder{a: a, stations: roll[stationKey, station]{most: maxStations}, slots: make([]pairSlot, pairSlots), places: roll[pointKey, pointFrames]{most: maxTold}}
 }
 
 func (f *floodFinder) see(s *Sight) {
@@ -60,6 +71,22 @@ func (f *floodFinder) see(s *Sight) {
 		f.hear(s, key)
 		return
 	}
+	if f.at == nil || f.at.file != s.File || f.at.iface != s.Interface {
+		if f.at, _ = f.places.of(pointKey{s.File, s.Interface}); f.at == nil {
+			return
+		}
+		f.at.pointKey = pointKey{s.File, s.Interface}
+	}
+	f.at.all++
+	// A gateway that several routers share answers by their own addresses: what is answered was not flooded.
+	answered := s.flow != nil && s.flow.halves[1-s.Dir].packets > 0
+	if answered {
+		f.at.heard++
+		if s.flow.halves[s.Dir].packets == 1 {
+			f.hear(s, key)
+		}
+		return
+	}
 	h := fold(binary.LittleEndian.Uint64(key[:]), uint64(binary.LittleEndian.Uint32(key[8:])))
 	slot := &f.slots[h%pairSlots]
 	if slot.target == 0 || slot.key != *key || slot.iface != s.Interface || slot.file != s.File {
@@ -67,12 +94,7 @@ func (f *floodFinder) see(s *Sight) {
 			return
 		}
 	}
-	t := &f.stations.all[slot.target-1]
-	t.received++
-	// A gateway that several routers share answers by their own addresses: what is answered was not flooded.
-	if s.flow == nil || s.flow.halves[1-s.Dir].packets == 0 {
-		t.take(s.Time)
-	}
+	f.stations.all[slot.target-1].take(s.Time)
 }
 
 // meet finds the stations of a frame and puts them into a slot. It reports false where there is no room for more.
@@ -98,6 +120,7 @@ func (f *floodFinder) hear(s *Sight, key *[12]byte) {
 
 // take counts a frame that goes to a station and may be flooded.
 func (t *station) take(now int64) {
+	t.received++
 	if bin := now / stormBin; bin != t.bin {
 		t.bin, t.inBin = bin, 0
 	}
@@ -117,21 +140,20 @@ func (t *station) take(now int64) {
 }
 
 func (f *floodFinder) report(r *Report) {
-	type place struct{ file, iface int }
-	all, heard := map[place]int64{}, map[place]int64{}
+	heard := map[pointKey]int64{}
+	for i := range f.places.all {
+		heard[f.places.all[i].pointKey] = f.places.all[i].heard
+	}
 	for i := range f.stations.all {
-		t := &f.stations.all[i]
-		at := place{t.file, t.iface}
-		all[at] += t.received
-		if t.sends {
-			heard[at] += t.received
+		if t := &f.stations.all[i]; t.sends {
+			heard[pointKey{t.file, t.iface}] += t.received
 		}
 	}
 	list := ranking{most: f.a.cfg.MaxFindings}
 	for i := range f.stations.all {
 		t := &f.stations.all[i]
-		at := place{t.file, t.iface}
-		if !t.sends && t.frames > 0 && float64(heard[at]) >= bothWays*float64(all[at]) {
+		at := pointKey{t.file, t.iface}
+		if !t.sends && t.frames > 0 && float64(heard[at]) >= bothWays*float64(f.places.all[f.places.index[at]].all) {
 			list.add(candidate{t.frames, t.first, t.last, uint32(i), 0})
 		}
 	}

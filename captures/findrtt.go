@@ -18,9 +18,11 @@ const (
 	// edge is the share of bins on each side that may lie on the wrong one.
 	edge = 0.1
 	// periodicPairs is in how many pairs, those with the most round trips, steps are looked for that come back.
-	periodicPairs = 16
+	periodicPairs = 8
 	// stepNoise is how many times the usual change between bins a change must have to be a step.
 	stepNoise = 5
+	// crowded is of how many values at most one may be a step: more are no steps but the way that the series goes.
+	crowded = 8
 )
 
 // An rttFinder tells when the round trip between hosts changed for good, and when it changes by a timer.
@@ -190,6 +192,9 @@ func changes(values []float64) []int {
 		if m >= much {
 			at = append(at, i+1)
 		}
+	}
+	if len(at) > len(values)/crowded {
+		return nil
 	}
 	return at
 }

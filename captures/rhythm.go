@@ -12,6 +12,8 @@ const (
 	// leastCycles is how many periods must hold an event, and periodsOfSpan the longest span in shortest periods that are looked for.
 	leastCycles   = 5
 	periodsOfSpan = 200
+	// leastApart is how many times the distance up to which events are one a period has at least.
+	leastApart = 3
 	// chanceOfRhythm is how probable it may be that a series without period shows one as strong, all that was tried counted.
 	chanceOfRhythm = 1e-3
 	// nearlyAll is how much of what the best period gathers a longer one must gather to be the period, of which the best is a part.
@@ -73,9 +75,8 @@ func (r *rhythm) period() (period, bool) {
 	if len(r.times) < leastCycles {
 		return period{}, false
 	}
-	from := r.times[0]
-	span := float64(r.times[len(r.times)-1] - from)
-	shortest := max(4*float64(r.apart), span/periodsOfSpan)
+	span := float64(r.times[len(r.times)-1] - r.times[0])
+	shortest := max(leastApart*float64(r.apart), span/periodsOfSpan)
 	lowest := (leastCycles - 1) / span
 	n := 0.0 // how much is tried
 	for _, width := range arcWidths {
@@ -83,11 +84,11 @@ func (r *rhythm) period() (period, bool) {
 	}
 	best := period{chance: chanceOfRhythm}
 	for _, width := range arcWidths {
-		g := newGather(width, n)
+		g := newGather(r.times, width, n)
 		var tries []period
 		at := -1
 		for f := lowest; f <= 1/shortest; f += width / (2 * span) {
-			p := g.try(r.times, from, 1/f)
+			p := g.try(f)
 			if p.chance >= chanceOfRhythm {
 				continue
 			}
@@ -116,30 +117,36 @@ func (r *rhythm) period() (period, bool) {
 
 // A gather counts how events lie in the arcs of a period, of which each overlaps the next by half.
 type gather struct {
-	n     float64 // how much is tried
+	n     float64   // how much is tried
+	from  int64     // the first event
+	since []float64 // of each event, ns since the first
 	arcs  int
-	last  []int // the last cycle with an event, by arc
-	hits  []int // cycles with one
-	first []int64
+	last  []int                 // the last cycle with an event, by arc
+	hits  []int                 // cycles with one
+	first []int                 // the first event
 	some  [maxBeats + 1]float64 // the probability that of so many events at random one lies in a given arc
 }
 
-func newGather(width, n float64) *gather {
+func newGather(times []int64, width, n float64) *gather {
 	arcs := int(math.Round(2 / width))
-	g := &gather{n: n, arcs: arcs, last: make([]int, arcs), hits: make([]int, arcs), first: make([]int64, arcs)}
+	g := &gather{n: n, from: times[0], arcs: arcs, last: make([]int, arcs), hits: make([]int, arcs), first: make([]int, arcs)}
+	for _, t := range times {
+		g.since = append(g.since, float64(t-g.from))
+	}
 	for m := range g.some {
 		g.some[m] = 1 - math.Pow(1-width, float64(m))
 	}
 	return g
 }
 
-// try counts the cycles of one length in which an event lies in the arc that has the most, and returns how probable that is by chance.
-func (g *gather) try(times []int64, from int64, length float64) period {
+// try counts the cycles of one frequency, in 1/ns, in which an event lies in the arc that has the most, and returns how probable that is by chance.
+func (g *gather) try(frequency float64) period {
 	clear(g.hits)
-	p := period{length: int64(length), chance: 1}
+	p := period{length: int64(1 / frequency), chance: 1}
+	first := 0
 	cycle, inCycle, cycles, chance := -1, 0, 0, 0.0
-	for _, t := range times {
-		at := float64(t-from)/length + 0.25 // so that the first event is no edge of a cycle
+	for i, t := range g.since {
+		at := t*frequency + 0.25 // so that the first event is no edge of a cycle
 		c := int(at)
 		if c != cycle {
 			chance += g.some[inCycle]
@@ -147,22 +154,25 @@ func (g *gather) try(times []int64, from int64, length float64) period {
 			cycles++
 		}
 		inCycle++
-		half := int((at - float64(c)) * float64(g.arcs))
-		for _, arc := range [2]int{half % g.arcs, (half + g.arcs - 1) % g.arcs} {
+		arc := min(int((at-float64(c))*float64(g.arcs)), g.arcs-1)
+		for range 2 {
 			if g.hits[arc] == 0 {
-				g.first[arc] = t
+				g.first[arc] = i
 			}
 			if g.hits[arc] == 0 || g.last[arc] != c {
 				g.hits[arc]++
 				g.last[arc] = c
 				if g.hits[arc] > p.hit {
-					p.hit, p.first = g.hits[arc], g.first[arc]
+					p.hit, first = g.hits[arc], g.first[arc]
 				}
+			}
+			if arc--; arc < 0 { // the one before overlaps
+				arc = g.arcs - 1
 			}
 		}
 	}
 	chance += g.some[inCycle]
-	p.cycles = cycles
+	p.cycles, p.first = cycles, g.from+int64(g.since[first])
 	// What is not far above the mean need not be reckoned out.
 	if mean := chance / float64(cycles); p.hit >= leastCycles && float64(p.hit) > chance+2*math.Sqrt(chance*(1-mean)) {
 		p.chance = min(1, g.n*binomialTail(cycles, p.hit, mean))

@@ -10,7 +10,7 @@ import (
 const (
 	// maxRTTPairs bounds the pairs of hosts whose round trips are followed over time, maxRTTBins the bins of each, which are doubled in
 	// width, from a millisecond or so on, when a capture outlasts them.
-	maxRTTPairs   = 256
+	maxRTTPairs   = 128
 	maxRTTBins    = 2048
 	firstRTTShift = 20
 	noRTTPair     = 1<<16 - 1

@@ -97,7 +97,7 @@ type Frame struct {
 	// Link is the offset behind the innermost link header: of the LLC header where EtherType is 0.
 	Link int
 
-	VLANs  [MaxTags]uint16 // VLAN identifiers, the outermost first
+	VLANs [MaxTags]uint16 // VLAN identifiers, the outermost first
 	// Tagged is the priority code point of the innermost VLAN tag, if there is one (NumVLANs).
 	Tagged uint8
 	Labels [MaxTags]uint32 // MPLS label stack entries, the topmost first

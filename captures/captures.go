@@ -30,7 +30,10 @@ const DefaultMaxFindings = 20
 // An Analyzer takes packets and keeps what they tell. One goroutine owns it.
 type Analyzer struct {
 	cfg     Config
-	frame   frames.Frame
+	ahead   [batch]preview
+	hashes  [batch][2]uint64
+	one     [1]files.Packet
+	touched uint64 // keeps what is only touched from being left out
 	sight   Sight
 	flows   flowTable
 	copies  copyTable
@@ -70,22 +73,43 @@ func New(cfg Config) *Analyzer {
 
 // Add looks at one packet.
 func (a *Analyzer) Add(p *files.Packet) {
+	a.one[0] = *p
+	a.AddAll(a.one[:])
+}
+
+// AddAll looks at packets one after the other. It is faster than Add, for it begins to fetch what it knows of the flows of all of
+// them before it follows the first.
+func (a *Analyzer) AddAll(packets []files.Packet) {
+	for len(packets) > 0 {
+		n := min(len(packets), batch)
+		a.look(packets[:n])
+		for i := range n {
+			a.add(&packets[i], &a.ahead[i])
+		}
+		packets = packets[n:]
+	}
+}
+
+// add follows a packet that was looked at.
+func (a *Analyzer) add(p *files.Packet, v *preview) {
 	if a.packets == 0 {
 		a.first, a.last = p.Time, p.Time
 		a.roce.began = p.Time
 	}
 	a.packets++
 	a.last, a.first = max(a.last, p.Time), min(a.first, p.Time)
-	f := &a.frame
-	f.Decode(p.Link, p.Orig, p.Data)
+	f := &v.frame
 	s := &a.sight
 	*s = Sight{Packet: p, Frame: f, IP: f.IP()}
-	for i := range f.NumIPs {
-		if ip := &f.IPs[i]; ip.SrcPort|ip.DstPort != 0 && !ip.Fragment {
-			a.enter(s, ip, i == f.NumIPs-1)
-		}
+	if f.NumIPs > 1 {
+		a.outer(s)
 	}
-	if s.flow != nil && a.isCopy(s) {
+	if v.ported {
+		s.number, s.flow, s.Dir = a.flows.find(s.IP, v.hash, s.Time)
+		s.before = s.flow.last
+		s.flow.last = max(s.before, s.Time)
+	}
+	if s.flow != nil && v.judged && a.isCopy(s, v.copy) {
 		s.Copy = true
 		s.flow.state |= sawCopy
 		for _, x := range a.copied[f.Kind] {
@@ -137,22 +161,22 @@ func (a *Analyzer) answered(s *Sight) {
 // quoted notes the flow that an ICMP error quotes, of which nothing else may have been captured.
 func (a *Analyzer) quoted(q *frames.Quoted, now int64) {
 	ip := frames.IP{Src: q.Src, Dst: q.Dst, SrcPort: q.SrcPort, DstPort: q.DstPort, Proto: q.Proto}
-	a.flows.find(&ip, now)
+	a.flows.find(&ip, flowHash(&ip), now)
 }
 
-// enter finds the flow of one of a packet's IP headers. Only the innermost is followed further.
-func (a *Analyzer) enter(s *Sight, ip *frames.IP, innermost bool) {
-	n, f, dir := a.flows.find(ip, s.Time)
-	before := f.last
-	f.last = max(before, s.Time)
-	if innermost {
-		s.before = before
-		s.number, s.flow, s.Dir = n, f, dir
-		return
+// outer counts a packet in the flows of all its IP headers but the innermost, which alone is followed further.
+func (a *Analyzer) outer(s *Sight) {
+	for i := range s.Frame.NumIPs - 1 {
+		ip := &s.Frame.IPs[i]
+		if !ported(ip) {
+			continue
+		}
+		_, f, dir := a.flows.find(ip, flowHash(ip), s.Time)
+		f.last = max(f.last, s.Time)
+		h := &f.halves[dir]
+		h.packets++
+		h.bytes += uint64(ip.HeaderLen + ip.Len)
 	}
-	h := &f.halves[dir]
-	h.packets++
-	h.bytes += uint64(ip.HeaderLen + ip.Len)
 }
 
 // count adds a packet to its flow and returns the TTL of the one before in its direction, 0 if it is the first.

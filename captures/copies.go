@@ -36,41 +36,41 @@ const (
 	maxCopySetsMirror = 1 << 17 // 8 MiB
 )
 
+// touch fetches where a hash will be looked for.
+func (c *copyTable) touch(hash uint64) uint64 {
+	if c.sets == nil {
+		return 0
+	}
+	return c.sets[hash>>32&uint64(len(c.sets)-1)][0].key
+}
+
 // look says whether an equal packet passed within the window, and remembers this one. Gap is the time since, ttl what it had then.
+// A set is kept in the order of arrival, so that nothing but what is found decides where the processor goes on.
 func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int64, before uint8) {
 	if c.sets == nil {
 		c.sets, c.limit = make([][4]seen, minCopySets), maxCopySets
 	}
 	key := hash &^ 0xff
 	set := &c.sets[hash>>32&uint64(len(c.sets)-1)]
-	oldest := 0
 	for i := range set {
 		s := &set[i]
-		if s.key&^0xff == key {
-			gap, before = now-s.time, uint8(s.key)
-			if gap >= -copyWindow && gap <= copyWindow {
-				return true, max(gap, -gap), before
-			}
-			s.key, s.time = key|uint64(ttl), now
-			return false, 0, 0
+		if s.key&^0xff != key {
+			continue
 		}
-		if s.time < set[oldest].time {
-			oldest = i
+		gap, before = now-s.time, uint8(s.key)
+		if gap >= -copyWindow && gap <= copyWindow {
+			return true, max(gap, -gap), before
 		}
+		s.key, s.time = key|uint64(ttl), now
+		return false, 0, 0
 	}
-	if s := &set[oldest]; s.key != 0 && now-s.time < copyWindow && len(c.sets) < c.limit {
+	last := set[3]
+	set[3], set[2], set[1], set[0] = set[2], set[1], set[0], seen{key | uint64(ttl), now}
+	if last.key != 0 && now-last.time < copyWindow && len(c.sets) < c.limit {
 		if c.forgot++; c.forgot > len(c.sets)/64 {
 			c.grow()
-			set = &c.sets[hash>>32&uint64(len(c.sets)-1)]
-			oldest = 0
-			for i := range set {
-				if set[i].time < set[oldest].time {
-					oldest = i
-				}
-			}
 		}
 	}
-	set[oldest] = seen{key | uint64(ttl), now}
 	return false, 0, 0
 }
 
@@ -94,36 +94,35 @@ func (c *copyTable) grow() {
 }
 
 // copyHash sums up what a path does not change in a packet of a flow. It reports false for packets that are not judged.
-func copyHash(f *frames.Frame, ip *frames.IP, number uint32, dir int) (uint64, bool) {
-	a := uint64(number)<<1 | uint64(dir)
-	b := uint64(ip.ID)<<32 | uint64(uint32(ip.Len))
+func copyHash(f *frames.Frame, ip *frames.IP) (uint64, bool) {
+	h := uint64(binary.LittleEndian.Uint32(ip.Src[12:]))<<32 | uint64(binary.LittleEndian.Uint32(ip.Dst[12:]))
+	if ip.Version == 6 {
+		h = fold(h, binary.LittleEndian.Uint64(ip.Src[:])) ^ fold(uint64(ip.ID), binary.LittleEndian.Uint64(ip.Dst[:]))
+		h = fold(h^uint64(binary.LittleEndian.Uint32(ip.Src[8:])), uint64(binary.LittleEndian.Uint32(ip.Dst[8:])))
+	}
+	h = fold(h, uint64(ip.SrcPort)<<48|uint64(ip.DstPort)<<32|uint64(uint16(ip.ID))<<16|uint64(uint16(ip.Len)))
 	switch f.Kind {
 	case frames.TCPSegment:
 		t := &f.TCP
-		return fold(fold(a<<32|uint64(t.Seq), b^uint64(t.Checksum)<<16), uint64(t.Ack)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
+		return fold(fold(h, uint64(t.Seq)<<32|uint64(t.Ack)), uint64(t.Checksum)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
 	case frames.RoCEPacket:
 		t := &f.BTH
-		c := uint64(t.PSN)<<32 | uint64(t.Opcode)<<24 | uint64(t.Syndrome)
 		if f.End <= len(f.Data) && f.End >= t.Off+16 {
-			b ^= uint64(binary.LittleEndian.Uint32(f.Data[f.End-4:])) << 16
+			h ^= uint64(binary.LittleEndian.Uint32(f.Data[f.End-4:]))
 		}
-		return fold(fold(a<<32|uint64(t.DestQP), b), c), true
+		return fold(fold(h, uint64(t.PSN)<<32|uint64(t.Opcode)<<24|uint64(t.Syndrome)), uint64(t.DestQP)), true
 	case frames.UDPPacket:
 		if ip.ID == 0 || f.L4+8 > len(f.Data) {
 			return 0, false
 		}
-		return fold(fold(a, b), uint64(binary.BigEndian.Uint32(f.Data[f.L4+4:]))), true
+		return fold(h, uint64(binary.BigEndian.Uint32(f.Data[f.L4+4:]))), true
 	}
 	return 0, false
 }
 
-// isCopy says whether a packet of a flow passed before, and how long before with which TTL.
-func (a *Analyzer) isCopy(s *Sight) bool {
+// isCopy says whether a packet of a flow passed before, and how long before with which TTL. Hash is its copyHash.
+func (a *Analyzer) isCopy(s *Sight, hash uint64) bool {
 	f, ip := s.Frame, s.IP
-	hash, judged := copyHash(f, ip, s.number, s.Dir)
-	if !judged {
-		return false
-	}
 	found, gap, ttl := a.copies.look(hash, ip.TTL, s.Time)
 	if !found {
 		return false

@@ -60,7 +60,7 @@ func newLoopFinder(a *Analyzer) finder {
 // see takes copies of flows, and all other packets.
 func (f *loopFinder) see(s *Sight) {
 	if s.Copy {
-		h, _ := copyHash(s.Frame, s.IP, s.number, s.Dir)
+		h, _ := copyHash(s.Frame, s.IP)
 		f.pass(s, h, s.IP.TTL, 2)
 		return
 	}

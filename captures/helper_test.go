@@ -46,15 +46,16 @@ func analyse(t testing.TB, cfg Config, names ...string) (*Analyzer, *Report) {
 
 func feed(t testing.TB, a *Analyzer, source files.Source) {
 	t.Helper()
-	var p files.Packet
+	var packets [64]files.Packet
 	for {
-		if err := source.Next(&p); err != nil {
+		n, err := files.Read(source, packets[:])
+		a.AddAll(packets[:n])
+		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
 			return
 		}
-		a.Add(&p)
 	}
 }
 

@@ -40,6 +40,14 @@ func (x *index) find(hash uint64, same func(uint32) bool) uint32 {
 	}
 }
 
+// guess returns the number in the slot where a hash belongs: most often what find returns, at times another or 0.
+func (x *index) guess(hash uint64) uint32 {
+	if len(x.slots) == 0 {
+		return 0
+	}
+	return uint32(x.slots[hash&uint64(len(x.slots)-1)])
+}
+
 // put adds a number, or replaces old by it where old is not 0. Rehash returns the hash of a number, for when the index grows.
 func (x *index) put(hash uint64, number, old uint32, rehash func(uint32) uint64) {
 	if old != 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,6 +22,38 @@ type chart struct {
 	Path       string
 }
 
+// A group is the findings of one kind, the worst first. More holds those that are not shown at once.
+type group struct {
+	Finding     string
+	Severity    Severity
+	Rule        string
+	Count       int
+	Shown, More []Finding
+}
+
+// shownAtOnce is how many findings of one kind a page shows at once.
+const shownAtOnce = 3
+
+// grouped puts findings of one kind together, where the first of them stands.
+func grouped(findings []Finding) []group {
+	var out []group
+	for _, f := range findings {
+		i := slices.IndexFunc(out, func(g group) bool { return g.Finding == f.Finding && g.Severity == f.Severity && g.Rule == f.Rule })
+		if i < 0 {
+			i = len(out)
+			out = append(out, group{Finding: f.Finding, Severity: f.Severity, Rule: f.Rule})
+		}
+		g := &out[i]
+		g.Count++
+		if len(g.Shown) < shownAtOnce {
+			g.Shown = append(g.Shown, f)
+		} else {
+			g.More = append(g.More, f)
+		}
+	}
+	return out
+}
+
 // WritePage writes a report as one page of HTML that needs no network: findings, and how loss, delay and throughput went over
 // time. Suspects is what a fabric adds, in words, or "".
 func WritePage(w io.Writer, r *Report, s *Series, suspects string) error {
@@ -31,8 +64,9 @@ func WritePage(w io.Writer, r *Report, s *Series, suspects string) error {
 	page := struct {
 		Title, From, To, Width, Suspects string
 		Report                           *Report
+		Groups                           []group
 		Charts                           []chart
-	}{Title: strings.Join(names, ", "), Report: r, Suspects: suspects}
+	}{Title: strings.Join(names, ", "), Report: r, Suspects: suspects, Groups: grouped(r.Findings)}
 	if n := len(s.Bins); n > 0 {
 		page.From = instant(s.From).Format("2006-01-02 15:04:05.000000 UTC")
 		page.To = instant(s.From + int64(n)*s.Width).Format("15:04:05.000000 UTC")

@@ -24,6 +24,9 @@ func TestPage(t *testing.T) {
 	w.tcp(0, false, frames.FIN|frames.ACK, 4100, 500, 0)
 	r := w.Report()
 	r.Findings = append(r.Findings, Finding{Severity: Info, Subject: `<script>alert("x")</script>`, Filter: `a && b < "c"`})
+	for i := range int64(30) {
+		r.Findings = append(r.Findings, Finding{Finding: "many", Severity: Warning, Subject: "one of many", Count: i})
+	}
 	var b strings.Builder
 	if err := WritePage(&b, r, w.Series(), "leaf1<b>"); err != nil {
 		t.Fatal(err)
@@ -34,7 +37,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page holds %q", not)
 		}
 	}
-	for _, want := range []string{"<svg", "throughput", "mean round trip", "&lt;script&gt;", "a &amp;&amp; b &lt;"} {
+	for _, want := range []string{"<svg", "throughput", "mean round trip", "&lt;script&gt;", "a &amp;&amp; b &lt;", "many <span class=\"soft\">(30)", "<summary>27 more"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -35,6 +35,9 @@ type Finding struct {
 	Rule   string `json:"rule"`
 	Filter string `json:"filter"`
 
+	// least is set of a finding that sums up the rest of its kind: the count of the last that was told singly.
+	least int64
+
 	about Choice // its packets and those around them, at any time
 }
 
@@ -191,9 +194,17 @@ func (r *Report) AddTaps(t *TapReport, findings []Finding) {
 func (r *Report) sort() {
 	rank := map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 	slices.SortStableFunc(r.Findings, func(x, y Finding) int {
-		return cmp.Or(cmp.Compare(rank[x.Severity], rank[y.Severity]), cmp.Compare(y.Count, x.Count),
-			strings.Compare(x.Finding, y.Finding), strings.Compare(x.Subject, y.Subject))
+		return cmp.Or(cmp.Compare(rank[x.Severity], rank[y.Severity]), cmp.Compare(y.weight(), x.weight()),
+			strings.Compare(x.Finding, y.Finding), cmp.Compare(x.least, y.least), strings.Compare(x.Subject, y.Subject))
 	})
+}
+
+// weight is what a finding is ranked by: the rest of a kind stands behind those that are told singly.
+func (f *Finding) weight() int64 {
+	if f.least > 0 {
+		return f.least
+	}
+	return f.Count
 }
 
 func fileReport(s *files.Stats) FileReport {
@@ -276,6 +287,7 @@ func (k *ranking) tell(r *Report, each func(candidate) Finding) {
 		r.Findings = append(r.Findings, Finding{
 			Finding: last.Finding, Severity: last.Severity, Subject: plural(int64(k.others), "other"), Count: k.sum, From: instant(k.from),
 			To: instant(k.to), Text: "more of the same, by subject less than those that are told singly", Rule: last.Rule, Filter: last.Filter,
+			least: max(1, last.Count),
 		})
 	}
 }

@@ -147,11 +147,11 @@ func TestParseFlow(t *testing.T) {
 	w := newWire()
 	for _, seg := range [][]byte{segment(false, frames.ACK, 1, 1, 5), segment(true, frames.ACK, 1, 1, 5)} {
 		w.ip(0, len(seg) > 0 && seg[0] == 2000>>8, frames.ProtoTCP, 0, 1, seg)
-		if !c.Has(&files.Packet{Time: w.now}, &w.Analyzer.frame) {
+		if !c.Has(&files.Packet{Time: w.now}, &w.Analyzer.ahead[0].frame) {
 			t.Errorf("% x is not of the flow", seg[:4])
 		}
 	}
-	if w.ip(0, false, frames.ProtoUDP, 0, 1, []byte{3, 0xe8, 7, 0xd0, 0, 8, 0, 0}); c.Has(&files.Packet{}, &w.Analyzer.frame) {
+	if w.ip(0, false, frames.ProtoUDP, 0, 1, []byte{3, 0xe8, 7, 0xd0, 0, 8, 0, 0}); c.Has(&files.Packet{}, &w.Analyzer.ahead[0].frame) {
 		t.Error("a packet of UDP is of a flow of TCP")
 	}
 }

@@ -20,7 +20,10 @@ type TapReport struct {
 	// Lost counts packets lost from A to B and from B to A; Missed those that A's and B's capture missed, since the other tap behind it has them.
 	Lost   [2]int64 `json:"lost"`
 	Missed [2]int64 `json:"missed"`
-	Copies [2]int64 `json:"copies"`
+	// Dropped counts what A's and B's capture did not take while it took nothing else either, though the other tap had packets one
+	// after the other: no loss of the network's is made of these.
+	Dropped [2]int64 `json:"dropped"`
+	Copies  [2]int64 `json:"copies"`
 	// Unnamed packets carry nothing that tells them from the next; Unjudged ones fell out of the table before their time.
 	Unnamed  [2]int64 `json:"unnamed"`
 	Unjudged int64    `json:"unjudged"`
@@ -31,6 +34,8 @@ type TapReport struct {
 	Delay [2]*evidence.Delay `json:"delay_us"`
 	// Flows are the directions of flows with the most losses, at most maxTapFlows.
 	Flows []TapFlow `json:"flows"`
+
+	pairing *pairing // nil where nothing matched
 }
 
 // A Clock says how B's clock runs against A's.
@@ -48,14 +53,13 @@ type TapFlow struct {
 	// First is the tap nearer to the sender, a or b; empty where it is not known.
 	First   string   `json:"first"`
 	Packets [2]int64 `json:"packets"`
+	Matched int64    `json:"matched"`
 	Lost    int64    `json:"lost"`
 	Missed  int64    `json:"missed"`
 	// Marked got Congestion Experienced between the taps.
 	Marked int64 `json:"marked"`
 	// Delay is the mean one-way delay in microseconds, absent where nothing matched.
 	Delay *float64 `json:"delay_us,omitempty"`
-
-	from, to int64
 }
 
 const maxTapFlows = 1000
@@ -95,7 +99,8 @@ func index01(second bool) int {
 
 // report sums up.
 func (p *pairing) report(a, b string) (*TapReport, []Finding) {
-	r := &TapReport{A: graphs.Clean(a), B: graphs.Clean(b), Unnamed: p.unnamed, Unjudged: p.unjudged, Flows: []TapFlow{}}
+	r := &TapReport{A: graphs.Clean(a), B: graphs.Clean(b), Unnamed: p.unnamed, Unjudged: p.unjudged,
+		Dropped: [2]int64{p.holes[0].n, p.holes[1].n}, Flows: []TapFlow{}, pairing: p}
 	r.Clock = &Clock{Offset: float64(p.clock.offset) / 1000, Symmetric: p.clock.both}
 	if p.clock.drifts {
 		ppm := p.clock.drift * 1e6
@@ -120,94 +125,143 @@ func (p *pairing) report(a, b string) (*TapReport, []Finding) {
 					r.Apart[tap]++
 				}
 			}
-			if h.met > 0 {
-				p.flowReport(r, s, dir)
+		}
+	})
+	worst := func() {
+		slices.SortStableFunc(r.Flows, func(x, y TapFlow) int {
+			return cmp.Or(cmp.Compare(y.Lost, x.Lost), cmp.Compare(y.Missed, x.Missed), cmp.Compare(y.Packets[0], x.Packets[0]))
+		})
+		r.Flows = r.Flows[:min(len(r.Flows), maxTapFlows)]
+	}
+	var kinds [len(tapFindings)]ranking
+	for i := range kinds {
+		kinds[i].most = p.rank
+	}
+	_ = p.eachFlow(func(n uint32, dir int, f *TapFlow) error {
+		if first := index01(f.First == "b"); f.First != "" {
+			r.Lost[first] += f.Lost
+			r.Missed[first] += f.Missed
+		}
+		h := &p.flows.at(n).halves[dir]
+		for i := range kinds {
+			if c := tapFindings[i].count(f); c > 0 {
+				kinds[i].add(candidate{c, h.from, h.to, n, dir})
+			}
+		}
+		if r.Flows = append(r.Flows, *f); len(r.Flows) == 2*maxTapFlows {
+			worst()
+		}
+		return nil
+	})
+	worst()
+	return r, p.findings(r, kinds[:])
+}
+
+// eachFlow tells of every direction of a flow that both taps saw, with its number.
+func (p *pairing) eachFlow(each func(n uint32, dir int, f *TapFlow) error) error {
+	var failed error
+	p.flows.all(func(n uint32, s *tapFlowState) {
+		for dir := range s.halves {
+			if s.halves[dir].met > 0 && failed == nil {
+				f := p.tell(s, dir)
+				failed = each(n, dir, &f)
 			}
 		}
 	})
-	slices.SortStableFunc(r.Flows, func(x, y TapFlow) int {
-		return cmp.Or(cmp.Compare(y.Lost, x.Lost), cmp.Compare(y.Missed, x.Missed), cmp.Compare(y.Packets[0], x.Packets[0]))
-	})
-	findings := p.findings(r)
-	r.Flows = r.Flows[:min(len(r.Flows), maxTapFlows)]
-	return r, findings
+	return failed
 }
 
-func (p *pairing) flowReport(r *TapReport, s *tapFlowState, dir int) {
+func (p *pairing) tell(s *tapFlowState, dir int) TapFlow {
 	h := &s.halves[dir]
-	f := TapFlow{
-		Flow: s.key.evidence(dir), Packets: [2]int64{int64(h.packets[0]), int64(h.packets[1])}, from: h.from, to: h.to,
+	f := TapFlow{Flow: s.key.evidence(dir), Packets: [2]int64{int64(h.packets[0]), int64(h.packets[1])}, Matched: int64(h.met)}
+	first := h.first(&p.clock)
+	if first < 0 {
+		return f
 	}
 	if h.timed > 0 {
 		us := float64(h.delay) / float64(h.timed) / 1000
+		if first == 1 {
+			us = -us
+		}
 		f.Delay = &us
 	}
-	if first := h.first(&p.clock); first >= 0 {
-		f.First = []string{"a", "b"}[first]
-		f.Lost, f.Missed, f.Marked = int64(h.only[first]), int64(h.only[1-first]), int64(h.marked[1-first])
-		r.Lost[first] += f.Lost
-		r.Missed[first] += f.Missed
-		if f.Delay != nil && first == 1 {
-			*f.Delay = -*f.Delay
-		}
-	} else {
-		f.Delay = nil
-	}
-	r.Flows = append(r.Flows, f)
+	f.First = []string{"a", "b"}[first]
+	f.Lost, f.Missed, f.Marked = int64(h.only[first]), int64(h.only[1-first]), int64(h.marked[1-first])
+	return f
 }
 
-// findings tells what is wrong between the taps.
-func (p *pairing) findings(r *TapReport) []Finding {
-	var out []Finding
-	names := [2]string{r.A, r.B}
-	between := func(f *TapFlow) (from, to string) {
-		if f.First == "b" {
-			return r.B, r.A
-		}
-		return r.A, r.B
+// Evidence hands over a record for each direction of a flow that both taps saw and of which it is known which of them it passes
+// first. By names the two captures, at the nodes or ports of a fabric where A and B were taken, "" where that is not known.
+func (r *TapReport) Evidence(by string, at [2]string, each func(*TapFlow, *evidence.Record) error) error {
+	p := r.pairing
+	if p == nil {
+		return nil
 	}
-	tell := func(kind string, severity Severity, count func(*TapFlow) int64, text func(*TapFlow) string) {
-		list := slices.DeleteFunc(slices.Clone(r.Flows), func(f TapFlow) bool { return count(&f) == 0 })
-		slices.SortStableFunc(list, func(x, y TapFlow) int { return cmp.Compare(count(&y), count(&x)) })
-		for i := range list {
-			f := &list[i]
-			one := Finding{
-				Finding: kind, Severity: severity, Subject: flowName(f.Flow), Count: count(f), From: p.at(f.from), To: p.at(f.to),
-				Text: text(f), Rule: tapRule, Filter: tapFilter(f.Flow),
-			}
-			if i == p.rank {
-				one.Subject, one.Text, one.Count = plural(int64(len(list)-i), "other"), "more of the same, by subject less than those that are told singly", 0
-				for j := range list[i:] {
-					one.Count += count(&list[i+j])
-				}
-				out = append(out, one)
-				break
-			}
-			out = append(out, one)
+	last := *instant(min(p.span[0][1], p.span[1][1]))
+	return p.eachFlow(func(_ uint32, _ int, f *TapFlow) error {
+		if f.First == "" {
+			return nil
 		}
-	}
-	tell("tap-loss", Critical, func(f *TapFlow) int64 { return f.Lost }, func(f *TapFlow) string {
-		from, to := between(f)
+		near := index01(f.First == "b")
+		return each(f, &evidence.Record{
+			Time: last, Source: evidence.SourcePcap, By: graphs.Clean(by), Kind: evidence.KindFlow, Flow: &f.Flow,
+			Packets: evidence.Int(int(f.Matched + f.Lost)), LostBetween: evidence.Int(int(f.Lost)), At: at[near], To: at[1-near],
+		})
+	})
+}
+
+// tapFindings are what may be wrong with a direction of a flow between two taps, which it passes in the order from, to.
+var tapFindings = [...]struct {
+	name     string
+	severity Severity
+	count    func(f *TapFlow) int64
+	text     func(f *TapFlow, from, to string) string
+}{
+	{"tap-loss", Critical, func(f *TapFlow) int64 { return f.Lost }, func(f *TapFlow, from, to string) string {
 		total := f.Packets[index01(f.First == "b")]
 		return fmt.Sprintf("%d of %s (%.2g %%) lost between %s and %s", f.Lost, plural(total, "packet"), 100*float64(f.Lost)/float64(max(total, 1)), from, to)
-	})
-	tell("tap-marked", Warning, func(f *TapFlow) int64 { return f.Marked }, func(f *TapFlow) string {
-		from, to := between(f)
+	}},
+	{"tap-marked", Warning, func(f *TapFlow) int64 { return f.Marked }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s got Congestion Experienced between %s and %s: the queue is there", plural(f.Marked, "packet"), from, to)
-	})
-	tell("tap-missed", Warning, func(f *TapFlow) int64 { return f.Missed }, func(f *TapFlow) string {
-		from, to := between(f)
+	}},
+	{"tap-missed", Warning, func(f *TapFlow) int64 { return f.Missed }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s at %s that %s, which they pass first, does not have: its capture missed them, the network did not", plural(f.Missed, "packet"), to, from)
-	})
-	for tap := range 2 {
+	}},
+}
+
+// findings tells what is wrong between the taps: of each kind the flows that are worst.
+func (p *pairing) findings(r *TapReport, kinds []ranking) []Finding {
+	var out Report
+	for i := range kinds {
+		kind := &tapFindings[i]
+		kinds[i].tell(&out, func(c candidate) Finding {
+			f := p.tell(p.flows.at(c.number), c.dir)
+			from, to := r.A, r.B
+			if f.First == "b" {
+				from, to = to, from
+			}
+			return Finding{
+				Finding: kind.name, Severity: kind.severity, Subject: flowName(f.Flow), Text: kind.text(&f, from, to), Rule: tapRule, Filter: tapFilter(f.Flow),
+			}
+		})
+	}
+	for tap, name := range [2]string{r.A, r.B} {
+		if hole := &p.holes[tap]; hole.n > 0 {
+			out.Findings = append(out.Findings, Finding{
+				Finding: "tap-dropped", Severity: Warning, Subject: name, Count: hole.n, From: p.at(hole.from), To: p.at(hole.to),
+				Text: fmt.Sprintf("%s at %s while this capture took nothing at all: it could not keep up, and nothing is said of the network there (a larger buffer: tcpdump -B)",
+					plural(hole.n, "packet"), [2]string{r.B, r.A}[tap]),
+				Rule: fmt.Sprintf("%d packets in a row at the other tap alone, or %d of which one passed here first", silentLong, silentProven), Filter: "frame",
+			})
+		}
 		if n := r.Copies[tap]; n > 0 {
-			out = append(out, Finding{
-				Finding: "tap-copies", Severity: Info, Subject: names[tap], Count: n, From: p.at(p.span[tap][0]), To: p.at(p.span[tap][1]),
+			out.Findings = append(out.Findings, Finding{
+				Finding: "tap-copies", Severity: Info, Subject: name, Count: n, From: p.at(p.span[tap][0]), To: p.at(p.span[tap][1]),
 				Text: plural(n, "packet") + " captured more than once there: counted once", Rule: tapRule, Filter: "frame",
 			})
 		}
 	}
-	return append(out, p.clockFinding(r))
+	return append(out.Findings, p.clockFinding(r))
 }
 
 func (p *pairing) clockFinding(r *TapReport) Finding {

@@ -15,28 +15,14 @@ type Tap struct {
 	Open func() (source files.Source, closed func(), err error)
 }
 
-// How long a packet that was seen at one tap is waited for at the other, and how many may wait. More than that are not judged.
-const (
-	tapWindow  = 1_000_000_000
-	maxWaiting = 1 << 19
-)
-
-// A waiting packet was seen at least at one of two taps. Times are those of tap A's clock.
-type waiting struct {
-	key   uint64
-	since int64    // when it began to wait
-	times [2]int64 // when it was last seen at A and at B
-	flow  uint32
-	seen  [2]uint16
-	dir   uint8
-	ttl   [2]uint8
-	ce    [2]bool
-}
+// tapWindow is how long a packet that was seen at one tap is waited for at the other, while there is room.
+const tapWindow = 1_000_000_000
 
 // A tapHalf is one direction of a flow between two taps.
 type tapHalf struct {
 	packets  [2]uint32 // seen at A and at B, copies aside
 	only     [2]uint32 // of those that the other tap should have seen, too
+	silent   [2]uint32 // seen while the other tap captured nothing at all
 	copies   [2]uint32
 	met      uint32
 	nearerA  uint32 // of met, by TTL
@@ -44,7 +30,7 @@ type tapHalf struct {
 	marked   [2]uint32 // of met, with Congestion Experienced at this tap and not at the other
 	delay    int64     // sum over met of the time at B less that at A
 	timed    uint32
-	from, to int64 // of what only one has
+	from, to int64 // of what only one has, or has marked
 }
 
 type tapFlowState struct {
@@ -59,11 +45,11 @@ type pairing struct {
 	span     [2][2]int64 // from when to when each captured, by A's clock
 	flows    arena[tapFlowState]
 	index    index
-	wait     map[uint64]uint32 // by key, the place in ring
-	ring     []waiting
-	head     uint32 // the oldest
-	used     uint32
-	delays   [2]histogram // of packets that passed A first, and B first
+	room     waitingRoom
+	taken    [2]uint32      // packets captured so far
+	silences [2]silence     // of the other tap, by the one that has packets
+	holes    [2]captureHole // by the tap that dropped
+	delays   [2]histogram   // of packets that passed A first, and B first
 	unjudged int64
 	unnamed  [2]int64 // that nothing tells from each other
 	rank     int
@@ -71,19 +57,22 @@ type pairing struct {
 
 // CompareTaps tells what happened between two points of capture: it matches packets by what no hop changes, compares the clocks,
 // and counts what one tap has and the other should have. It reads both captures twice, the second time side by side by one clock,
-// and holds no more of them than maxWaiting packets. A capture that breaks off is compared up to there. At most most findings of
-// one kind are told singly.
-func CompareTaps(ctx context.Context, a, b Tap, most int) (*TapReport, []Finding, error) {
+// and holds no more of them than a waiting room does. A capture that breaks off is compared up to there. At most most findings of
+// one kind are told singly. Tick, if not nil, is called now and then.
+func CompareTaps(ctx context.Context, a, b Tap, most int, tick func()) (*TapReport, []Finding, error) {
+	if tick == nil {
+		tick = func() {}
+	}
 	if most <= 0 {
 		most = DefaultMaxFindings
 	}
 	var draws [2]draw
 	for i, tap := range []Tap{a, b} {
-		if err := draws[i].read(ctx, tap); err != nil {
+		if err := draws[i].read(ctx, tap, tick); err != nil {
 			return nil, nil, err
 		}
 	}
-	p := &pairing{wait: map[uint64]uint32{}, rank: most}
+	p := &pairing{rank: most}
 	clock, ok := compareClocks(&draws[0], &draws[1])
 	if !ok {
 		r, f := unmatched(a.Name, b.Name, &draws)
@@ -91,37 +80,44 @@ func CompareTaps(ctx context.Context, a, b Tap, most int) (*TapReport, []Finding
 	}
 	p.clock = clock
 	p.span = [2][2]int64{{draws[0].from, draws[0].to}, {clock.toA(draws[1].from), clock.toA(draws[1].to)}}
-	if err := p.match(ctx, a, b); err != nil {
+	if err := p.match(ctx, a, b, tick); err != nil {
 		return nil, nil, err
 	}
 	r, f := p.report(a.Name, b.Name)
 	return r, f, nil
 }
 
-// often is after how many packets a reader looks whether it should stop.
-const often = 1 << 16
+// often is after how many reads of up to 64 packets it is looked whether to stop.
+const often = 1 << 10
 
 // read draws packets of a capture.
-func (d *draw) read(ctx context.Context, tap Tap) error {
+func (d *draw) read(ctx context.Context, tap Tap, tick func()) error {
 	source, closed, err := tap.Open()
 	if err != nil {
 		return err
 	}
 	defer closed()
 	var f frames.Frame
-	var p files.Packet
-	for n := 1; ; n++ {
-		if err := source.Next(&p); err != nil {
+	var packets [64]files.Packet
+	for reads := 1; ; reads++ {
+		n, err := files.Read(source, packets[:])
+		if err != nil {
 			return atEnd(err)
 		}
-		if n%often == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if reads%often == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			tick()
 		}
-		f.Decode(p.Link, p.Orig, p.Data)
-		ip := f.IP()
-		if key, ok := tapHash(&f, ip); ok {
-			flow, dir := tapFlow(ip)
-			d.add(drawn{key: key, flow: flow, time: p.Time, dir: uint8(dir), ttl: ip.TTL})
+		for i := range n {
+			p := &packets[i]
+			f.Decode(p.Link, p.Orig, p.Data)
+			ip := f.IP()
+			if key, ok := tapHash(&f, ip); ok {
+				flow, dir := tapFlow(ip)
+				d.add(drawn{key: key, flow: flow, time: p.Time, dir: uint8(dir), ttl: ip.TTL})
+			}
 		}
 	}
 }
@@ -134,7 +130,7 @@ func atEnd(err error) error {
 }
 
 // match reads both captures side by side, in the order of A's clock.
-func (p *pairing) match(ctx context.Context, a, b Tap) error {
+func (p *pairing) match(ctx context.Context, a, b Tap, tick func()) error {
 	var packets [2]files.Packet
 	var sources [2]files.Source
 	var ended [2]bool
@@ -161,8 +157,11 @@ func (p *pairing) match(ctx context.Context, a, b Tap) error {
 	}
 	var f frames.Frame
 	for n := 1; !ended[0] || !ended[1]; n++ {
-		if n%often == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if n%(64*often) == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			tick()
 		}
 		i := 0
 		if ended[0] || !ended[1] && packets[1].Time < packets[0].Time {
@@ -173,9 +172,11 @@ func (p *pairing) match(ctx context.Context, a, b Tap) error {
 			return err
 		}
 	}
-	for p.used > 0 {
+	for p.room.used > 0 {
 		p.expire()
 	}
+	p.endSilence(0)
+	p.endSilence(1)
 	return nil
 }
 
@@ -192,25 +193,26 @@ func (p *pairing) see(tap int, packet *files.Packet, f *frames.Frame) {
 		return
 	}
 	p.pass(packet.Time)
-	at, known := p.wait[key]
-	if !known {
-		if p.used == maxWaiting {
+	w := p.room.find(key)
+	if w == nil {
+		if p.room.full() {
 			p.makeRoom(packet.Time)
 		}
-		at = p.push(waiting{key: key, since: packet.Time})
-		w := &p.ring[at]
-		w.flow, w.dir = p.flow(ip)
+		flow, dir := p.flow(ip)
+		w = p.room.push(waiting{key: key, since: packet.Time, flow: flow, dir: dir, taken: p.taken[1-tap]})
 	}
-	w := &p.ring[at]
+	p.taken[tap]++
 	h := &p.flows.at(w.flow).halves[w.dir]
 	if w.seen[tap] > 0 && isTapCopy(ip, w.ttl[tap], packet.Time-w.times[tap]) {
 		h.copies[tap]++
 		return
 	}
-	w.seen[tap]++
+	if w.seen[tap] < 255 {
+		w.seen[tap]++
+	}
 	w.times[tap], w.ttl[tap], w.ce[tap] = packet.Time, ip.TTL, f.CE()
 	h.packets[tap]++
-	if w.seen == [2]uint16{1, 1} {
+	if w.seen == [2]uint8{1, 1} {
 		h.meet(w)
 		p.delays[way(w)].add(max(w.times[1]-w.times[0], w.times[0]-w.times[1]))
 	}
@@ -242,8 +244,17 @@ func (h *tapHalf) meet(w *waiting) {
 	for tap := range 2 {
 		if w.ce[tap] && !w.ce[1-tap] {
 			h.marked[tap]++
+			h.note(w.times[tap])
 		}
 	}
+}
+
+// note remembers when something was wrong.
+func (h *tapHalf) note(at int64) {
+	if h.from == 0 {
+		h.from, h.to = at, at
+	}
+	h.from, h.to = min(h.from, at), max(h.to, at)
 }
 
 // flow returns the number of a packet's flow and its direction.
@@ -266,14 +277,14 @@ func (p *pairing) flow(ip *frames.IP) (uint32, uint8) {
 
 // pass judges what has waited long enough. What was seen again of late waits once more, at the end of the line.
 func (p *pairing) pass(now int64) {
-	for p.used > 0 && now-p.ring[p.head].since > tapWindow {
-		if w := &p.ring[p.head]; now-max(w.times[0], w.times[1]) > tapWindow {
+	for p.room.used > 0 && now-p.room.oldest().since > tapWindow {
+		if w := p.room.oldest(); now-max(w.times[0], w.times[1]) > tapWindow {
 			p.expire()
 			continue
 		}
-		w := p.remove()
+		w := p.room.remove()
 		w.since = now
-		p.push(w)
+		p.room.push(w)
 	}
 }
 
@@ -281,45 +292,18 @@ func (p *pairing) pass(now int64) {
 // packets were seen to take; else nothing is said of it.
 func (p *pairing) makeRoom(now int64) {
 	const grace = 1_000_000
-	w := &p.ring[p.head]
+	w := p.room.oldest()
 	if w.seen[0] > 0 && w.seen[1] > 0 || now-w.since > 2*p.clock.most+grace {
 		p.expire()
 		return
 	}
 	p.unjudged++
-	p.remove()
-}
-
-// push appends a packet to the ring, which grows up to maxWaiting.
-func (p *pairing) push(w waiting) uint32 {
-	if int(p.used) == len(p.ring) {
-		was := p.ring
-		p.ring = make([]waiting, max(1024, 2*len(was)))
-		for i := range p.used {
-			p.ring[i] = was[(p.head+i)%uint32(len(was))]
-			p.wait[p.ring[i].key] = i
-		}
-		p.head = 0
-	}
-	at := (p.head + p.used) % uint32(len(p.ring))
-	p.ring[at] = w
-	p.wait[w.key] = at
-	p.used++
-	return at
-}
-
-// remove takes out the oldest.
-func (p *pairing) remove() waiting {
-	w := p.ring[p.head]
-	delete(p.wait, w.key)
-	p.head = (p.head + 1) % uint32(len(p.ring))
-	p.used--
-	return w
+	p.room.remove()
 }
 
 // expire judges the oldest: its window is over.
 func (p *pairing) expire() {
-	w := p.remove()
+	w := p.room.remove()
 	h := &p.flows.at(w.flow).halves[w.dir]
 	h.met += uint32(min(w.seen[0], w.seen[1]))
 	for tap := range 2 {
@@ -332,10 +316,13 @@ func (p *pairing) expire() {
 		if at-slack < other[0] || at+slack > other[1] {
 			continue
 		}
-		if h.only[0]+h.only[1] == 0 {
-			h.from, h.to = at, at
+		if h.timed == 0 || w.seen[1-tap] > 0 {
+			h.only[tap] += uint32(more) // of a flow that goes another way, or sent again
+			h.note(at)
+			continue
 		}
-		h.only[tap] += uint32(more)
-		h.from, h.to = min(h.from, at), max(h.to, at)
+		for range more {
+			p.lone(tap, w.taken, lonely{w.flow, w.dir, at})
+		}
 	}
 }

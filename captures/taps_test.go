@@ -10,8 +10,11 @@ import (
 	"slices"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"whichlink/captures/files"
 	"whichlink/captures/frames"
+	"whichlink/internal/evidence"
 )
 
 // A played list of packets is a source.
@@ -124,7 +127,7 @@ func TestTaps(t *testing.T) {
 	for seed := range uint64(6) {
 		routed := seed%2 == 0
 		a, b, tr := playTaps(seed, routed)
-		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0)
+		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,9 +181,60 @@ func TestTapsApart(t *testing.T) {
 		a, b []files.Packet
 		want string
 	}{{a, b, "tap-unmatched"}, {nil, nil, "tap-unmatched"}, {a[:1], a[:1], "tap-clock"}} {
-		_, findings, err := CompareTaps(context.Background(), tapOf("a", c.a), tapOf("b", c.b), 0)
+		_, findings, err := CompareTaps(context.Background(), tapOf("a", c.a), tapOf("b", c.b), 0, nil)
 		if err != nil || len(findings) != 1 || findings[0].Finding != c.want {
 			t.Errorf("%v %v, want %s", findings, err, c.want)
 		}
+	}
+}
+
+// TestTapsDropped takes stretches out of a capture, as one does that cannot keep up: nothing of that is the network's loss.
+func TestTapsDropped(t *testing.T) {
+	for seed := range uint64(2) {
+		a, b, tr := playTaps(seed, true)
+		var kept []files.Packet
+		slices.SortStableFunc(b, func(x, y files.Packet) int { return cmp.Compare(x.Time, y.Time) })
+		for i, p := range b {
+			if i%10_000 < 5000 || i%10_000 >= 5060 {
+				kept = append(kept, p)
+			}
+		}
+		removed := int64(len(b) - len(kept))
+		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", kept), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Copies are taken out with the packets, and what was truly lost meanwhile cannot be told.
+		const meanwhile = 30
+		if r.Dropped[0] != 0 || r.Dropped[1] < removed-meanwhile || r.Dropped[1] > removed+meanwhile {
+			t.Errorf("seed %d: dropped %v, want %d at b", seed, r.Dropped, removed)
+		}
+		for i := range 2 {
+			if r.Lost[i] > tr.lost[i] || r.Lost[i] < tr.lost[i]-meanwhile {
+				t.Errorf("seed %d: lost %v, want %v", seed, r.Lost, tr.lost)
+			}
+		}
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Finding == "tap-dropped" && f.Subject == "b" && f.Count == r.Dropped[1] }) {
+			t.Errorf("seed %d: %+v", seed, findings)
+		}
+	}
+}
+
+// TestTapEvidence sums up the records of two taps: what was lost on the way there and back, each named from the place passed first.
+func TestTapEvidence(t *testing.T) {
+	a, b, tr := playTaps(2, true)
+	r, _, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, packets := map[string]int64{}, int64(0)
+	err = r.Evidence("a,b", [2]string{"here", "there"}, func(_ *TapFlow, rec *evidence.Record) error {
+		lost[rec.At+">"+rec.To] += int64(*rec.LostBetween)
+		packets += int64(*rec.Packets)
+		return nil
+	})
+	want := map[string]int64{"here>there": tr.lost[0], "there>here": tr.lost[1]}
+	if d := gocmp.Diff(want, lost); d != "" || err != nil || packets != r.Matched+tr.lost[0]+tr.lost[1] {
+		t.Errorf("%v, %d packets\n%s", err, packets, d)
 	}
 }

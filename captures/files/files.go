@@ -20,8 +20,8 @@ const (
 	maxOptions = 1 << 20
 	// maxInterfaces bounds the interfaces of a section.
 	maxInterfaces = 1 << 16
-	// DefaultBuffer is how much of a file is read at once.
-	DefaultBuffer = 1 << 20
+	// DefaultBuffer is how much of a file is read at once: so little that the processor's cache still holds it when it is looked at.
+	DefaultBuffer = 1 << 18
 )
 
 // A Packet is one packet as it was captured.
@@ -98,6 +98,8 @@ func (e *FormatError) Unwrap() error { return e.Err }
 // format is a file format: it yields packets and is never called again after an error.
 type format interface {
 	next(p *Packet) error
+	// ready reports whether the next packet lies whole in what was read already, so that those before it stay where they are.
+	ready() bool
 }
 
 // A File is one capture file. It is a [Source].
@@ -142,6 +144,24 @@ func (f *File) Next(p *Packet) error {
 	}
 	f.count(p)
 	return nil
+}
+
+// Read fills in as many packets as are at hand, one at least, and returns how many. Unlike with Next they last together until the
+// next call. At the end the error is io.EOF. Of several files that are merged it yields one at a time.
+func Read(from Source, packets []Packet) (int, error) {
+	if m, ok := from.(*Merged); ok && len(m.files) == 1 {
+		from = m.files[0]
+	}
+	if err := from.Next(&packets[0]); err != nil {
+		return 0, err
+	}
+	n := 1
+	if f, ok := from.(*File); ok {
+		for n < len(packets) && f.format.ready() && f.Next(&packets[n]) == nil {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Offset returns how many bytes of the capture, decompressed, were consumed.

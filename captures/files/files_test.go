@@ -281,6 +281,55 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// batches reads all packets of a file several at a time, each compared only once those of its batch are all read.
+func batches(t *testing.T, data []byte, buffer int) ([]got, error) {
+	t.Helper()
+	f, err := Open("f", bytes.NewReader(data), buffer)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []got
+	var packets [7]Packet
+	for {
+		n, err := Read(Merge(f), packets[:])
+		for _, p := range packets[:n] {
+			all = append(all, got{p.Time, p.Link, p.Orig, string(p.Data)})
+		}
+		if err != nil {
+			return all, f.Err
+		}
+	}
+}
+
+// TestRead reads packets in batches: they are those that come one by one, and none is overwritten by a later one of its batch.
+func TestRead(t *testing.T) {
+	le, be := binary.LittleEndian, binary.BigEndian
+	var packets []string
+	for i := range 200 {
+		packets = append(packets, strings.Repeat(fmt.Sprint(i), 1+i%40))
+	}
+	ng := join(section(be), block(be, blockInterface, uint16(1), uint16(0), uint32(0)))
+	for i, p := range packets {
+		padded := p + strings.Repeat("\x00", -len(p)&3)
+		ng = join(ng, block(be, blockEnhanced, uint32(0), uint32(0), uint32(i), uint32(len(p)), uint32(len(p)), padded))
+		if i%9 == 0 {
+			ng = join(ng, block(be, 77, "else"), block(be, blockStatistics, uint32(0), uint32(0), uint32(0)))
+		}
+	}
+	for _, data := range [][]byte{pcapOf(le, magicNano, 1, packets...), pcapOf(be, magicModified, 1, packets...), ng} {
+		for _, size := range []int{len(data), len(data) - 3} {
+			for _, buffer := range []int{64, 1000, 1 << 16} {
+				want, f := read(t, data[:size])
+				have, err := batches(t, data[:size], buffer)
+				if d := cmp.Diff(want, have); d != "" || len(want) < 199 || fmt.Sprint(err) != fmt.Sprint(f.Err) {
+					t.Errorf("%d bytes, buffer of %d: %v, want %v\n%s", size, buffer, err, f.Err, d)
+				}
+			}
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	le := binary.LittleEndian
 	f.Add(pcapOf(le, magicMicro, 1, "abc"))
@@ -299,6 +348,10 @@ func FuzzOpen(f *testing.F) {
 		}
 		if len(c.in.buf) > 2*(MaxPacket+maxOptions) {
 			t.Errorf("a buffer of %d bytes", len(c.in.buf))
+		}
+		singly, one := read(t, data)
+		if together, err := batches(t, data, 128); !cmp.Equal(singly, together) || fmt.Sprint(err) != fmt.Sprint(one.Err) {
+			t.Errorf("%d packets and %v, in batches %d and %v", len(singly), one.Err, len(together), err)
 		}
 	})
 }

@@ -58,6 +58,9 @@ func (in *input) fill(n int) error {
 	return nil
 }
 
+// rest returns what is read and not consumed.
+func (in *input) rest() []byte { return in.buf[in.r:in.w] }
+
 // skip consumes n bytes that were peeked at.
 func (in *input) skip(n int) { in.r += n }
 

@@ -98,6 +98,15 @@ func (f *pcap) next(p *Packet) error {
 // originalLength takes a length on the wire that is less than what was captured for a fault of the writer.
 func originalLength(orig, captured uint32) int { return int(max(min(orig, 1<<30), captured)) }
 
+func (f *pcap) ready() bool {
+	h := f.in.rest()
+	if len(h) < f.header {
+		return false
+	}
+	captured := f.order.Uint32(h[8:])
+	return captured <= MaxPacket && len(h) >= f.header+int(captured)
+}
+
 func (f *pcap) cut(err error, where string) error {
 	switch {
 	case err == io.EOF:

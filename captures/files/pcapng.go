@@ -154,6 +154,18 @@ func (f *pcapng) next(p *Packet) error {
 	}
 }
 
+func (f *pcapng) ready() bool {
+	h := f.in.rest()
+	if len(h) < 8 {
+		return false
+	}
+	switch f.order.Uint32(h) {
+	case blockEnhanced, blockPacket, blockSimple:
+		return uint64(f.order.Uint32(h[4:])) <= uint64(len(h))
+	}
+	return false
+}
+
 // readPacket reads an Enhanced Packet Block, or the obsolete Packet Block, which differs in its first four bytes.
 func (f *pcapng) readPacket(b []byte, enhanced bool, p *Packet) error {
 	if len(b) < 20 {

@@ -24,7 +24,8 @@ import (
 )
 
 func newPcapCmd(e *env) *cobra.Command {
-	var speed, fabric, at string
+	var speed, fabric string
+	var at []string
 	var taps bool
 	var how pcapOptions
 	cmd := &cobra.Command{
@@ -39,7 +40,8 @@ or "10.0.0.1>10.0.0.2") become a capture of their own: of both directions, and o
 With --taps each file is one point of capture of the same traffic, in the order of the path, and is compared with the next: what was
 lost between them, how long packets took, how their clocks differ. All else that is told is then of the first file.
 With --fabric the losses of flows between its hosts become evidence on arcs, and suspects are ranked. --at says where the capture was
-taken, and so which part of a path lies before it.`,
+taken, and so which part of a path lies before it; with --taps it is given once for each file, in their order, and what was lost between
+two of them is evidence on the arcs between those places.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := oneOf(how.output, "text", "json", "jsonl", "csv"); err != nil {
@@ -60,6 +62,9 @@ taken, and so which part of a path lies before it.`,
 				return err
 			}
 			how.place, how.cfg.Series = place, how.page != ""
+			if most := len(names); len(at) > 1 && (!taps || len(at) != most) {
+				return usagef("--at is given %d times: once, or with --taps once for each of the %d files", len(at), most)
+			}
 			if taps {
 				if len(names) < 2 || slices.Contains(names, "-") {
 					return usagef("--taps compares two files or more, which are read twice: standard input cannot be one")
@@ -77,7 +82,7 @@ taken, and so which part of a path lies before it.`,
 	cmd.Flags().StringVar(&how.slice.file, "write", "", "also write packets to `FILE` in the form pcapng")
 	cmd.Flags().IntVar(&how.slice.finding, "finding", 0, "write the packets of the report's finding `N`")
 	cmd.Flags().StringVar(&how.slice.flow, "flow", "", "write the packets of a `FLOW`")
-	cmd.Flags().StringVar(&at, "at", "", "the `NODE` or port of the fabric where the capture was taken")
+	cmd.Flags().StringArrayVar(&at, "at", nil, "the `NODE` or port of the fabric where the capture was taken; with --taps once for each file")
 	return cmd
 }
 
@@ -105,7 +110,7 @@ func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) err
 		}
 	}
 	a := captures.New(how.cfg)
-	stop := e.analyseAll(ctx, a, files.Merge(readable...), opened)
+	stop := e.analyseAll(ctx, a, files.Merge(readable...), e.newProgress(sizes(opened), opened))
 	stats := make([]*files.Stats, len(opened))
 	for i, o := range opened {
 		stats[i] = o.stats()
@@ -224,27 +229,27 @@ func (c *capture) open(name string) io.Reader {
 }
 
 // analyseAll feeds the analyzer.
-func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files.Source, opened []*capture) error {
-	return e.eachPacket(ctx, source, opened, func(p *files.Packet) error {
-		a.Add(p)
+func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files.Source, bar *progress) error {
+	return e.eachPacket(ctx, source, bar, func(packets []files.Packet) error {
+		a.AddAll(packets)
 		return nil
 	})
 }
 
-// eachPacket reads all packets, looks now and then whether it should stop, and shows how far it is.
-func (e *env) eachPacket(ctx context.Context, source files.Source, opened []*capture, each func(*files.Packet) error) error {
-	const often = 1 << 16 // packets
-	bar := e.newProgress(opened)
+// eachPacket reads all packets, some at a time, looks now and then whether it should stop, and shows how far it is.
+func (e *env) eachPacket(ctx context.Context, source files.Source, bar *progress, each func([]files.Packet) error) error {
+	const often = 1 << 10 // reads of up to 64 packets
 	defer bar.clear()
-	var p files.Packet
-	for n := 0; ; n++ {
-		if err := source.Next(&p); err != nil {
+	var packets [64]files.Packet
+	for reads := 1; ; reads++ {
+		n, err := files.Read(source, packets[:])
+		if err != nil {
 			return nil
 		}
-		if err := each(&p); err != nil {
+		if err := each(packets[:n]); err != nil {
 			return err
 		}
-		if n%often == often-1 {
+		if reads%often == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -257,17 +262,25 @@ func (e *env) eachPacket(ctx context.Context, source files.Source, opened []*cap
 type progress struct {
 	out    io.Writer
 	opened []*capture
+	done   int64 // bytes of captures that were read and closed
 	total  int64
 	begun  time.Time
 	drawn  time.Time
 	ascii  bool
 }
 
-func (e *env) newProgress(opened []*capture) *progress {
-	p := &progress{opened: opened, begun: time.Now(), ascii: e.ascii}
-	for _, c := range opened {
-		p.total += c.size
+// sizes adds up the sizes of captures.
+func sizes(opened []*capture) int64 {
+	total := int64(0)
+	for _, o := range opened {
+		total += o.size
 	}
+	return total
+}
+
+// newProgress is a bar for total bytes, of which opened captures are being read.
+func (e *env) newProgress(total int64, opened []*capture) *progress {
+	p := &progress{opened: opened, total: total, begun: time.Now(), ascii: e.ascii}
 	if out, ok := e.stderr.(*os.File); ok && !e.quiet && p.total > 0 && term.IsTerminal(out.Fd()) && os.Getenv("TERM") != "dumb" {
 		p.out = out
 	}
@@ -281,7 +294,7 @@ func (p *progress) show() {
 		return
 	}
 	p.drawn = now
-	done := int64(0)
+	done := p.done
 	for _, c := range p.opened {
 		if c.seek != nil {
 			done += c.seek()
@@ -305,10 +318,9 @@ func (p *progress) clear() {
 
 // printCaptures prints a report in one of its forms.
 func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions) error {
-	by := strings.Join(names, ",")
 	full := diagnosed{Report: r}
 	if how.place.fabric != nil {
-		d, err := how.place.diagnose(a, r, by)
+		d, err := how.place.diagnose(a, r, names)
 		if err != nil {
 			return err
 		}
@@ -322,12 +334,7 @@ func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []st
 	switch how.output {
 	case "jsonl":
 		out := bufio.NewWriter(e.stdout)
-		err := a.Evidence(r, by, func(rec *evidence.Record) error {
-			if rec.Kind == evidence.KindFlow {
-				rec.At = how.place.at
-			}
-			return evidence.Write(out, rec)
-		})
+		err := how.place.evidence(a, r, names, func(rec *evidence.Record) error { return evidence.Write(out, rec) })
 		return errors.Join(err, out.Flush())
 	case "csv":
 		return printFlows(e.stdout, a)

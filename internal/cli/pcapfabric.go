@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strings"
 
 	"whichlink/captures"
 	"whichlink/graphs"
@@ -17,14 +18,23 @@ type diagnosed struct {
 	Diagnosis *diagnose.Diagnosis `json:"diagnosis,omitempty"`
 }
 
-// A fabricPlace is the fabric that captures are of, and the node or port where they were taken, if that is known.
+// A fabricPlace is the fabric that captures are of, and the node or port where they were taken, if that is known: all of them at one,
+// or with --taps each at one.
 type fabricPlace struct {
 	fabric *graphs.Fabric
-	at     string
+	at     []string
+}
+
+// of returns where a file was taken, "" if that is not known. What stands for all files of a comparison is said of the first.
+func (p *fabricPlace) of(file int) string {
+	if file < len(p.at) {
+		return p.at[file]
+	}
+	return ""
 }
 
 // readPlace reads --fabric and checks --at by it.
-func (e *env) readPlace(fabric, at string) (*fabricPlace, error) {
+func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
 	p := &fabricPlace{at: at}
 	if fabric == "" {
 		return p, nil
@@ -34,20 +44,61 @@ func (e *env) readPlace(fabric, at string) (*fabricPlace, error) {
 		return nil, err
 	}
 	p.fabric = f
-	if _, node := f.NodeByName(at); at != "" && !node {
-		if _, port := f.PortByName(at); !port {
-			return nil, usagef("--at %q is neither a node nor a port of the fabric", graphs.Clean(at))
+	for _, name := range at {
+		if _, node := f.NodeByName(name); name != "" && !node {
+			if _, port := f.PortByName(name); !port {
+				return nil, usagef("--at %q is neither a node nor a port of the fabric", graphs.Clean(name))
+			}
 		}
 	}
 	return p, nil
 }
 
+// evidence hands over what captures tell as records, each with the place where it was seen. What was lost between two taps is told by
+// the two together, and so it is taken out of what the first tells alone.
+func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names []string, each func(*evidence.Record) error) error {
+	type way struct {
+		flow  evidence.Flow
+		first bool // it passes the first tap first
+	}
+	between := map[way]int{}
+	for i := range r.Taps {
+		first, second := names[i], names[i+1]
+		err := r.Taps[i].Evidence(first+","+second, [2]string{p.of(i), p.of(i + 1)}, func(f *captures.TapFlow, rec *evidence.Record) error {
+			if f.Lost > 0 {
+				between[way{f.Flow, f.First == "a"}] += int(f.Lost)
+			}
+			return each(rec)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.Evidence(r, strings.Join(names, ","), func(rec *evidence.Record) error {
+		if rec.Kind == evidence.KindFlow {
+			rec.At = p.of(0)
+			flow := *rec.Flow
+			flow.DSCP = 0
+			less(&rec.LostAfter, between[way{flow, true}])
+			less(&rec.LostBefore, between[way{flow, false}])
+		}
+		return each(rec)
+	})
+}
+
+// less takes n away from a count, down to 0.
+func less(count **int, n int) {
+	if *count != nil && n > 0 {
+		*count = evidence.Int(max(0, **count-n))
+	}
+}
+
 // diagnose says which arcs explain what the captures lost. A capture in which every flow has one host as an end, and several others
 // at the other end, is taken for that host's own.
-func (p *fabricPlace) diagnose(a *captures.Analyzer, r *captures.Report, by string) (*diagnose.Diagnosis, error) {
+func (p *fabricPlace) diagnose(a *captures.Analyzer, r *captures.Report, names []string) (*diagnose.Diagnosis, error) {
 	store := diagnose.NewStore(p.fabric, diagnose.Config{})
-	at := p.at
-	if at == "" {
+	if p.of(0) == "" {
+		at := ""
 		if len(r.Files) == 1 || r.Taps != nil { // else each file has a place of its own
 			var err error
 			if at, err = p.commonHost(a); err != nil {
@@ -59,12 +110,12 @@ func (p *fabricPlace) diagnose(a *captures.Analyzer, r *captures.Report, by stri
 			text = fmt.Sprintf("taken for %s's own capture, since that is an end of every flow: --at NODE or PORT says otherwise", at)
 		}
 		if last := r.Last(); last != nil {
-			store.Add(&evidence.Record{Time: *last, Source: evidence.SourcePcap, By: by, Kind: evidence.KindNote, Text: text})
+			store.Add(&evidence.Record{Time: *last, Source: evidence.SourcePcap, By: strings.Join(names, ","), Kind: evidence.KindNote, Text: text})
 		}
+		p = &fabricPlace{p.fabric, []string{at}}
 	}
-	err := a.Evidence(r, by, func(rec *evidence.Record) error {
+	err := p.evidence(a, r, names, func(rec *evidence.Record) error {
 		if rec.Kind == evidence.KindFlow {
-			rec.At = at
 			store.Add(rec)
 		}
 		return nil

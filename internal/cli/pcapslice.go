@@ -80,7 +80,14 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 	defer os.Remove(out.Name())
 	buffered := bufio.NewWriterSize(out, 1<<20)
 	slice := captures.NewSlice(buffered, choice, from)
-	err = e.eachPacket(ctx, files.Merge(readable...), opened, slice.Add)
+	err = e.eachPacket(ctx, files.Merge(readable...), e.newProgress(sizes(opened), opened), func(packets []files.Packet) error {
+		for i := range packets {
+			if err := slice.Add(&packets[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err = errors.Join(err, slice.Close(), buffered.Flush(), out.Close()); err != nil {
 		return fmt.Errorf("write slice %s: %w", graphs.Clean(s.file), err)
 	}

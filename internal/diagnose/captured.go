@@ -10,12 +10,14 @@ import (
 )
 
 // A captured is what a capture tells of one direction of a flow: packets that carry sequence numbers, and how many were lost
-// between the source and the point of capture and between that and the destination.
+// between the source and the point of capture and between that and the destination. With paired it is what two captures tell, the
+// second taken at to: packets that the first has, and how many of them were lost between the two.
 type captured struct {
-	start, at     time.Time // equal where the record tells no window
-	place         place
-	packets       int
-	before, after int
+	start, at              time.Time // equal where the record tells no window
+	place, to              place
+	packets                int
+	before, after, between int
+	paired                 bool
 }
 
 // A place is where a capture was taken: nowhere known, a node, or a port.
@@ -45,7 +47,8 @@ func (s *Store) addFlow(r *evidence.Record) {
 	if r.Flow == nil {
 		return
 	}
-	if r.LostBefore == nil || r.LostAfter == nil || r.Packets == nil {
+	paired := r.LostBetween != nil && r.Packets != nil
+	if !paired && (r.LostBefore == nil || r.LostAfter == nil || r.Packets == nil) {
 		s.skipped["flows of captures without sequence numbers, whose losses do not show"]++
 		return
 	}
@@ -55,12 +58,18 @@ func (s *Store) addFlow(r *evidence.Record) {
 		s.skipped["flows of captures between addresses that the fabric does not have"]++
 		return
 	}
-	c := captured{start: r.Start(), at: r.Time, packets: *r.Packets, before: *r.LostBefore, after: *r.LostAfter}
-	if r.Data != nil {
+	c := captured{start: r.Start(), at: r.Time, packets: *r.Packets, to: nowhere, paired: paired}
+	if paired {
+		c.between = *r.LostBetween
+	} else {
+		c.before, c.after = *r.LostBefore, *r.LostAfter
+	}
+	if r.Data != nil && !paired {
 		c.packets = *r.Data
 	}
-	var known bool
-	if c.place, known = s.placeOf(r.At); !known {
+	var known, also bool
+	c.place, known = s.placeOf(r.At)
+	if c.to, also = s.placeOf(r.To); !known || !also {
 		s.skipped["flows of captures taken at a place that the fabric does not have"]++
 		return
 	}
@@ -72,6 +81,10 @@ func (s *Store) addFlow(r *evidence.Record) {
 // arcs lie in it. Where it is not known both losses are of the whole path.
 func (o *observer) captured(i int, l *flowLog, c *captured) {
 	set := o.set(l.src, l.dst)
+	if c.paired {
+		o.addSet(count{flow: i, src: graphs.None, dst: graphs.None, sent: c.packets, lost: c.between}, c.part(o.s.fabric, l, set))
+		return
+	}
 	arrived := count{flow: i, src: l.src, dst: graphs.None, sent: c.packets + c.before, lost: c.before}
 	passed := count{flow: i, src: graphs.None, dst: l.dst, sent: max(c.packets, c.after), lost: c.after}
 	before, after := c.place.split(o.s.fabric, l, set)
@@ -110,6 +123,25 @@ func (p place) split(f *graphs.Fabric, l *flowLog, set []localize.Alternative) (
 		before, after = merge(before, w.Arcs[:cut], w.Share), merge(after, w.Arcs[cut:], w.Share)
 	}
 	return before, after
+}
+
+// part cuts out of the ways of a flow what lies between the two places. Ways that do not pass them in their order are left out; if
+// none does, or a place is not known, the loss may be anywhere.
+func (c *captured) part(f *graphs.Fabric, l *flowLog, set []localize.Alternative) []localize.Alternative {
+	var out []localize.Alternative
+	passes := false
+	for _, w := range set {
+		from, to := c.place.cut(f, l, w.Arcs), c.to.cut(f, l, w.Arcs)
+		if from < 0 || to < from {
+			continue
+		}
+		passes = true
+		out = merge(out, w.Arcs[from:to], w.Share)
+	}
+	if !passes {
+		return set
+	}
+	return out
 }
 
 // cut returns how many arcs of a way lie before a place, or -1 if the way does not pass it.

@@ -72,3 +72,40 @@ func TestCapturedElsewhere(t *testing.T) {
 		t.Errorf("%s %q", d.Verdict, d.Notes)
 	}
 }
+
+// TestCapturedBetween plays pairs of captures at the hosts and at the port where a spine receives: what is lost between is of the
+// arcs between, and together with probes that cross the same arc it names that.
+func TestCapturedBetween(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		p := newPlay(t, 160)
+		p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool { return len(fl.path) < 4 })
+		bad, ok := p.f.ArcByName("leaf1:swp2>spine2:swp1")
+		if !ok {
+			t.Fatal("no such arc")
+		}
+		const packets = 2000
+		for i := range p.flows {
+			fl := &p.flows[i]
+			r := &evidence.Record{
+				V: 1, Time: p.start, Source: evidence.SourcePcap, By: "a.pcap,b.pcap", Kind: evidence.KindFlow, Flow: &fl.flow, At: fl.by,
+				To: p.f.PortName(p.f.TailPort(fl.path[2])), Packets: evidence.Int(packets), LostBetween: evidence.Int(0),
+			}
+			if slices.Contains(fl.path[:2], bad) {
+				*r.LostBetween = packets / 50
+			}
+			p.store.Add(r)
+		}
+		if probed {
+			p.run(3, func(a graphs.ArcID, _ int) float64 {
+				if a == bad {
+					return 0.02
+				}
+				return 0
+			})
+		}
+		d := p.store.Diagnose()
+		if d.Verdict != Suspects || !slices.Contains(d.Suspects[0].Class, p.f.ArcName(bad)) {
+			t.Errorf("probed %v: %s: %s", probed, d.Verdict, d.Text())
+		}
+	}
+}

@@ -156,7 +156,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		}
 		for i := range l.captured {
 			probes += l.captured[i].packets
-			captured += l.captured[i].before + l.captured[i].after
+			captured += l.captured[i].before + l.captured[i].after + l.captured[i].between
 		}
 	}
 	lost += captured

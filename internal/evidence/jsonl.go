@@ -179,6 +179,9 @@ func (r *Record) check() error {
 			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
 		}
 	}
+	if r.LostBetween != nil && (r.Packets == nil || *r.LostBetween < 0 || *r.LostBetween > *r.Packets) {
+		return fmt.Errorf("lost_between is %d, of no packets, less than none or more than all", *r.LostBetween)
+	}
 	if r.Kind == KindFinding && r.Finding == "" {
 		return errors.New("a record of kind finding needs a finding")
 	}

@@ -126,6 +126,10 @@ type Record struct {
 	// the capture was taken, absent where that is not known.
 	Data *int   `json:"data,omitempty"`
 	At   string `json:"at,omitempty"`
+	// Of a flow that two captures have: LostBetween of Packets were seen at the first only. At is where that was taken, To where the
+	// second was, in the order in which the flow passes them.
+	LostBetween *int   `json:"lost_between,omitempty"`
+	To          string `json:"to,omitempty"`
 
 	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets.
 	Finding  string `json:"finding,omitempty"`

@@ -1,0 +1,52 @@
+package captures
+
+import (
+	"whichlink/captures/files"
+	"whichlink/captures/frames"
+)
+
+// batch is how many packets are looked at before the first of them is followed. A miss of the processor's cache takes as long as
+// hundreds of instructions: the misses of so many packets are waited for together.
+const batch = 16
+
+// A preview is what of a packet depends on the packet alone.
+type preview struct {
+	frame  frames.Frame
+	hash   uint64 // of its flow
+	copy   uint64 // of what a copy of it has, too
+	ported bool   // it belongs to a flow
+	judged bool   // copy counts
+}
+
+// ported says whether an IP header names a flow.
+func ported(ip *frames.IP) bool { return ip.SrcPort|ip.DstPort != 0 && !ip.Fragment }
+
+// look decodes packets, and touches what they will be compared with: the slots that tell which flow they are of, the sets of
+// packets that passed, and then the flows. What it sees there may change before they are followed, so nothing is kept of it. Each
+// loop that touches does nothing else: the processor waits for memory together only where little stands between.
+func (a *Analyzer) look(packets []files.Packet) {
+	for i := range packets {
+		p, v := &packets[i], &a.ahead[i]
+		f := &v.frame
+		f.Decode(p.Link, p.Orig, p.Data)
+		v.ported, v.judged = false, false
+		ip := f.IP()
+		if ip == nil || !ported(ip) {
+			continue
+		}
+		v.ported = true
+		v.hash = flowHash(ip)
+		v.copy, v.judged = copyHash(f, ip)
+		a.hashes[i] = [2]uint64{v.hash, v.copy}
+	}
+	var numbers [batch]uint32
+	touched := uint64(0)
+	for i, h := range a.hashes[:len(packets)] {
+		numbers[i] = a.flows.index.guess(h[0])
+		touched += a.copies.touch(h[1])
+	}
+	for _, n := range numbers[:len(packets)] {
+		touched += a.flows.touch(n)
+	}
+	a.touched += touched
+}

@@ -79,10 +79,44 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 			ev.crossings += n * c.arcs
 		}
 	}
+	ev.shareOutliers(cfg)
 	ev.addLoose(&c, loose, cfg)
 	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// shareOutliers lets the observations of one flow on its way from one end to the other, over several paths or over one that was first not known and
+// then traced, be outliers together: what makes a flow lose packets of its own does so whatever way it takes, and its chance counts once.
+func (ev *evidence) shareOutliers(cfg Config) {
+	const most = 3
+	leg := func(i int) (flow int, src, dst graphs.NodeID, lossy bool) {
+		o := &ev.obs[ev.terms[i].obs]
+		return o.Flow, o.Src, o.Dst, !o.ttl() && o.lost > 0
+	}
+	for i, j := 0, 0; i < len(ev.terms); i = j { // observations of one flow follow each other
+		flow, _, _, _ := leg(i)
+		for j = i + 1; j < len(ev.terms); j++ {
+			if f, _, _, _ := leg(j); f != flow {
+				break
+			}
+		}
+		for k := i; j-i > 1 && k < j; k++ {
+			_, src, dst, lossy := leg(k)
+			if !lossy {
+				continue
+			}
+			same := 0
+			for l := i; l < j; l++ {
+				if _, s, d, lost := leg(l); lost && s == src && d == dst {
+					same++
+				}
+			}
+			if same > 1 {
+				ev.terms[k].setOutlier(math.Pow(cfg.Outlier, 1/float64(min(same, most))))
+			}
+		}
+	}
 }
 
 // addLoose indexes the observations without loss whose path is uncertain. Many flows of one pair are alike but for their number: those with

@@ -88,6 +88,15 @@ func (s *search) factor(weights []float64) *factored {
 			u.join(n.differs)
 		}
 	}
+	if !mode.expanded {
+		// Its neighbours were not looked at.
+		for j, w := range s.doubts(mode) {
+			c := mode.comps[j]
+			if _, seen := s.by[mode.key-scramble(uint64(c))]; !seen && w >= faintest {
+				all = append(all, neighbour{[]int32{c}, w})
+			}
+		}
+	}
 	f := &factored{mode: mode, of: map[int32]int{}}
 	for _, n := range all {
 		if len(u.parts(n.differs)) > 1 {

@@ -1,6 +1,9 @@
 package localize
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // handful is how many faults are found one after the other, with a look at all alternatives on the way.
 const handful = 12
@@ -15,7 +18,7 @@ func (s *search) grow(i int32, least int) int32 {
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent = i
 	s.refit(&h)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background // no longer a guess
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].refitted = h.score, h.background, true
 	copy(s.hyps[i].rates, h.rates)
 	if s.prune(&h) {
 		s.refit(&h)
@@ -25,7 +28,7 @@ func (s *search) grow(i int32, least int) int32 {
 		}
 	}
 	copy(s.hyps[i].rates, h.rates)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].refitted = h.score, h.background, true
 	s.best = max(s.best, h.score)
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
@@ -55,4 +58,39 @@ func (s *search) prune(h *hypothesis) bool {
 		j--
 	}
 	return pruned
+}
+
+// settle makes sure, where the search ended for the effort, that the likeliest hypothesis is no guess: it is refitted and freed of what it does not
+// need, until no other is thought to be likelier.
+func (s *search) settle() {
+	const rounds = 8
+	for range rounds {
+		top := 0
+		for i := range s.hyps {
+			if s.hyps[i].score > s.hyps[top].score {
+				top = i
+			}
+		}
+		if h := &s.hyps[top]; h.expanded || h.refitted {
+			return
+		}
+		s.grow(int32(top), 0)
+	}
+}
+
+// doubts returns, by member of a hypothesis that was not expanded, how likely it is without that member: the weight beside its own. It loads the
+// hypothesis.
+func (s *search) doubts(h *hypothesis) []float64 {
+	s.setBackground(h.background)
+	s.load(h.comps, h.rates)
+	_, bonus := s.devs.devices(s.ix, h.comps)
+	weights := make([]float64, len(h.comps))
+	for j, c := range h.comps {
+		s.shift(c, 0)
+		odds := s.fit(c).bayes + s.ix.logPrior(c)
+		s.shift(c, h.rates[j])
+		_, without := s.devs.devices(s.ix, slices.Delete(slices.Clone(h.comps), j, j+1))
+		weights[j] = math.Exp(without - bonus - odds)
+	}
+	return weights
 }

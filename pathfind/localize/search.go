@@ -44,6 +44,7 @@ type hypothesis struct {
 	rates    []float64
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
+	refitted bool  // its score and rates are no guess
 	parent   int32 // the hypothesis whose neighbour it was found to be
 	// background is its own, or its parent's as long as it is not expanded.
 	background float64
@@ -127,6 +128,7 @@ func (s *search) run() {
 		}
 		s.follow()
 	}
+	s.settle()
 }
 
 // follow expands hypotheses, best first, until there is nothing more to be gained.

@@ -32,13 +32,17 @@ type deviceTable struct {
 	all      float64   // components blamed
 	touched  []graphs.NodeID
 	log      float64 // log prior odds of a switch that is bad in part
+	// few is by how much the log prior of any fault falls short in a fabric with fewer causes than the prior is spread over: that faults meet at a
+	// switch by chance is the likelier the fewer arcs there are.
+	few float64
 }
 
 func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	t := deviceTable{
 		measured: make([]float64, len(ix.host)), bad: make([]float64, len(ix.host)), price: make([]float64, len(ix.host)),
-		log: ix.prior[0] + log(partly),
+		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
 	}
+	t.log = ix.prior[0] + t.few + math.Log(partly)
 	for a := range ix.links {
 		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a) {
 			t.measured[ix.tail[a]]++
@@ -66,7 +70,7 @@ func (t *deviceTable) count(ix *index, c int32, sign float64) {
 			t.touched = append(t.touched, n)
 		}
 		t.bad[n] += sign * arcs
-		t.price[n] += sign * ix.logPrior(c)
+		t.price[n] += sign * (ix.logPrior(c) + t.few)
 	}
 }
 
@@ -107,7 +111,7 @@ func (t *deviceTable) beside(ix *index, c int32) float64 {
 	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
 		if t.bad[n] > 0 {
 			was := softplus(t.odds(n, t.bad[n], t.price[n], t.all))
-			more = max(more, alone+softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c), t.all+1))-was)
+			more = max(more, alone+softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c)+t.few, t.all+1))-was)
 		}
 	}
 	return more

@@ -37,7 +37,7 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...
 // Solve ranks what explains the observations of a trace, whose packets were sent within spans. Path sets are found only where some path is
 // not known.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []flaps.Span, spread pathfind.Spread) *flaps.Result {
-	var cfg localize.Config
+	cfg := localize.Config{OneWay: true} // the form has no other components
 	for i := range obs {
 		if obs[i].From != obs[i].To {
 			cfg.Paths = pathfind.NewEqualCost(f, spread)

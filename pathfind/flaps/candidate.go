@@ -105,6 +105,9 @@ func (s *search) times(c *candidate) rhythm.Rhythm {
 			counts = append(counts, s.count(int(o), c.shares[i]))
 		}
 	}
+	if even(counts) {
+		return rhythm.Rhythm{}
+	}
 	return rhythm.Find(counts, 0)
 }
 
@@ -230,7 +233,28 @@ func (s *search) rhythms(suspects []Suspect) []rhythm.Rhythm {
 		}
 	}
 	for i := range found {
-		found[i] = rhythm.Find(counts[i], 0)
+		if !even(counts[i]) {
+			found[i] = rhythm.Find(counts[i], 0)
+		}
 	}
 	return found
+}
+
+// even reports whether losses scatter from flow to flow hardly more than those of a constant loss do (Pearson's statistic): then nothing came and went.
+func even(counts []rhythm.Count) bool {
+	sent, lost := 0.0, 0.0
+	for i := range counts {
+		sent, lost = sent+float64(counts[i].Sent), lost+float64(counts[i].Lost)
+	}
+	if lost == 0 || lost == sent {
+		return true
+	}
+	p := lost / sent
+	chi := 0.0
+	for i := range counts {
+		n, d := float64(counts[i].Sent), float64(counts[i].Lost)-p*float64(counts[i].Sent)
+		chi += d * d / (n * p * (1 - p))
+	}
+	const most = 1.5
+	return chi < most*float64(len(counts))
 }

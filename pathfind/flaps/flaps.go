@@ -52,11 +52,11 @@ const (
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
 	steady := localize.Solve(f, obs, cfg)
 	s := newSearch(f, obs, spans, cfg)
-	s.begin(steady.Suspects)
+	times := s.begin(steady.Suspects)
 	flaps := s.flaps()
 	if len(flaps) > 0 {
 		// What the episodes explain tells nothing of other faults.
-		steady = localize.Solve(f, s.unexplained(), cfg)
+		steady, times = localize.Solve(f, s.unexplained(), cfg), nil
 	}
 	r := &Result{Result: steady}
 	for i := range steady.Suspects {
@@ -65,8 +65,11 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 			r.Suspects = append(r.Suspects, Suspect{Suspect: *x})
 		}
 	}
-	for i, times := range s.rhythms(r.Suspects) {
-		r.Suspects[i].Rhythm = times
+	if times == nil {
+		times = s.rhythms(r.Suspects)
+	}
+	for i := range r.Suspects {
+		r.Suspects[i].Rhythm = times[i]
 	}
 	r.Suspects = append(r.Suspects, flaps...)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int {
@@ -93,29 +96,26 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 	}
 }
 
-// begin takes what the faults explain that are always there.
-func (s *search) begin(suspects []localize.Suspect) {
-	var list []Suspect
+// begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
+func (s *search) begin(suspects []localize.Suspect) []rhythm.Rhythm {
+	list := make([]Suspect, len(suspects))
 	for i := range suspects {
-		if suspects[i].Probability >= named {
-			list = append(list, Suspect{Suspect: suspects[i]})
-		}
+		list[i].Suspect = suspects[i]
 	}
-	if len(list) == 0 {
-		return
-	}
-	crosses := make([]bool, s.fabric.NumArcs())
-	for i, times := range s.rhythms(list) {
-		if times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
+	rhythms := s.rhythms(list)
+	crosses, some := make([]bool, s.fabric.NumArcs()), false
+	for i, times := range rhythms {
+		if list[i].Probability < named || times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
 			continue // it will be found again
 		}
 		for _, a := range arcsOf(s.fabric, list[i].Cause) {
-			crosses[a] = true
+			crosses[a], some = true, true
 		}
 	}
-	for i := range s.obs {
+	for i := 0; some && i < len(s.obs); i++ {
 		s.taken[i] = slices.ContainsFunc(s.obs[i].Path, func(a graphs.ArcID) bool { return crosses[a] })
 	}
+	return rhythms
 }
 
 // arcsOf returns the arcs on which a cause shows.

@@ -63,7 +63,11 @@ func newIndex(f *graphs.Fabric, cfg Config) *index {
 	ix.nodes = ix.links + int32(f.NumLinks())
 	ix.group = ix.nodes + int32(f.NumNodes())
 	ix.n = ix.group + int32(f.NumGroups())
-	odds := math.Log(cfg.Faults / float64(max(ix.n, leastCauses)))
+	causes := ix.n
+	if cfg.OneWay {
+		causes -= int32(f.NumLinks())
+	}
+	odds := math.Log(cfg.Faults / float64(max(causes, leastCauses)))
 	for i, k := range kinds {
 		ix.prior[i] = odds + math.Log(preference(k))
 	}

@@ -13,7 +13,7 @@ import (
 // 1/((M+1) C(M,m)).
 
 // partly is how usual a switch is that is bad in part, as in preference.
-const partly = 0.3
+const partly = 0.5
 
 // A device is a switch that may be bad in part under a hypothesis.
 type device struct {

@@ -78,6 +78,8 @@ type Config struct {
 	// Meters and Hints are what devices said by themselves.
 	Meters []Meter
 	Hints  []Hint
+	// OneWay tells that the evidence knows arcs and switches only: links do not fail as a whole, and a link that is bad both ways is two faults.
+	OneWay bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
 }

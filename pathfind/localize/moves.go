@@ -193,7 +193,7 @@ func (s *search) join(h *hypothesis) {
 		for ; i < len(wholes) && wholes[i] == w; i++ {
 			n++
 		}
-		if n < 2 || s.excess[w] > 0 {
+		if n < 2 || s.excess[w] > 0 || s.lossy[w] == 0 {
 			continue
 		}
 		var parts []int

@@ -90,6 +90,9 @@ func newSearch(m *model) *search {
 	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
 	weighShyness(m.ix, m.ev)
 	for c := range m.ix.n {
+		if m.cfg.OneWay && m.ix.kindOf(c) == 1 {
+			continue // no observation of it counts
+		}
 		last := int32(-1)
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			if e.term != last && m.ev.terms[e.term].lost > 0 {
@@ -319,7 +322,7 @@ func (s *search) near(c int32) []int32 {
 		}
 		last = e.term
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
-			if s.seen[x] != e.term+1 {
+			if s.seen[x] != e.term+1 && s.lossy[x] > 0 {
 				if s.shared[x] == 0 {
 					s.nearby = append(s.nearby, x)
 				}

@@ -21,6 +21,7 @@ type neighbour struct {
 	id, descr     string
 	alias         bool
 	management    netip.Addr
+	station       bool // it says that it is an end system
 	file          string
 	line          int
 }
@@ -33,6 +34,8 @@ type lldp struct {
 	known      map[string]bool
 	ports      map[string][]string
 	neighbours []neighbour
+	// devices are what the hosts tell of themselves, where they were asked for more than their neighbours.
+	devices map[string]*Device
 
 	unnamed []string // devices whose name is that of their file
 	silent  []string // devices whose output is empty

@@ -176,6 +176,9 @@ func (j *lldpJoin) draw(name string) error {
 				sk.node(j.names[s.to.node]).Management = s.told.management
 			}
 		}
+		if take[i] && s.told.station && j.ports[s.to.node] == nil {
+			sk.node(j.names[s.to.node]).Role = graphs.RoleHost
+		}
 		if !take[i] {
 			continue
 		}
@@ -184,6 +187,7 @@ func (j *lldpJoin) draw(name string) error {
 			return err
 		}
 	}
+	j.own(sk)
 	j.notes(sk, halves, crossed)
 	return sk.build(j.file, name)
 }

@@ -29,7 +29,7 @@ var floors = map[string][]string{
 	"pathfind/delay":    {"graphs"},
 	"pathfind/heat":     {"graphs", "pathfind"},
 	"probes":            {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
-	"probes/snmp":       {"graphs", "internal/evidence"},
+	"probes/snmp":       {"graphs", "graphs/spelling", "internal/evidence"},
 	"captures/files":    {"graphs"},
 	"captures/frames":   {"captures/files"},
 	"captures/roce":     {},
@@ -39,7 +39,7 @@ var floors = map[string][]string{
 	"internal/diagnose": {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":      {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
-	"internal/cli":      {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps"},
+	"internal/cli":      {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps"},
 	"":                  {"internal/cli"},
 }
 

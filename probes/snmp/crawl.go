@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/graphs/spelling"
 )
 
 // A CrawlConfig bounds a [Crawl]. The zero value of a field means its default.
@@ -102,7 +104,8 @@ func crawlWith(ctx context.Context, seeds []string, c CrawlConfig, read func(ctx
 	if c.Within == nil {
 		c.Within = Near(seeds)
 	}
-	w := &crawl{CrawlConfig: c, read: read, found: &Crawled{}, asked: map[string]bool{}, outside: map[netip.Addr]bool{}}
+	w := &crawl{CrawlConfig: c, read: read, found: &Crawled{}, asked: map[string]bool{}, outside: map[netip.Addr]bool{},
+		own: map[netip.Addr]bool{}, boxes: map[box]bool{}, named: map[string][]*System{}}
 	var next []candidate
 	for _, s := range seeds {
 		if _, _, err := splitTarget(s); err != nil {
@@ -146,6 +149,10 @@ type crawl struct {
 	read   func(ctx context.Context, target string) *System
 	// outside are the addresses of Crawled.Outside.
 	outside map[netip.Addr]bool
+	// Of the systems that answered: their addresses, their chassis with their names, and they themselves by the canonical form of their names.
+	own   map[netip.Addr]bool
+	boxes map[box]bool
+	named map[string][]*System
 }
 
 // fresh reports whether a target was not asked before, and notes that it is now.
@@ -219,6 +226,7 @@ func (w *crawl) takeIn(answers []*System) []candidate {
 				w.Log.Info("the same system", "agent", s.Target, "as", same.Target)
 				continue
 			}
+			w.learn(s)
 		}
 		w.found.Systems = append(w.found.Systems, s)
 	}
@@ -269,21 +277,30 @@ func (w *crawl) candidate(h *Hearing, port uint16) candidate {
 
 // knownBox reports whether a neighbour has answered already: one of its addresses is that of a system that did, or it has the MAC address and the name of one.
 func (w *crawl) knownBox(h *Hearing) bool {
-	for _, s := range w.found.Systems {
-		if !s.Answered() {
-			continue
-		}
-		for _, a := range h.Management {
-			if s.Addr == a || s.lists(a) && !a.IsLoopback() {
-				return true
-			}
-		}
-		if h.Chassis.Kind == KindMAC && s.Chassis.Kind == KindMAC && h.Chassis.key() == s.Chassis.key() && sameName(s.Name, h.Name) {
-			return true
+	if h.Chassis.Kind == KindMAC && w.boxes[h.box()] {
+		return true
+	}
+	return slices.ContainsFunc(h.Management, func(a netip.Addr) bool { return w.own[a] })
+}
+
+// learn notes by what a system that answered is known again.
+func (w *crawl) learn(s *System) {
+	w.own[s.Addr] = true
+	for _, x := range s.Addresses {
+		if !x.Prefix.Addr().IsLoopback() {
+			w.own[x.Prefix.Addr()] = true
 		}
 	}
-	return false
+	if s.Chassis.Kind == KindMAC {
+		w.boxes[box{s.Chassis.key(), spelling.Node(s.Name)}] = true
+	}
+	w.named[spelling.Node(s.Name)] = append(w.named[spelling.Node(s.Name)], s)
 }
+
+// A box is a chassis and a name: one alone may be that of two.
+type box struct{ chassis, name string }
+
+func (h *Hearing) box() box { return box{h.Chassis.key(), spelling.Node(h.Name)} }
 
 // lists reports whether a system has an address, by its own word. Behind a translation of addresses that at which it was asked is none of its own.
 func (s *System) lists(a netip.Addr) bool {
@@ -293,8 +310,8 @@ func (s *System) lists(a netip.Addr) bool {
 // known returns the system that another one is, under another address. Two boxes may have one name, and clones one chassis and engine id too. Each lists its
 // own addresses: if both do, that decides.
 func (w *crawl) known(s *System) *System {
-	for _, k := range w.found.Systems {
-		if !k.Answered() || !sameName(k.Name, s.Name) {
+	for _, k := range w.named[spelling.Node(s.Name)] {
+		if !sameName(k.Name, s.Name) {
 			continue
 		}
 		if k.lists(k.Addr) && s.lists(s.Addr) {

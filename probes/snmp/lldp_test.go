@@ -3,6 +3,7 @@ package snmp
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -170,6 +171,51 @@ func TestIdentifiers(t *testing.T) {
 	for id, want := range map[string]string{"sw1": "sw1", "sw1.dc.net(FOC1234)": "sw1.dc.net", "066527509(cat5)": "cat5", "a(": "a", "(": "("} {
 		if got := cdpSystemName(id); got != want {
 			t.Errorf("%s: got %q, want %q", id, got, want)
+		}
+	}
+}
+
+// What agents have in common is told by recordings; here is where they differ: LLDP-V2-MIB, management addresses with and without their length, CDP, and rows
+// that are broken.
+func TestTellingRows(t *testing.T) {
+	const v1, v2 = lldpBase + "4.", lldpV2Base + "4."
+	text := func(s string) Value { return Value{Type: 4, Text: s} }
+	number := func(n uint64) Value { return Value{Type: 2, Number: n} }
+	for _, c := range []struct {
+		about  string
+		values map[string]Value
+		want   []Hearing
+	}{
+		{"LLDP-MIB", map[string]Value{
+			v1 + "1.1.4.100.7.2": number(4), v1 + "1.1.5.100.7.2": text("\x02\x00\x00\x00\x00\x01"), v1 + "1.1.6.100.7.2": number(5), v1 + "1.1.7.100.7.2": text("swp1"),
+			v1 + "1.1.8.100.7.2": text("not advertised"), v1 + "1.1.9.100.7.2": text("s1"), v1 + "1.1.12.100.7.2": text("\x01"),
+			v1 + "2.1.3.100.7.2.1.4.10.0.0.1": number(2), v1 + "2.1.3.100.7.2.1.10.0.0.2": number(2), v1 + "2.1.3.100.7.2.1.4.10.0": number(2),
+			v1 + "2.1.3.100.7.2.2.16.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.1": number(2), v1 + "2.1.3.100.7.2.2.16.254.128.0.0.0.0.0.0.0.0.0.0.0.0.0.1": number(2),
+		}, []Hearing{{Protocol: LLDP, Number: 7, Chassis: ID{KindMAC, "02:00:00:00:00:01"}, PortID: ID{KindName, "swp1"}, Name: "s1", StationOnly: true,
+			Management: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("2001:db8::1")}}}},
+		{"LLDP-V2-MIB", map[string]Value{
+			v2 + "1.1.5.0.10101.1.9": number(7), v2 + "1.1.6.0.10101.1.9": text("s2"), v2 + "1.1.7.0.10101.1.9": number(3), v2 + "1.1.8.0.10101.1.9": text("\x02\x00\x00\x00\x00\x02"),
+			v2 + "1.1.10.0.10101.1.9": text("s2.dc.net"), v2 + "1.1.13.0.10101.1.9": text("\x21"), v2 + "2.1.3.0.10101.1.9.1.4.10.0.0.3": number(2),
+		}, []Hearing{{Protocol: LLDPv2, Number: 10101, Chassis: ID{KindLocal, "s2"}, PortID: ID{KindMAC, "02:00:00:00:00:02"}, Name: "s2.dc.net",
+			Management: []netip.Addr{netip.MustParseAddr("10.0.0.3")}}}},
+		{"CISCO-CDP-MIB", map[string]Value{
+			cdpBase + "2.1.1.4.12.2": text("\x0a\x00\x00\x04"), cdpBase + "2.1.1.6.12.2": text("n5k(FOC123)"), cdpBase + "2.1.1.7.12.2": text("Ethernet1/1"),
+			cdpBase + "2.1.1.9.12.2": text("\x00\x00\x00\x10"),
+		}, []Hearing{{Protocol: CDP, Number: 12, PortID: ID{KindName, "Ethernet1/1"}, Name: "n5k", StationOnly: true, Management: []netip.Addr{netip.MustParseAddr("10.0.0.4")}}}},
+		{"indexes that are none", map[string]Value{
+			v1 + "1.1.9.7": text("s1"), v1 + "1.1.9.1.2.3.4": text("s1"), v1 + "1.1.9.1.2.4294967296": text("s1"), v1 + "2.1.3.1.2.3.1.4.10.0.0.1": number(2), cdpBase + "2.1.1.6.12": text("x"),
+		}, nil},
+	} {
+		got := tellingAll("10.0.0.9", c.values).Hears
+		for i := range got {
+			got[i].order = [3]uint32{}
+			slices.SortFunc(got[i].Management, netip.Addr.Compare) // the cells come in the order of a map
+		}
+		for i := range c.want {
+			c.want[i].Far = FarUnknown
+		}
+		if d := cmp.Diff(c.want, got, cmp.AllowUnexported(Hearing{}), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); d != "" {
+			t.Errorf("%s: %s", c.about, d)
 		}
 	}
 }

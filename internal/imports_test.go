@@ -41,6 +41,8 @@ var floors = map[string][]string{
 	"tui":               {"graphs", "internal/evidence", "internal/diagnose"},
 	"internal/cli":      {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps"},
 	"":                  {"internal/cli"},
+
+	"probes/snmp/agentsim": {},
 }
 
 func TestImportsPointDown(t *testing.T) {

@@ -16,9 +16,9 @@ type Limits struct {
 	// Timeout is how long to wait for an answer before the request is sent again, at most Retries times: 0.5 s and 3.
 	Timeout time.Duration
 	Retries int
-	// Time bounds a sweep: 60 s.
+	// Time bounds a sweep, and a whole [Agent.Read]: 60 s.
 	Time time.Duration
-	// Rows bounds the rows of one column, Bytes the values of a sweep: 200,000 and 64 MiB.
+	// Rows bounds the rows of one column, Bytes the values of a sweep: 50,000 and 16 MiB.
 	Rows, Bytes int
 }
 
@@ -33,10 +33,10 @@ func (l Limits) withDefaults() Limits {
 		l.Time = time.Minute
 	}
 	if l.Rows <= 0 {
-		l.Rows = 200_000
+		l.Rows = 50_000
 	}
 	if l.Bytes <= 0 {
-		l.Bytes = 64 << 20
+		l.Bytes = 16 << 20
 	}
 	return l
 }
@@ -60,9 +60,9 @@ type Session struct {
 	target string
 	client *gosnmp.GoSNMP
 	limits Limits
-	// repetitions that the agent bears; at most varbinds a response.
-	repetitions int
-	requests    int
+	// repetitions and width are the rows and columns of a request that the agent bears. Half as many columns as values leave room for some rows.
+	repetitions, width int
+	requests           int
 }
 
 // varbinds is how many values a response is asked to hold: some 1,400 bytes, so that it is not fragmented.
@@ -84,7 +84,7 @@ func Dial(ctx context.Context, target string, c Credentials, l Limits) (*Session
 	if err := g.Connect(); err != nil {
 		return nil, fmt.Errorf("%s: %w", target, classify(err))
 	}
-	return &Session{target: target, client: g, limits: l, repetitions: mostRepetitions}, nil
+	return &Session{target: target, client: g, limits: l, repetitions: mostRepetitions, width: varbinds / 2}, nil
 }
 
 func splitTarget(target string) (host string, port uint16, err error) {

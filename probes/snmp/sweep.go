@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gosnmp/gosnmp"
 )
@@ -28,7 +28,8 @@ type Cell struct {
 func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell func(Cell), scalar func(i int, v Value)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Time)
 	defer cancel()
-	w := sweep{Session: s, scalars: scalars, columns: columns, cell: cell, scalar: scalar, last: make([]string, len(columns)), rows: make([]int, len(columns))}
+	w := sweep{Session: s, scalars: scalars, columns: columns, cell: cell, scalar: scalar, last: make([]string, len(columns)), rows: make([]int, len(columns)),
+		ended: make([]bool, len(columns))}
 	for i, c := range columns {
 		w.last[i] = c
 		w.active = append(w.active, i)
@@ -41,6 +42,9 @@ func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell fun
 			return fmt.Errorf("%s: %w", s.target, err)
 		}
 	}
+	if w.failed != nil {
+		return fmt.Errorf("%s: %w", s.target, w.failed)
+	}
 	return nil
 }
 
@@ -51,16 +55,50 @@ type sweep struct {
 	cell             func(Cell)
 	scalar           func(int, Value)
 
-	active []int    // columns that have not ended
+	active []int // columns that have not ended, those whose turn it is first
+	ended  []bool
+	asked  int // of the active columns, how many had their turn
+	failed error
 	last   []string // by column, the last OID seen
 	rows   []int    // by column
 	bytes  int
 }
 
-// step sends one request and takes in what comes.
+// step asks for the next rows. Where the agent reports an error it is asked again for one row, and then for one column at a time, so that an error of one
+// object, which may stand behind the table, costs nothing but the column that leads to it.
 func (w *sweep) step(ctx context.Context) error {
-	// No more columns than leave room for some rows of each.
-	columns := w.active[:min(len(w.active), varbinds/2)]
+	columns := slices.Clone(w.active[:min(len(w.active), w.width)])
+	err := w.ask(ctx, columns, mostRepetitions)
+	if errors.Is(err, errStatus) {
+		err = w.ask(ctx, columns, 1)
+	}
+	switch {
+	case errors.Is(err, errNarrow) && len(columns) > 1:
+		w.width = len(columns) / 2
+	case errors.Is(err, errStatus):
+		for _, c := range columns {
+			switch err := w.ask(ctx, []int{c}, 1); {
+			case errors.Is(err, errStatus):
+				w.ended[c], w.failed = true, fmt.Errorf("%w behind %s", err, w.last[c])
+			case err != nil:
+				return err
+			}
+		}
+	case err != nil:
+		return err
+	}
+	// Columns that had no room take their turn: those asked go to the end of the line.
+	active := w.active[min(len(w.active), w.asked):]
+	if active = append(slices.Clone(active), w.active[:w.asked]...); len(active) == 0 {
+		return nil
+	}
+	w.active = slices.DeleteFunc(active, func(c int) bool { return w.ended[c] })
+	return nil
+}
+
+// ask sends one request for columns, with at most so many repetitions, and takes in what comes.
+func (w *sweep) ask(ctx context.Context, columns []int, repetitions int) error {
+	w.asked = 0
 	oids := make([]string, 0, len(w.scalars)+len(columns))
 	for _, oid := range w.scalars {
 		oids = append(oids, before(oid))
@@ -68,7 +106,7 @@ func (w *sweep) step(ctx context.Context) error {
 	for _, c := range columns {
 		oids = append(oids, w.last[c])
 	}
-	p, err := w.bulk(ctx, oids, len(columns))
+	p, err := w.bulk(ctx, oids, len(columns), repetitions)
 	if err != nil {
 		return err
 	}
@@ -83,37 +121,24 @@ func (w *sweep) step(ctx context.Context) error {
 			}
 		}
 	}
-	vars = vars[min(len(w.scalars), len(vars)):]
-	if len(vars) < len(columns) {
-		return fmt.Errorf("%w: it answered for %d of %d columns", ErrAgent, len(vars), len(columns))
+	vars = vars[len(w.scalars):]
+	if len(vars) == 0 {
+		return fmt.Errorf("%w: its answers hold no row", ErrAgent)
 	}
-	ended := make([]bool, len(w.columns))
+	// What an agent's packets have no room for (RFC 3416, 4.2.3) is asked in its turn.
+	columns = columns[:min(len(columns), len(vars))]
 	for i := range vars {
 		c := columns[i%len(columns)]
-		if ended[c] {
+		if w.ended[c] {
 			continue
 		}
-		if ended[c], err = w.take(c, &vars[i]); err != nil {
+		if w.ended[c], err = w.take(c, &vars[i]); err != nil {
 			return err
 		}
 	}
-	active := w.active[:0]
-	for _, c := range w.active {
-		if !ended[c] {
-			active = append(active, c)
-		}
+	if len(columns) < len(w.active) {
+		w.asked = len(columns)
 	}
-	// Columns that had no room take their turn: those asked go to the end of the line.
-	if n := len(columns); n < len(w.active) {
-		asked := 0
-		for _, c := range columns {
-			if !ended[c] {
-				asked++
-			}
-		}
-		active = append(append([]int(nil), active[asked:]...), active[:asked]...)
-	}
-	w.active = active
 	return nil
 }
 
@@ -141,27 +166,29 @@ func (w *sweep) take(c int, v *gosnmp.SnmpPDU) (ended bool, err error) {
 	return false, nil
 }
 
-// bulk sends GETBULK, with fewer repetitions if the agent cannot bear as many, and more again if it can.
-func (w *sweep) bulk(ctx context.Context, oids []string, columns int) (*gosnmp.SnmpPacket, error) {
+// errNarrow: the agent cannot answer for as many columns at once. errStatus: it reports another error than tooBig.
+var (
+	errNarrow = fmt.Errorf("%w: %s", ErrAgent, gosnmp.TooBig)
+	errStatus = fmt.Errorf("%w: status", ErrAgent)
+)
+
+// bulk sends GETBULK. An agent that says tooBig or is silent is asked for fewer repetitions; what it could not bear is not tried again in this
+// session, since each time costs all retries.
+func (w *sweep) bulk(ctx context.Context, oids []string, columns, most int) (*gosnmp.SnmpPacket, error) {
 	for {
 		w.client.Context = ctx
-		n := max(1, min(w.repetitions, varbinds/columns))
+		n := max(1, min(w.repetitions, varbinds/columns, most))
 		w.requests++
-		began := time.Now()
 		p, err := w.client.GetBulk(oids, uint8(len(w.scalars)), uint32(n))
 		switch {
 		case err == nil && p.Error == gosnmp.NoError && len(p.Variables) > 0:
-			if w.repetitions < mostRepetitions && time.Since(began) < w.limits.Timeout/2 {
-				w.repetitions++
-			}
 			return p, nil
+		case err == nil && p.Error == gosnmp.TooBig && n == 1:
+			return nil, errNarrow
 		case err == nil && p.Error == gosnmp.TooBig, err != nil && isTimeout(err) && ctx.Err() == nil && n > leastRepetitions:
-			if n == 1 {
-				return nil, fmt.Errorf("%w: %s", ErrAgent, gosnmp.TooBig)
-			}
 			w.repetitions = max(1, n/2)
 		case err == nil && p.Error != gosnmp.NoError:
-			return nil, fmt.Errorf("%w: %s", ErrAgent, p.Error)
+			return nil, fmt.Errorf("%w %s", errStatus, p.Error)
 		case err == nil:
 			return nil, fmt.Errorf("%w: it answered nothing", ErrAgent)
 		default:

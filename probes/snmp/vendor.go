@@ -1,0 +1,149 @@
+package snmp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vendorTables is what an agent was found to have of the tables that most do not.
+type vendorTables struct {
+	pfc    []string // the columns sent and received, by priority or by port; nil if there are none
+	queues []string // instances that count drops
+	lanes  map[uint32][]Lane
+}
+
+// pfcTables are where pause frames of priorities are counted: requests, which are sent, and indications, which came. The port's totals are the last
+// resort: SONiC's hold priority 3 alone.
+var pfcTables = [][]string{
+	{cpfcPriority + "2", cpfcPriority + "3"},
+	{cpfcPort + "1", cpfcPort + "2"},
+	{ieeePFC + "2", ieeePFC + "3"},
+}
+
+// pfc reads the pause frames of priorities. Which table the agent has is found out when names are read.
+func (p *reader) pfc(ctx context.Context) error {
+	tables := [][]string{p.vendor.pfc}
+	if p.full {
+		tables = pfcTables
+	} else if p.vendor.pfc == nil {
+		return nil
+	}
+	for _, columns := range tables {
+		rows := map[[2]int]*PFC{}
+		var order [][2]int
+		err := p.session.Sweep(ctx, nil, columns, func(c Cell) {
+			at, ok := priorityIndex(c.Index)
+			if !ok || !c.Value.IsNumber() || p.ports[uint32(at[0])] == nil {
+				return
+			}
+			if rows[at] == nil {
+				rows[at] = &PFC{Priority: at[1]}
+				order = append(order, at)
+			}
+			if c.Column == 0 {
+				rows[at].Sent = c.Value.Number
+			} else {
+				rows[at].Received = c.Value.Number
+			}
+		}, nil)
+		for _, at := range order {
+			q := p.ports[uint32(at[0])]
+			q.PFC = append(q.PFC, *rows[at])
+		}
+		if p.vendor.pfc = columns; err != nil || len(rows) > 0 {
+			return err
+		}
+	}
+	p.vendor.pfc = nil
+	return nil
+}
+
+// priorityIndex reads ifIndex.priority, or ifIndex alone: priority -1.
+func priorityIndex(text string) (at [2]int, ok bool) {
+	port, priority, both := strings.Cut(text, ".")
+	index, ok := portIndex(port)
+	if !both {
+		return [2]int{int(index), -1}, ok
+	}
+	n, err := strconv.ParseUint(priority, 10, 3)
+	return [2]int{int(index), int(n)}, ok && err == nil
+}
+
+// The last part of csqIfQosGroupStats' index: what is counted.
+const (
+	csqUnicastDropped, csqMulticastDropped = "5", "7" // packets
+	csqEgress                              = "2"
+)
+
+// queues reads what queues dropped. The table has eight kinds of counts a queue; once it is known which rows are drops, these alone are read.
+func (p *reader) queues(ctx context.Context) error {
+	got := map[string]Value{}
+	if p.full {
+		p.vendor.queues = nil
+		err := p.session.Sweep(ctx, nil, []string{csqStats}, func(c Cell) {
+			if part := strings.Split(c.Index, "."); len(part) == 4 && part[1] == csqEgress && (part[3] == csqUnicastDropped || part[3] == csqMulticastDropped) {
+				oid := csqStats + "." + c.Index
+				got[oid] = c.Value
+				p.vendor.queues = append(p.vendor.queues, oid)
+			}
+		}, nil)
+		if err != nil {
+			return err
+		}
+	} else if len(p.vendor.queues) > 0 {
+		var err error
+		if got, err = p.session.Get(ctx, p.vendor.queues...); err != nil {
+			return err
+		}
+	}
+	for _, oid := range p.vendor.queues {
+		v, ok := got[oid]
+		part := strings.Split(strings.TrimPrefix(oid, csqStats+"."), ".")
+		index, _ := portIndex(part[0])
+		queue, err := strconv.Atoi(part[2])
+		if q := p.ports[index]; ok && q != nil && err == nil && v.IsNumber() {
+			q.addDrops(queue, v.Number)
+		}
+	}
+	return nil
+}
+
+// addDrops adds up what a queue dropped of unicast and multicast.
+func (q *Port) addDrops(queue int, packets uint64) {
+	for i := range q.Drops {
+		if q.Drops[i].Queue == queue {
+			q.Drops[i].Packets += packets
+			return
+		}
+	}
+	q.Drops = append(q.Drops, QueueDrops{queue, packets})
+	slices.SortFunc(q.Drops, func(a, b QueueDrops) int { return cmp.Compare(a.Queue, b.Queue) })
+}
+
+// optics reads the light of transceivers, once a minute.
+func (p *reader) optics(ctx context.Context) error {
+	if p.full || p.Time.Sub(p.looked) > slowLasts && p.vendor.lanes != nil {
+		p.looked = p.Time
+		o := &optics{reader: p, lanes: map[uint32][]Lane{}}
+		err := errors.Join(o.juniper(ctx), o.sensors(ctx))
+		if p.vendor.lanes = o.lanes; len(o.lanes) == 0 {
+			p.vendor.lanes = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for index, lanes := range p.vendor.lanes {
+		if q := p.ports[index]; q != nil {
+			q.Optics = lanes
+		}
+	}
+	return nil
+}
+
+// Light is worth telling within these bounds, in dBm: what is beyond is how a vendor writes that there is none.
+const darkest, brightest = -60.0, 30.0

@@ -17,6 +17,9 @@ const (
 	slowLasts  = time.Minute
 )
 
+// MostRequests is how many requests a second an agent is asked at most.
+const MostRequests = 1000
+
 // An Agent is read again and again. It keeps its session, and what seldom changes. It is not safe for concurrent use.
 type Agent struct {
 	target      string
@@ -69,6 +72,7 @@ func (a *Agent) Read(ctx context.Context) *Reading {
 			r.Err, r.Took = err, time.Since(r.Time)
 			return r
 		}
+		s.gap = time.Second / MostRequests
 		a.session = s
 	}
 	asked := a.session.Requests()

@@ -53,6 +53,9 @@ func NewPoller(c PollerConfig) *Poller {
 	return p
 }
 
+// Workers is how many agents are asked at a time.
+func (p *Poller) Workers() int { return p.workers }
+
 // Poll reads all agents once and returns their readings in the order of the targets. It ends early with ctx: what was not read then has an error.
 func (p *Poller) Poll(ctx context.Context) []*Reading {
 	readings := make([]*Reading, len(p.agents))

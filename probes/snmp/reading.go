@@ -2,6 +2,8 @@ package snmp
 
 import (
 	"time"
+
+	"whichlink/internal/evidence"
 )
 
 // A Reading is what one agent said at one moment. What was read before an error is good.
@@ -16,6 +18,8 @@ type Reading struct {
 	Quantum time.Duration
 	// Ports are in the order of their ifIndex.
 	Ports []Port
+	// Neighbours are whom the ports hear.
+	Neighbours []Neighbour
 	// Requests is how many requests it took, retries left out, and Took how long.
 	Requests int
 	Took     time.Duration
@@ -60,6 +64,14 @@ type Port struct {
 	descr         string
 }
 
+// A Neighbour is what a port hears at the far end of its cable (LLDP, or CDP). What is not told is empty; all is cleaned.
+type Neighbour struct {
+	// Port is the name of the port that hears it.
+	Port string
+	// Chassis and System are what the neighbour calls its box, RemotePort what it calls the port.
+	Chassis, System, RemotePort string
+}
+
 // A PFC is the priority flow control of one priority: pause frames sent and received since the agent counts. Priority is -1 where an agent
 // counts them all together.
 type PFC struct {
@@ -100,6 +112,17 @@ func (c *Counts) set(k Counter, n uint64, wide bool) {
 }
 
 func (c *Counts) isWide(k Counter) bool { return c.wide&(1<<k) != 0 }
+
+// Totals returns the counters in the form of evidence.
+func (c *Counts) Totals() (in, out evidence.Counters) {
+	var d Delta
+	for k := range counters {
+		if n, ok := c.Get(k); ok {
+			*d.slot(k) = &n
+		}
+	}
+	return d.In, d.Out
+}
 
 // Port returns a port by its ifIndex, or nil.
 func (r *Reading) Port(index uint32) *Port {

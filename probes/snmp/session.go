@@ -63,6 +63,9 @@ type Session struct {
 	// repetitions and width are the rows and columns of a request that the agent bears. Half as many columns as values leave room for some rows.
 	repetitions, width int
 	requests           int
+	// gap is the least time between two requests, last when the latest was sent. Retries are further apart.
+	gap  time.Duration
+	last time.Time
 }
 
 // varbinds is how many values a response is asked to hold: some 1,400 bytes, so that it is not fragmented.
@@ -108,13 +111,25 @@ func (s *Session) Target() string { return s.target }
 // Requests is how many requests were sent, retries left out.
 func (s *Session) Requests() int { return s.requests }
 
+// pace counts a request and holds it back until it may be sent.
+func (s *Session) pace() {
+	s.requests++
+	if s.gap <= 0 {
+		return
+	}
+	if wait := s.gap - time.Since(s.last); wait > 0 {
+		time.Sleep(wait)
+	}
+	s.last = time.Now()
+}
+
 // Get reads single instances. What the agent does not have is left out of the answer, which is by OID without a leading dot.
 func (s *Session) Get(ctx context.Context, oids ...string) (map[string]Value, error) {
 	s.client.Context = ctx
 	out := make(map[string]Value, len(oids))
 	for len(oids) > 0 {
 		n := min(len(oids), varbinds)
-		s.requests++
+		s.pace()
 		p, err := s.client.Get(oids[:n])
 		if err == nil && p.Error != gosnmp.NoError {
 			err = fmt.Errorf("%w: %s", ErrAgent, p.Error)

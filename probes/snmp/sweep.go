@@ -178,7 +178,7 @@ func (w *sweep) bulk(ctx context.Context, oids []string, columns, most int) (*go
 	for {
 		w.client.Context = ctx
 		n := max(1, min(w.repetitions, varbinds/columns, most))
-		w.requests++
+		w.pace()
 		p, err := w.client.GetBulk(oids, uint8(len(w.scalars)), uint32(n))
 		switch {
 		case err == nil && p.Error == gosnmp.NoError && len(p.Variables) > 0:

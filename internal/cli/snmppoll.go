@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"whichlink/graphs"
+	"whichlink/probes/snmp"
+)
+
+// polling is the flags of snmp poll.
+type polling struct {
+	targets                     []string
+	fabric, credentials, output string
+	interval                    time.Duration
+}
+
+func newSNMPPollCmd(e *env) *cobra.Command {
+	var p polling
+	cmd := &cobra.Command{
+		Use:   "poll [TARGET...]",
+		Short: "Read the ports of switches once: states, speeds, counters, light, neighbours",
+		Long: `Poll reads each agent once: the state and speed of its ports, what they count, pause frames and drops by priority where these are served, the
+light of transceivers, and whom the ports hear. A target is HOST, HOST:PORT or NETWORK/BITS; with --fabric it is every switch of the
+fabric that has a management address. Of a network those that do not answer are counted and left out.
+
+Totals say little: most ports of most devices have errors since they were switched on. With --interval agents are read twice, and what was counted in
+between is told, too; counters that wrapped or began anew are not taken for traffic or errors.
+
+It exits 1 if an agent that was named fails, after all that was read is printed.`,
+		Example: `  WHICHLINK_SNMP_COMMUNITY=... whichlink snmp poll --target 10.0.0.1 --interval 10s
+  whichlink snmp poll --fabric fabric.clab.yml --credentials snmp.conf -o json`,
+		Args: args(0, -1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if err := oneOf(p.output, "text", "json"); err != nil {
+				return err
+			}
+			if p.interval < 0 {
+				return usagef("--interval is not negative")
+			}
+			p.targets = append(p.targets, words...)
+			return e.poll(cmd.Context(), &p)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&p.targets, "target", nil, "ask `HOST[:PORT]`, or all of NETWORK/BITS; may be repeated")
+	fabricFlag(cmd, &p.fabric)
+	f.StringVar(&p.credentials, "credentials", "", "`FILE` with the community or the user of v3, mode 0600 (default: "+snmp.CommunityVariable+")")
+	f.DurationVar(&p.interval, "interval", 0, "read twice, so `LONG` apart, and tell what was counted in between")
+	outputFlag(cmd, &p.output, "text", "json")
+	return cmd
+}
+
+// agents are whom to ask: targets that were named, and those that are of a network, of which not all need to be there.
+type agents struct {
+	targets []string
+	// names are the fabric's names for targets.
+	names   map[string]string
+	scanned map[string]bool
+}
+
+// agents resolves the flags.
+func (p *polling) agents(e *env) (*agents, error) {
+	a := &agents{names: map[string]string{}, scanned: map[string]bool{}}
+	seen := map[string]bool{}
+	add := func(targets ...string) {
+		for _, t := range targets {
+			if !seen[t] {
+				seen[t] = true
+				a.targets = append(a.targets, t)
+			}
+		}
+	}
+	for _, word := range p.targets {
+		of, err := snmp.Targets(word)
+		if err != nil {
+			return nil, usageError{errors.New(graphs.Clean(err.Error()))}
+		}
+		for _, t := range of {
+			a.scanned[t] = t != word
+		}
+		add(of...)
+	}
+	if p.fabric != "" {
+		f, err := e.readFabric(p.fabric)
+		if err != nil {
+			return nil, err
+		}
+		for i := range f.NumNodes() {
+			if n := f.Node(graphs.NodeID(i)); n.Management.IsValid() && !n.IsHost() {
+				a.names[n.Management.String()] = n.Name
+				add(n.Management.String())
+			}
+		}
+		if len(a.targets) == 0 {
+			return nil, fmt.Errorf("no switch of %s has a management address", graphs.Clean(p.fabric))
+		}
+	}
+	if len(a.targets) == 0 {
+		return nil, withHint(usagef("nobody to ask"), "name agents with --target, or a fabric with --fabric")
+	}
+	if len(a.targets) > snmp.MostAddresses {
+		return nil, usagef("%d targets are more than %d", len(a.targets), snmp.MostAddresses)
+	}
+	return a, nil
+}
+
+// poll reads agents and prints what they say.
+func (e *env) poll(ctx context.Context, p *polling) error {
+	a, err := p.agents(e)
+	if err != nil {
+		return err
+	}
+	c, err := snmp.LoadCredentials(p.credentials)
+	if err != nil {
+		return err
+	}
+	poller := snmp.NewPoller(snmp.PollerConfig{Targets: a.targets, Credentials: c})
+	defer poller.Close()
+	e.say("asks %s with %s, reading only: one request in flight to each, at most %d packets/s to any one, and at most %d of them at a time",
+		plural(len(a.targets), "agent"), c, snmp.MostRequests, poller.Workers())
+	first := poller.Poll(ctx)
+	last := first
+	if p.interval > 0 {
+		select {
+		case <-time.After(p.interval):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		last = poller.Poll(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	result := pollResult{Agents: []agentJSON{}}
+	silent, failed := 0, 0
+	for i, r := range last {
+		if r.Err != nil && a.scanned[r.Target] && (errors.Is(r.Err, snmp.ErrNoAnswer) || errors.Is(r.Err, snmp.ErrRefused)) {
+			silent++
+			continue
+		}
+		if r.Err != nil {
+			failed++
+		}
+		var before *snmp.Reading
+		if p.interval > 0 {
+			before = first[i]
+		}
+		result.Agents = append(result.Agents, agentOf(r, before, a.names[r.Target]))
+	}
+	if silent > 0 {
+		e.say("%d of %d addresses did not answer", silent, len(last))
+	}
+	if err := e.printPoll(&result, p.output); err != nil {
+		return err
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %s failed: %s", failed, plural(len(result.Agents), "agent"), result.failures())
+	case silent == len(last):
+		return errors.New("nobody answered")
+	}
+	return nil
+}
+
+// failures lists the agents that failed, and why.
+func (r *pollResult) failures() string {
+	var all []string
+	for i := range r.Agents {
+		if r.Agents[i].Error != "" {
+			all = append(all, r.Agents[i].Error)
+		}
+	}
+	slices.Sort(all)
+	return someOf(slices.Compact(all))
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"whichlink/probes/snmp/agentsim"
+)
+
+const secret = "not-for-your-eyes"
+
+// switchTree is a switch with two ports, one of which has a name that would clear the screen.
+func switchTree() *agentsim.Tree {
+	t := &agentsim.Tree{}
+	t.Set("1.3.6.1.2.1.1.3.0", agentsim.TimeTicks, 8_640_000)
+	t.Set("1.3.6.1.2.1.1.5.0", agentsim.OctetString, "sw\x1b[2J01")
+	for i := 1; i <= 2; i++ {
+		for column, v := range map[string]int{"3": 6, "7": 1, "8": i} {
+			t.Set(fmt.Sprintf("1.3.6.1.2.1.2.2.1.%s.%d", column, i), agentsim.Integer, v)
+		}
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.2.2.1.14.%d", i), agentsim.Counter32, 900)
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.1.%d", i), agentsim.OctetString, []string{"swp1", "swp\x1b[31m2"}[i-1])
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.6.%d", i), agentsim.Counter64, 1_000_000)
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.10.%d", i), agentsim.Counter64, 2_000_000)
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.15.%d", i), agentsim.Gauge32, 100_000)
+	}
+	return t
+}
+
+func whichlink(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = Main(context.Background(), arguments, strings.NewReader(""), &out, &err, fstest.MapFS{})
+	return code, out.String(), err.String()
+}
+
+func TestSNMPPoll(t *testing.T) {
+	tree := switchTree()
+	sim, err := agentsim.Start("127.0.0.1:0", secret, tree, agentsim.Faults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sim.Close()
+	dead, err := agentsim.Start("127.0.0.1:0", secret, switchTree(), agentsim.Faults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := dead.Address()
+	_ = dead.Close()
+	file := filepath.Join(t.TempDir(), "snmp.conf")
+	if err := os.WriteFile(file, []byte("community "+secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	code, out, said := whichlink(t, "snmp", "poll", "--target", sim.Address(), "--credentials", file, "-o", "json")
+	var got struct {
+		Agents []struct {
+			Target, Name, Error string
+			Uptime              float64 `json:"uptime_s"`
+			Requests            int
+			MS                  float64
+			Neighbours          []any
+			Ports               []struct {
+				IfIndex   int
+				Name      string
+				Speed     uint64
+				Oper      string
+				In, Out   map[string]uint64
+				Delta     map[string]any
+				LastShown any `json:"last_change_ago_ms"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Agents) != 1 {
+		t.Fatalf("%d %v\n%s%s", code, err, out, said)
+	}
+	a := got.Agents[0]
+	if len(a.Ports) != 2 || a.Uptime < 86_400 || a.Error != "" || a.Requests == 0 || a.Neighbours == nil || a.Target != sim.Address() {
+		t.Errorf("%s", out)
+	}
+	if p := a.Ports[0]; p.Name != "swp1" || p.Speed != 100e9 || p.Oper != "up" || p.In["octets"] != 1e6 || p.Out["octets"] != 2e6 || p.In["errors"] != 900 ||
+		p.Delta != nil || p.LastShown != nil {
+		t.Errorf("%+v", p)
+	}
+	if _, told := a.Ports[0].In["discards"]; told {
+		t.Error("what the agent does not count is told as 0")
+	}
+
+	t.Setenv("WHICHLINK_SNMP_COMMUNITY", secret)
+	textCode, text, _ := whichlink(t, "snmp", "poll", sim.Address(), "--interval", "100ms")
+	if textCode != 0 || !strings.Contains(text, "swp1") || !strings.Contains(text, "100 Gbit/s") || !strings.Contains(text, "in 0 bit/s") {
+		t.Errorf("%d\n%s", textCode, text)
+	}
+	failCode, failOut, failed := whichlink(t, "snmp", "poll", "--target", sim.Address()+","+gone, "-o", "json")
+	if failCode != 1 || !strings.Contains(failed, "1 of 2 agents failed: "+gone+": no agent listens") || strings.Count(failOut, `"name": "swp1"`) != 1 {
+		t.Errorf("%d\n%s%s", failCode, failOut, failed)
+	}
+	for _, s := range []string{out, said, text, failed, failOut} {
+		if strings.Contains(s, secret) || strings.Contains(s, "\x1b") {
+			t.Errorf("a secret, or what moves the cursor:\n%q", s)
+		}
+	}
+	if !strings.Contains(said, "asks 1 agent with SNMPv2c credentials, reading only: one request in flight to each, at most 1000 packets/s") {
+		t.Errorf("%s", said)
+	}
+}
+
+func TestSNMPPollRefuses(t *testing.T) {
+	t.Setenv("WHICHLINK_SNMP_COMMUNITY", "")
+	open := filepath.Join(t.TempDir(), "open.conf")
+	if err := os.WriteFile(open, []byte("community "+secret+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "nobody to ask", nil},
+		{2, "has more than 65536 addresses", []string{"--target", "10.0.0.0/8"}},
+		{2, "is not HOST or HOST:PORT", []string{"--target", "10.0.0.1:99999"}},
+		{2, "is not NETWORK/BITS", []string{"10.0.0/24"}},
+		{2, `output form "xml"`, []string{"10.0.0.1", "-o", "xml"}},
+		{1, "no SNMP credentials: set WHICHLINK_SNMP_COMMUNITY or name a file", []string{"10.0.0.1"}},
+		{1, "others may read it (mode 0644): chmod 600", []string{"10.0.0.1", "--credentials", open}},
+		{1, "no switch of ", []string{"--fabric", "../../testdata/drill/fabric.clab.yml"}},
+	} {
+		code, out, said := whichlink(t, append([]string{"snmp", "poll"}, c.args...)...)
+		if code != c.code || !strings.Contains(said, c.want) || out != "" || strings.Contains(said, secret) {
+			t.Errorf("%v: %d %q %q, want %d %q", c.args, code, out, said, c.code, c.want)
+		}
+	}
+}

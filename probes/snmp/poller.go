@@ -21,7 +21,8 @@ type PollerConfig struct {
 	Spread time.Duration
 }
 
-// A Poller reads many agents, again and again. It is not safe for concurrent use.
+// A Poller reads many agents, again and again. It is not safe for concurrent use. If there are more agents than workers their sessions, which take
+// 64 KiB each, last for one reading.
 type Poller struct {
 	agents  []*Agent // in the order in which they are begun
 	starts  []time.Duration
@@ -72,6 +73,9 @@ func (p *Poller) Poll(ctx context.Context) []*Reading {
 					}
 				}
 				readings[p.order[i]] = p.agents[i].Read(ctx)
+				if len(p.agents) > p.workers {
+					_ = p.agents[i].Close()
+				}
 			}
 		})
 	}

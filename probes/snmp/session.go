@@ -156,7 +156,7 @@ func classify(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, gosnmp.ErrWrongDigest), errors.Is(err, gosnmp.ErrUnknownUsername), errors.Is(err, gosnmp.ErrUnknownSecurityLevel),
-		errors.Is(err, gosnmp.ErrDecryption):
+		errors.Is(err, gosnmp.ErrDecryption), isUnauthentic(err):
 		return ErrCredentials
 	case isRefused(err):
 		return ErrRefused

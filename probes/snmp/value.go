@@ -68,6 +68,10 @@ func isTimeout(err error) bool {
 	return errors.Is(err, gosnmp.ErrMaxRetriesExceeded) || strings.Contains(err.Error(), "timeout")
 }
 
+// isUnauthentic knows the library's words for a response that is not authenticated though it should be: a report that the user or the password is wrong
+// (RFC 3414, 3.2), to which the agent has no key. It has no type for it.
+func isUnauthentic(err error) bool { return strings.Contains(err.Error(), "not authentic") }
+
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return s[:min(len(s), 120)]

@@ -134,7 +134,7 @@ func (a *Agent) Misbehave(f Faults) {
 
 func (a *Agent) serve() {
 	defer close(a.done)
-	in := make([]byte, 64<<10)
+	in := make([]byte, 4<<10) // requests are small
 	for {
 		n, from, err := a.conn.ReadFromUDPAddrPort(in)
 		if err != nil {

@@ -70,7 +70,7 @@ func elapsed(before, after *Reading, q *Port, restarted bool) time.Duration {
 		return wall
 	}
 	d := ticks(q.at - p.at) // modulo 2^32, as the clock
-	if slack := max(wall/2, 2*time.Second); d < wall-slack || d > wall+slack {
+	if slack := max(wall/2, 2*time.Second); d == 0 || d < wall-slack || d > wall+slack {
 		return wall
 	}
 	return d

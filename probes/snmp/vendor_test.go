@@ -1,0 +1,108 @@
+package snmp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"whichlink/probes/snmp/agentsim"
+)
+
+// TestVendorTables: pause frames by priority, drops by queue and light, as SONiC, Cisco, Arista and Juniper serve them. No recording of a real device has the
+// first two; the tables follow SONiC's agent and CISCO-PFC-EXT-MIB.
+func TestVendorTables(t *testing.T) {
+	tree := device(3)
+	set := func(value any, tag byte, format string, args ...any) {
+		tree.Set(fmt.Sprintf(format, args...), tag, value)
+	}
+	for port := 1; port <= 2; port++ {
+		for priority := range 8 {
+			set(uint64(100*port+priority), agentsim.Counter64, "%s2.%d.%d", cpfcPriority, port, priority)
+			set(uint64(200*port+priority), agentsim.Counter64, "%s3.%d.%d", cpfcPriority, port, priority)
+		}
+		set(uint64(7), agentsim.Counter64, "%s1.%d", cpfcPort, port) // of priority 3 alone: not to be told
+		for queue := 1; queue <= 4; queue++ {
+			for counter := 1; counter <= 8; counter++ {
+				set(uint64(1000*port+100*queue+counter), agentsim.Counter64, "%s.%d.2.%d.%d", csqStats, port, queue, counter)
+			}
+		}
+	}
+	sensor := func(table string, index int, name string, kind, scale, precision, value, status int) {
+		for i, n := range []int{kind, scale, precision, value, status} {
+			set(n, agentsim.Integer, "%s%d.%d", table, i+1, index)
+		}
+		set(name, agentsim.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.%d", index)
+	}
+	const standard, cisco = "1.3.6.1.2.1.99.1.1.1.", "1.3.6.1.4.1.9.9.91.1.1.1.1."
+	sensor(standard, 11, "DOM RX Power Sensor for swp1", 6, 8, 4, 6322, 1)          // 0.6322 mW, as Arista writes it
+	sensor(standard, 12, "DOM TX Power Sensor for swp1/2", 6, 8, 4, 10000, 1)       // lane 2, 1 mW, as SONiC writes it
+	sensor(standard, 13, "DOM RX Power Sensor for swp1/2", 6, 8, 4, -1000000000, 1) // dark
+	sensor(standard, 14, "DOM TX Power Sensor for swp1", 6, 8, 4, 0, 2)             // no module
+	sensor(standard, 15, "DOM Temperature Sensor for swp1", 8, 9, 0, 40, 1)
+	sensor(cisco, 21, "swp2 Lane 1 Transceiver Receive Power Sensor", 14, 8, 0, -2310, 1) // -2.31 dBm, as NX-OS writes it
+	sensor(cisco, 22, "swp2 Lane 1 Transceiver Transmit Power Sensor", 14, 8, 0, 0, 1)    // no light, as NX-OS writes it
+	sensor(cisco, 23, "Receive Power Sensor", 14, 9, 1, -45, 1)                           // of what contains it
+	set(30, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.23")
+	set(31, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.30")
+	set(ifEntry+"1.3", agentsim.ObjectIdentifier, "1.3.6.1.2.1.47.1.3.2.1.2.31.0")
+	set(-1250, agentsim.Integer, "1.3.6.1.4.1.2636.3.60.1.1.1.1.7.3") // hundredths, as Juniper writes it
+
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	first := a.Read(context.Background())
+	sim.Change(func(tree *agentsim.Tree) {
+		tree.Set(cpfcPriority+"3.1.3", agentsim.Counter64, uint64(203+50))
+		tree.Set(csqStats+".2.2.4.7", agentsim.Counter64, uint64(2407+9)) // multicast dropped
+		tree.Set(cpfcPriority+"2.2.5", agentsim.Counter64, uint64(1))     // began anew
+	})
+	second := a.Read(context.Background())
+	if first.Err != nil || second.Err != nil {
+		t.Fatal(first.Err, second.Err)
+	}
+	p := first.Ports[0]
+	if len(p.PFC) != 8 || p.PFC[3] != (PFC{3, 103, 203}) || len(first.Ports[2].PFC) != 0 {
+		t.Errorf("pauses: %+v", p.PFC)
+	}
+	if d := first.Ports[1].Drops; len(d) != 4 || d[3] != (QueueDrops{4, 2405 + 2407}) {
+		t.Errorf("drops: %+v", d)
+	}
+	deltas := Between(first, second)
+	if d := deltas[0]; d.Reset || d.PFC[3].Received != 50 || d.PFC[3].Sent != 0 {
+		t.Errorf("pauses in the interval: %+v", d)
+	}
+	if d := deltas[1]; len(d.PFC) != 7 || d.Drops[3].Packets != 9 || d.Drops[0].Packets != 0 {
+		t.Errorf("drops in the interval: %+v", d)
+	}
+	for _, c := range []struct {
+		port, lane int
+		rx, tx     float64
+	}{{0, 0, -1.99, math.NaN()}, {0, 2, math.NaN(), 0}, {1, 1, -2.31, math.NaN()}, {2, 0, -4.5, -12.5}} {
+		for _, r := range []*Reading{first, second} {
+			found := false
+			for _, l := range r.Ports[c.port].Optics {
+				if l.Lane == c.lane {
+					found = true
+					if !sameLight(l.Rx, c.rx) || !sameLight(l.Tx, c.tx) {
+						t.Errorf("port %d lane %d: %s %s", c.port+1, c.lane, light(l.Rx), light(l.Tx))
+					}
+				}
+			}
+			if !found {
+				t.Errorf("port %d lane %d is dark: %+v", c.port+1, c.lane, r.Ports[c.port].Optics)
+			}
+		}
+	}
+}
+
+// sameLight compares light; NaN is none.
+func sameLight(got *float64, want float64) bool {
+	return got == nil && math.IsNaN(want) || got != nil && math.Abs(*got-want) < 0.005
+}
+
+func light(v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.2f dBm", *v)
+}

@@ -34,6 +34,8 @@ type Agent struct {
 	narrow   bool // some port's totals are of 32 bits
 	vendor   vendorTables
 	looked   time.Time // when optics were read
+	hears    []Neighbour
+	listened time.Time // when neighbours were read
 }
 
 // A label is what seldom changes about a port.
@@ -41,6 +43,7 @@ type label struct {
 	name, alias, descr string
 	kind               uint32
 	speed              uint64
+	mac                string
 }
 
 // NewAgent returns an agent at host, host:port or [host]:port. No packet is sent yet.
@@ -112,7 +115,7 @@ func (p *reader) read(ctx context.Context) error {
 		}
 	}
 	var failed error
-	for _, table := range []func(context.Context) error{p.narrowCounters, p.pfc, p.queues, p.optics} {
+	for _, table := range []func(context.Context) error{p.narrowCounters, p.pfc, p.queues, p.optics, p.neighbours} {
 		err := table(ctx)
 		if err != nil && !errors.Is(err, ErrAgent) {
 			return err
@@ -192,6 +195,8 @@ func (p *reader) readLabels(ctx context.Context) error {
 			l.alias = text
 		case labelType:
 			l.kind = uint32(c.Value.Number)
+		case labelAddress:
+			l.mac = portMAC(c.Value.Text)
 		case labelSpeed:
 			slow[index] = c.Value.Number
 		case labelHighSpeed:
@@ -331,6 +336,12 @@ func (p *reader) finish() {
 	}
 	slices.SortFunc(p.Ports, func(a, b Port) int { return int(int64(a.Index) - int64(b.Index)) })
 	name(p.Ports, p.labels)
+	p.Neighbours = slices.Clone(p.Neighbours)
+	for i := range p.Neighbours {
+		if q := p.Port(p.Neighbours[i].index); q != nil {
+			p.Neighbours[i].Port = q.Name
+		}
+	}
 	p.age()
 }
 

@@ -187,3 +187,32 @@ func TestNewPorts(t *testing.T) {
 		t.Errorf("after a restart: %s", r.Ports[1].Name)
 	}
 }
+
+// TestHearsAfterRestart: LLDP-MIB is empty for a while after the agent restarted. That is not to hear nobody, until it lasts.
+func TestHearsAfterRestart(t *testing.T) {
+	tree := device(2)
+	for column, v := range map[string]string{"5": "sw11", "7": "swp9", "9": "sw11"} {
+		tree.Set(lldpBase+"4.1.1."+column+".77.2.1", agentsim.OctetString, v)
+	}
+	tree.Set(lldpBase+"4.1.1.4.77.2.1", agentsim.Integer, 7)
+	tree.Set(lldpBase+"4.1.1.6.77.2.1", agentsim.Integer, 5)
+	tree.Set(lldpBase+"3.7.1.2.2", agentsim.Integer, 5)
+	tree.Set(lldpBase+"3.7.1.3.2", agentsim.OctetString, "swp2")
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	want := Neighbour{Port: "swp2", Chassis: "sw11", System: "sw11", RemotePort: "swp9", index: 2}
+	hears := func(when string, n int) {
+		t.Helper()
+		r := a.Read(context.Background())
+		if r.Err != nil || len(r.Neighbours) != n || n == 1 && r.Neighbours[0] != want {
+			t.Errorf("%s: %+v, %v", when, r.Neighbours, r.Err)
+		}
+	}
+	hears("at first", 1)
+	sim.Change(func(tree *agentsim.Tree) { tree.Delete("1.0.8802") })
+	sim.SetUptime(200)
+	hears("just restarted", 1)
+	sim.SetUptime(6000)
+	a.listened = time.Time{}
+	hears("a minute later", 0)
+}

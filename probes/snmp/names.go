@@ -15,7 +15,7 @@ func name(ports []Port, labels map[uint32]label) {
 			q.Name = l.descr
 		}
 		if q.Name == "" {
-			q.Name = "#" + strconv.FormatUint(uint64(q.Index), 10)
+			q.Name = "if" + strconv.FormatUint(uint64(q.Index), 10)
 		}
 		count[q.Name]++
 	}

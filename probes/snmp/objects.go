@@ -10,6 +10,8 @@ const (
 	oidTableLastChange = "1.3.6.1.2.1.31.1.5.0"                       // ifTableLastChange
 	oidCacheTimeout    = "1.3.6.1.4.1.8072.1.5.3.1.2.1.3.6.1.2.1.2.2" // net-snmp's nsCacheTimeout of ifTable, in seconds
 
+	oidBridgePort = "1.3.6.1.2.1.17.1.4.1.2" // dot1dBasePortIfIndex
+
 	ifEntry   = "1.3.6.1.2.1.2.2.1."
 	ifXEntry  = "1.3.6.1.2.1.31.1.1.1."
 	dot3Stats = "1.3.6.1.2.1.10.7.2.1."
@@ -79,12 +81,13 @@ var (
 )
 
 // The columns of what seldom changes, in the order of the constants.
-var labelColumns = []string{ifEntry + "2", ifEntry + "3", ifEntry + "5", ifXEntry + "1", ifXEntry + "15", ifXEntry + "18"}
+var labelColumns = []string{ifEntry + "2", ifEntry + "3", ifEntry + "5", ifEntry + "6", ifXEntry + "1", ifXEntry + "15", ifXEntry + "18"}
 
 const (
 	labelDescr = iota
 	labelType
 	labelSpeed
+	labelAddress
 	labelName
 	labelHighSpeed
 	labelAlias

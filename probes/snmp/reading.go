@@ -70,6 +70,8 @@ type Neighbour struct {
 	Port string
 	// Chassis and System are what the neighbour calls its box, RemotePort what it calls the port.
 	Chassis, System, RemotePort string
+
+	index uint32 // the ifIndex of Port, 0 where it is none that IF-MIB has
 }
 
 // A PFC is the priority flow control of one priority: pause frames sent and received since the agent counts. Priority is -1 where an agent

@@ -17,21 +17,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// recordings are those of real devices, which lie outside of the repository since their licences are others.
-func recordings(t testing.TB) []string {
+// allRecordings are those of real devices, which lie outside of the repository since their licences are others.
+func allRecordings(t testing.TB) []string {
 	t.Helper()
-	var all []string
-	for _, pattern := range []string{"librenms/*.snmprec.gz", "opennms/*/*.txt.gz", "lab-netsnmp/*.txt"} {
-		names, err := filepath.Glob(filepath.Join("../../../shared/data/snmp", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, names...)
-	}
-	if len(all) == 0 {
-		t.Skip("no recordings of real devices: ../shared/data/snmp is absent")
-	}
-	return all
+	all := recordings(t, "librenms/*.snmprec.gz")
+	all = append(all, recordings(t, "opennms/*/*.txt.gz")...)
+	return append(all, recordings(t, "lab-netsnmp/*.txt")...)
 }
 
 // start serves a tree until the test ends.
@@ -64,7 +55,7 @@ func load(t testing.TB, file string) *agentsim.Tree {
 // looked through once. Names are other people's: of them a hash is kept.
 func TestRecordings(t *testing.T) {
 	var golden strings.Builder
-	for _, file := range recordings(t) {
+	for _, file := range allRecordings(t) {
 		tree := load(t, file)
 		a := newAgent(t, start(t, tree.Clone(), agentsim.Faults{}), Limits{})
 		for _, turn := range []string{"first", "second"} { // with all tables, and with what is kept
@@ -167,6 +158,17 @@ func summary(r *Reading) string {
 		pfc += len(q.PFC)
 		drops += len(q.Drops)
 	}
-	return fmt.Sprintf("ports=%d up=%d wide=%d mbit=%d changes=%d pfc=%d drops=%d lights=%d names=%x light=%x", len(r.Ports), up, wide, speed,
-		changes, pfc, drops, lanes, names.Sum(nil)[:6], light.Sum(nil)[:6])
+	heard, ports := sha256.New(), map[string]bool{}
+	for _, n := range r.Neighbours {
+		fmt.Fprintf(heard, "%s %s %s %s\n", n.Port, n.Chassis, n.System, n.RemotePort)
+		ports[n.Port] = true
+	}
+	known := 0
+	for _, q := range r.Ports {
+		if ports[q.Name] {
+			known++
+		}
+	}
+	return fmt.Sprintf("ports=%d up=%d wide=%d mbit=%d changes=%d pfc=%d drops=%d lights=%d names=%x light=%x neighbours=%d ports that hear=%d heard=%x", len(r.Ports), up, wide, speed,
+		changes, pfc, drops, lanes, names.Sum(nil)[:6], light.Sum(nil)[:6], len(r.Neighbours), known, heard.Sum(nil)[:6])
 }

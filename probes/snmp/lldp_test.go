@@ -82,7 +82,7 @@ func pair(t *testing.T, names [2]string, chassis [2]string, a, b []Hearing) (sys
 		s := &System{Target: "10.0.0." + fmt.Sprint(i+1), Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), Name: names[i],
 			Chassis: ID{KindMAC, chassis[i]}, Hears: hears, numbers: map[uint32]localPort{}}
 		for k := range uint32(4) {
-			s.Ports = append(s.Ports, SystemPort{Index: k + 1, Name: fmt.Sprintf("swp%d", k+1), Type: 6, Up: true})
+			s.Ports = append(s.Ports, SystemPort{Index: k + 1, Name: fmt.Sprintf("swp%d", k+1), MAC: fmt.Sprintf("02:00:00:00:%02x:%02x", i, k+1), Type: 6, Up: true})
 			s.numbers[k+1] = localPort{id: ID{KindName, fmt.Sprintf("swp%d", k+1)}}
 		}
 		systems = append(systems, s)
@@ -136,6 +136,12 @@ func TestResolve(t *testing.T) {
 			"a:swp1>b:swp2 b:swp2>a:swp1", ""},
 		{"one chassis id, told apart by address", ab, [2]string{x, x}, []Hearing{hear(1, "b", x, "swp2", "10.0.0.2")}, []Hearing{hear(2, "", x, "swp1", "10.0.0.1")},
 			"a:swp1>b:swp2 b:swp2>a:swp1", "2 systems have the chassis id"},
+		{"one chassis id, and the other's name, told apart by the port's MAC address", ab, [2]string{x, x},
+			[]Hearing{{Protocol: LLDP, Number: 1, Name: "a", Chassis: ID{KindMAC, x}, PortID: ID{KindMAC, "02:00:00:00:01:02"}, Far: FarUnknown}}, nil,
+			"a:swp1>b:swp2", "2 systems have the chassis id"},
+		{"one chassis id, and one of the two does not tell its own", ab, [2]string{x, ""}, []Hearing{hear(1, "b", x, "swp2")}, nil, "a:swp1>b:swp2", ""},
+		{"one chassis id, of a third too", ab, [2]string{"", y}, nil, []Hearing{hear(1, "a", y, "swp2", "10.0.0.1"), hear(3, "c", y, "swp2")},
+			"b:swp1>a:swp2 b:swp3>c " + y + ":", ""},
 		{"one chassis id, and nothing that tells", ab, [2]string{x, x}, []Hearing{hear(1, "", x, "swp2")}, nil, "a:swp1> " + x + ":", "may be several systems"},
 		{"a cable to itself", ab, [2]string{x, y}, []Hearing{hear(1, "a", x, "swp2"), hear(2, "a", x, "swp1")}, nil, "a:swp1>a:swp2 a:swp2>a:swp1", ""},
 		{"CDP where LLDP hears the same", ab, [2]string{x, y}, []Hearing{hear(1, "b", y, "swp2"),

@@ -91,7 +91,7 @@ func (r *resolver) index() {
 	}
 	for i, s := range r.systems {
 		if same := r.chassis[s.Chassis.key()]; s.Chassis.Text != "" && len(same) > 1 && same[0] == i {
-			r.note("%d systems have the chassis id %s (%s): their neighbours are told apart by address and name", len(same), s.Chassis.Text, r.list(same))
+			r.note("%d systems have the chassis id %s (%s): their neighbours are told apart by the ports' MAC addresses, by address and by name", len(same), s.Chassis.Text, r.list(same))
 		}
 	}
 }
@@ -116,11 +116,12 @@ func (r *resolver) list(of []int) string {
 func (r *resolver) far(from int, h *Hearing) int {
 	several := false
 	pick := func(of []int) (int, bool) {
-		if len(of) > 1 {
-			// A chassis that several have, or an address that wanders: the name tells which, if it can.
-			if named := r.named(h.Name); len(named) > 0 {
-				of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !slices.Contains(named, i) })
-			}
+		// A chassis that several have, or an address that wanders: the port's MAC address tells which, or the name. (lldpd takes boxes of one chassis id
+		// for one, and tells the name and the addresses of one for all; the ports it keeps apart.)
+		if owner := r.mac[h.PortID.key()]; len(of) > 1 && h.PortID.Kind == KindMAC && len(owner) == 1 && slices.Contains(of, owner[0]) {
+			of = owner
+		} else if named := r.named(h.Name); len(of) > 1 && len(named) > 0 {
+			of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !slices.Contains(named, i) })
 		}
 		several = several || len(of) > 1
 		if len(of) == 1 {
@@ -129,7 +130,7 @@ func (r *resolver) far(from int, h *Hearing) int {
 		return 0, false
 	}
 	if h.Chassis.Text != "" {
-		if i, ok := pick(r.chassis[h.Chassis.key()]); ok {
+		if i, ok := pick(r.chassis[h.Chassis.key()]); ok && !r.belied(from, i, h) {
 			return i
 		}
 		if i, ok := pick(r.mac[h.Chassis.key()]); ok { // NX-OS has a chassis for every port
@@ -155,6 +156,17 @@ func (r *resolver) far(from int, h *Hearing) int {
 		return FarAmbiguous
 	}
 	return FarUnknown
+}
+
+// belied reports whether a neighbour is not the system of its chassis id: it has another name, and that of a system that has its address too, or the chassis
+// is that of who hears it. Then the chassis id is that of several, not all of which were asked.
+func (r *resolver) belied(from, i int, h *Hearing) bool {
+	s := r.systems[i]
+	if h.Name == "" || s.Name == "" || sameName(s.Name, h.Name) || sameName(s.SysName, h.Name) {
+		return false
+	}
+	named := r.named(h.Name)
+	return i == from || len(named) == 1 && slices.ContainsFunc(h.Management, func(a netip.Addr) bool { return slices.Equal(r.address[a], named) })
 }
 
 // named returns the systems that a name may mean: names that differ in their domain are not the same.

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gosnmp/gosnmp"
-
 	"whichlink/graphs/spelling"
 )
 
@@ -348,68 +346,4 @@ func (t *turn) wait(ctx context.Context) {
 		case <-time.After(at.Sub(now)):
 		}
 	}
-}
-
-// ReadSystem asks one agent who it is, what ports it has and whom these hear. Before each packet it calls wait, if that is not nil. What was read before an
-// error is kept.
-func ReadSystem(ctx context.Context, target string, c Credentials, l Limits, wait func(context.Context)) *System {
-	s := &System{Target: target}
-	session, err := Dial(ctx, target, c, l)
-	if err != nil {
-		s.Err = err
-		return s
-	}
-	defer session.Close()
-	if at, ok := session.client.Conn.RemoteAddr().(*net.UDPAddr); ok {
-		s.Addr = at.AddrPort().Addr().Unmap()
-	}
-	if wait != nil {
-		session.client.PreSend = func(g *gosnmp.GoSNMP) {
-			wait(ctx)
-			// The wait is not the agent's.
-			_ = g.Conn.SetDeadline(time.Now().Add(g.Timeout))
-		}
-	}
-	s.Err = s.read(ctx, session)
-	s.Requests = session.Requests()
-	return s
-}
-
-// read asks for the scalars, the ports, and the neighbours by LLDP-MIB, by LLDP-V2-MIB where that tells none, and by CDP. A table that cannot be read does
-// not keep the next one from being asked for, unless the agent has fallen silent.
-func (s *System) read(ctx context.Context, session *Session) error {
-	oids := make([]string, len(systemScalars))
-	for i := range systemScalars {
-		oids[i] = systemScalars[i].oid
-	}
-	values, err := session.Get(ctx, oids...)
-	if err != nil {
-		return err
-	}
-	s.identify(values)
-	rows := newTellingRows(s)
-	defer rows.finish()
-	for _, table := range []struct {
-		columns []tellingColumn
-		skip    func() bool
-	}{
-		{portColumns, nil}, {lldpColumns(LLDP), nil}, {lldpColumns(LLDPv2), func() bool { return len(rows.hears) > 0 }}, {cdpColumns, nil},
-	} {
-		if table.skip != nil && table.skip() {
-			continue
-		}
-		columns := table.columns
-		oids := make([]string, len(columns))
-		for i := range columns {
-			oids[i] = columns[i].oid
-		}
-		was := err
-		if err = session.Sweep(ctx, nil, oids, rows.cells(columns), nil); err != nil && (errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrRefused) || ctx.Err() != nil) {
-			return err
-		}
-		if was != nil {
-			err = was
-		}
-	}
-	return err
 }

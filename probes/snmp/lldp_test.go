@@ -226,6 +226,25 @@ func TestTellingRows(t *testing.T) {
 	}
 }
 
+// tellingAll makes a system of all that an agent has.
+func tellingAll(target string, values map[string]Value) *System {
+	s := &System{Target: target}
+	s.identify(values)
+	rows := newTellingRows(s)
+	for _, columns := range [][]tellingColumn{portColumns, lldpColumns(LLDP), lldpColumns(LLDPv2), cdpColumns} {
+		take := rows.cells(columns)
+		for i, c := range columns {
+			for oid, v := range values {
+				if index, ok := strings.CutPrefix(oid, c.oid+"."); ok {
+					take(Cell{i, index, v})
+				}
+			}
+		}
+	}
+	rows.finish()
+	return s
+}
+
 // FuzzTellingRows feeds any cells to the readers of rows: what comes out is safe to print, bounded, and names nobody who is not there.
 func FuzzTellingRows(f *testing.F) {
 	tables := [][]tellingColumn{portColumns, lldpColumns(LLDP), lldpColumns(LLDPv2), cdpColumns}

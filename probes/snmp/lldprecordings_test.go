@@ -1,19 +1,18 @@
 package snmp
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/hex"
 	"fmt"
-	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"whichlink/probes/snmp/agentsim"
 )
 
 // recordings are real networks, which are not ours to copy. They lie beside the tree, or where the variable says.
@@ -32,110 +31,41 @@ func recordings(t testing.TB, glob string) []string {
 	return files
 }
 
-// recorded reads what an agent said from the output of snmpwalk -On or from a .snmprec file, either of them packed or not.
-func recorded(t testing.TB, file string) *System {
+// crawled asks agents that serve recordings, and lose one packet in fifty.
+func crawled(t *testing.T, files []string) []*System {
 	t.Helper()
-	f, err := os.Open(file)
+	var seeds []string
+	for _, f := range files {
+		seeds = append(seeds, served(t, f, agentsim.Faults{Loss: 0.02}))
+	}
+	found, err := Crawl(t.Context(), seeds, CrawlConfig{
+		Credentials: Credentials{Community: "public"}, Limits: Limits{Timeout: 100 * time.Millisecond, Retries: 8}, Rate: 1e5,
+		Within: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, // nobody is asked at the addresses that recordings tell
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
+	for _, s := range found.Systems {
+		if s.Err != nil {
+			t.Errorf("%s: %v", s.Name, s.Err)
 		}
 	}
-	values := map[string]Value{}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if oid, v, ok := recordedValue(lines.Text()); ok {
-			values[oid] = v
-		}
-	}
-	if err := lines.Err(); err != nil {
+	return found.Systems
+}
+
+// served starts an agent that serves a recording and returns where.
+func served(t *testing.T, file string, faults agentsim.Faults) string {
+	t.Helper()
+	tree, err := agentsim.Load(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return tellingAll(filepath.Base(file), values)
-}
-
-// tellingAll makes a system of all that an agent has.
-func tellingAll(target string, values map[string]Value) *System {
-	s := &System{Target: target}
-	s.identify(values)
-	rows := newTellingRows(s)
-	for _, columns := range [][]tellingColumn{portColumns, lldpColumns(LLDP), lldpColumns(LLDPv2), cdpColumns} {
-		take := rows.cells(columns)
-		for i, c := range columns {
-			for oid, v := range values {
-				if index, ok := strings.CutPrefix(oid, c.oid+"."); ok {
-					take(Cell{i, index, v})
-				}
-			}
-		}
+	agent, err := agentsim.Start("127.0.0.1:0", "public", tree, faults)
+	if err != nil {
+		t.Fatal(err)
 	}
-	rows.finish()
-	return s
-}
-
-// recordedValue reads a line of either form.
-func recordedValue(line string) (string, Value, bool) {
-	if oid, rest, ok := strings.Cut(line, " = "); ok && strings.HasPrefix(oid, ".") {
-		kind, text, _ := strings.Cut(rest, ": ")
-		switch kind {
-		case "INTEGER", "Gauge32", "Counter32", "Counter64":
-			n, err := strconv.ParseUint(text, 10, 64)
-			return oid[1:], Value{Type: 2, Number: n}, err == nil
-		case "Timeticks":
-			n, err := strconv.ParseUint(strings.Trim(strings.SplitN(text, ")", 2)[0], "("), 10, 64)
-			return oid[1:], Value{Type: 0x43, Number: n}, err == nil
-		case "Hex-STRING":
-			raw, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-			return oid[1:], Value{Type: 4, Text: string(raw)}, err == nil
-		case "STRING", "IpAddress", `""`:
-			text = strings.TrimSpace(text)
-			if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
-				text = strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
-			} else if strings.HasPrefix(oid, ".1.3.6.1.2.1.2.2.1.6.") { // ifPhysAddress, which net-snmp prints in its own way: 0:1b:21:3:4:5
-				text = physAddress(text)
-			}
-			return oid[1:], Value{Type: 4, Text: text}, true
-		}
-		return "", Value{}, false
-	}
-	parts := strings.SplitN(line, "|", 3)
-	if len(parts) != 3 || strings.HasPrefix(line, "#") {
-		return "", Value{}, false
-	}
-	tag, text := parts[1], parts[2]
-	if hexed, ok := strings.CutSuffix(tag, "x"); ok {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			return "", Value{}, false
-		}
-		tag, text = hexed, string(raw)
-	}
-	switch tag {
-	case "2", "65", "66", "67", "70":
-		n, err := strconv.ParseUint(text, 10, 64)
-		return parts[0], Value{Type: 2, Number: n}, err == nil
-	case "4", "64":
-		return parts[0], Value{Type: 4, Text: text}, true
-	}
-	return "", Value{}, false
-}
-
-func physAddress(text string) string {
-	var raw []byte
-	for part := range strings.SplitSeq(text, ":") {
-		n, err := strconv.ParseUint(part, 16, 8)
-		if err != nil {
-			return text
-		}
-		raw = append(raw, byte(n))
-	}
-	return string(raw)
+	t.Cleanup(func() { agent.Close() })
+	return agent.Address()
 }
 
 // linksOf lists the cables between systems that were recorded, each once, and what was heard that is no such cable.
@@ -194,10 +124,7 @@ func TestRecordedNetworks(t *testing.T) {
 		},
 	} {
 		t.Run(c.files, func(t *testing.T) {
-			var systems []*System
-			for _, f := range recordings(t, c.files) {
-				systems = append(systems, recorded(t, f))
-			}
+			systems := crawled(t, recordings(t, c.files))
 			for _, n := range Resolve(systems) {
 				t.Log(n)
 			}
@@ -221,7 +148,7 @@ func TestRecordedPorts(t *testing.T) {
 		"junos_qfx5100":  "513=xe-0/0/0 518=xe-0/0/1",
 		"vrp_5720":       "14=GigabitEthernet0/0/14 49=XGigabitEthernet0/0/1 50=XGigabitEthernet0/0/2 52=XGigabitEthernet0/0/4 901=MEth0/0/1",
 	} {
-		s := recorded(t, recordings(t, "librenms/"+file+".snmprec.gz")[0])
+		s := crawled(t, recordings(t, "librenms/"+file+".snmprec.gz"))[0]
 		Resolve([]*System{s})
 		var got []string
 		for _, h := range s.Hears {
@@ -229,6 +156,41 @@ func TestRecordedPorts(t *testing.T) {
 		}
 		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
 			t.Errorf("%s: %s", file, d)
+		}
+	}
+}
+
+// TestOddAgents reads a switch whose agent is broken in some way: it takes no longer than it may, and what can be had is had.
+func TestOddAgents(t *testing.T) {
+	file := recordings(t, "opennms/nms17216/switch1-walk.txt.gz")[0]
+	const names = lldpBase + "4.1.1.9"
+	for _, c := range []struct {
+		about  string
+		faults agentsim.Faults
+		fails  bool
+		hears  int // neighbours whose port and name are known
+	}{
+		{"sound", agentsim.Faults{}, false, 5},
+		{"never ends", agentsim.Faults{Endless: names}, true, 5},
+		{"runs in a circle", agentsim.Faults{Loop: names}, true, 5},
+		{"breaks off among its own ports", agentsim.Faults{GenErr: lldpBase + "3.7.1.4"}, true, 5},
+		{"breaks off in CDP", agentsim.Faults{GenErr: "1.3.6.1.4.1.9.9.23"}, true, 4},
+		{"says that numbers are text", agentsim.Faults{Mistyped: "1.3.6.1.2.1"}, false, 5},
+		{"sends what nobody asked for", agentsim.Faults{Flood: 5, Repeat: 3}, false, 5},
+		{"is silent when asked for much", agentsim.Faults{Silent: 5}, false, 5},
+		{"has small packets", agentsim.Faults{MaxValues: 4}, false, 5},
+	} {
+		limits := Limits{Timeout: 50 * time.Millisecond, Retries: 2, Time: 5 * time.Second, Rows: 5000}
+		s := ReadSystem(t.Context(), served(t, file, c.faults), Credentials{Community: "public"}, limits, nil)
+		Resolve([]*System{s})
+		hears := 0
+		for _, h := range s.Hears {
+			if h.Port != "" && h.Name != "" {
+				hears++
+			}
+		}
+		if (s.Err != nil) != c.fails || hears != c.hears {
+			t.Errorf("%s: %d neighbours, error %v", c.about, hears, s.Err)
 		}
 	}
 }

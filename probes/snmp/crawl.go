@@ -41,8 +41,8 @@ func (c CrawlConfig) withDefaults() CrawlConfig {
 	return c
 }
 
-// Near returns the networks around some addresses in which a crawl from there asks: private ones (RFC 1918, RFC 4193) and those of 256 IPv4 addresses, or of
-// an IPv6 subnet, in which the seeds are.
+// Near returns the networks in which a crawl from some seeds asks by default: private ones (RFC 1918, RFC 4193), and those of 256 IPv4 addresses or
+// of an IPv6 subnet in which the seeds are.
 func Near(seeds []string) []netip.Prefix {
 	near := []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("fc00::/7"),
@@ -85,8 +85,8 @@ type candidate struct {
 }
 
 // Crawl asks the agents of the seeds, each HOST or HOST:PORT, who they are, what ports they have and whom these hear, then the neighbours at the
-// addresses at which they say that they are managed (and at the port of who told of them), and so on, all of one distance before those of the next. A name is resolved
-// only where it is a seed. Nothing is set; requests are GET and GETBULK.
+// addresses at which they say that they are managed (and at the port of who told of them), and so on, all of one distance before those of the
+// next. A name is resolved only where it is a seed. Nothing is set; requests are GET and GETBULK.
 //
 // An agent that does not answer is data: its [System] has an error. When the context ends, what is known by then is returned.
 func Crawl(ctx context.Context, seeds []string, c CrawlConfig) (*Crawled, error) {
@@ -196,7 +196,8 @@ func (w *crawl) askOne(ctx context.Context, c candidate) *System {
 		tried := s
 		s = w.read(ctx, target)
 		s.HeardAs, s.Hops, s.Took = c.name, c.hops, time.Since(began)
-		w.Log.Info("asked", "agent", target, "hops", c.hops, "name", s.Name, "ports", len(s.Ports), "neighbours", len(s.Hears), "requests", s.Requests, "error", s.Err)
+		w.Log.Info("asked", "agent", target, "hops", c.hops, "name", s.Name, "ports", len(s.Ports), "neighbours", len(s.Hears),
+			"requests", s.Requests, "error", s.Err)
 		if s.Answered() || ctx.Err() != nil {
 			break
 		}
@@ -273,7 +274,8 @@ func (w *crawl) candidate(h *Hearing, port uint16) candidate {
 	return c
 }
 
-// knownBox reports whether a neighbour has answered already: one of its addresses is that of a system that did, or it has the MAC address and the name of one.
+// knownBox reports whether a neighbour has answered already: one of its addresses is that of a system that did, or it has the MAC address and the
+// name of one.
 func (w *crawl) knownBox(h *Hearing) bool {
 	if h.Chassis.Kind == KindMAC && w.boxes[h.box()] {
 		return true
@@ -305,8 +307,8 @@ func (s *System) lists(a netip.Addr) bool {
 	return slices.ContainsFunc(s.Addresses, func(x SystemAddress) bool { return x.Prefix.Addr() == a })
 }
 
-// known returns the system that another one is, under another address. Two boxes may have one name, and clones one chassis and engine id too. Each lists its
-// own addresses: if both do, that decides.
+// known returns the system that another one is, under another address. Two boxes may have one name, and clones one chassis and engine id too. Each
+// lists its own addresses: if both do, that decides.
 func (w *crawl) known(s *System) *System {
 	for _, k := range w.named[spelling.Node(s.Name)] {
 		if !sameName(k.Name, s.Name) {

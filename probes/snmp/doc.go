@@ -3,5 +3,8 @@
 // A [Session] talks to one agent with one request in flight. [Session.Sweep] reads the same rows of several columns together, with GETBULK (RFC 3416,
 // 4.2.3) and as many repetitions as the agent bears. Nothing is ever set.
 //
+// [Crawl] goes from agent to agent along the neighbours that they hear by LLDP and CDP, and [Resolve] finds out, of what these tell, which ports the
+// two ends of each cable are.
+//
 // Errors of agents are errors: a table that ends because the agent gave up is told from one that is complete, and what was read before is kept.
 package snmp

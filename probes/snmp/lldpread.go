@@ -11,8 +11,8 @@ import (
 	"github.com/gosnmp/gosnmp"
 )
 
-// ReadSystem asks one agent who it is, what ports it has and whom these hear. Before each packet it calls wait, if that is not nil. What was read before an
-// error is kept.
+// ReadSystem asks one agent who it is, what ports it has and whom these hear. Before each packet it calls wait, if that is not nil. What was read
+// before an error is kept.
 func ReadSystem(ctx context.Context, target string, c Credentials, l Limits, wait func(context.Context)) *System {
 	s := &System{Target: target}
 	session, err := Dial(ctx, target, c, l)
@@ -36,8 +36,8 @@ func ReadSystem(ctx context.Context, target string, c Credentials, l Limits, wai
 	return s
 }
 
-// read asks for the scalars, the ports, and the neighbours by LLDP-MIB, by LLDP-V2-MIB where that tells none, and by CDP. A table that cannot be read does
-// not keep the next one from being asked for, unless the agent has fallen silent.
+// read asks for the scalars, the ports, and the neighbours by LLDP-MIB, by LLDP-V2-MIB where that tells none, and by CDP. A table that cannot be
+// read does not keep the next one from being asked for, unless the agent has fallen silent.
 func (s *System) read(ctx context.Context, session *Session) error {
 	values, err := readScalars(ctx, session)
 	if err != nil && !errors.Is(err, ErrAgent) {
@@ -85,8 +85,8 @@ func readScalars(ctx context.Context, session *Session) (map[string]Value, error
 	return values, err
 }
 
-// read reads some columns together. Where the agent breaks off, as some do at one column of a table, it reads them one by one, so that it loses no more than that
-// one.
+// read reads some columns together. Where the agent breaks off, as some do at one column of a table, it reads them one by one, so that it loses no
+// more than that one.
 func (r *tellingRows) read(ctx context.Context, session *Session, columns []tellingColumn) error {
 	oids := make([]string, len(columns))
 	for i := range columns {

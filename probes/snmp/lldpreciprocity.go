@@ -3,8 +3,8 @@ package snmp
 // A view is what one system hears of another.
 type view struct{ from, far int }
 
-// reciprocate finds ports that the one end of a cable cannot name, or names by guess, by what the other end says: if it hears this end at the port of which
-// this end says that it hears it, then this end is the port that the other one names.
+// reciprocate finds ports that the one end of a cable cannot name, or names by guess, by what the other end says: if it hears this end at the port
+// of which this end says that it hears it, then this end is the port that the other one names.
 func (r *resolver) reciprocate() {
 	hears := map[view][]*Hearing{}
 	for i, s := range r.systems {

@@ -91,7 +91,8 @@ func (r *resolver) index() {
 	}
 	for i, s := range r.systems {
 		if same := r.chassis[s.Chassis.key()]; s.Chassis.Text != "" && len(same) > 1 && same[0] == i {
-			r.note("%d systems have the chassis id %s (%s): their neighbours are told apart by the ports' MAC addresses, by address and by name", len(same), s.Chassis.Text, r.list(same))
+			r.note("%d systems have the chassis id %s (%s): their neighbours are told apart by the ports' MAC addresses, by address and by name",
+				len(same), s.Chassis.Text, r.list(same))
 		}
 	}
 }
@@ -158,8 +159,8 @@ func (r *resolver) far(from int, h *Hearing) int {
 	return FarUnknown
 }
 
-// belied reports whether a neighbour is not the system of its chassis id: it has another name, and that of a system that has its address too, or the chassis
-// is that of who hears it. Then the chassis id is that of several, not all of which were asked.
+// belied reports whether a neighbour is not the system of its chassis id: it has another name, and that of a system that has its address too, or
+// the chassis is that of who hears it. Then the chassis id is that of several, not all of which were asked.
 func (r *resolver) belied(from, i int, h *Hearing) bool {
 	s := r.systems[i]
 	if h.Name == "" || s.Name == "" || sameName(s.Name, h.Name) || sameName(s.SysName, h.Name) {

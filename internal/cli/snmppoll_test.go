@@ -138,3 +138,33 @@ func TestSNMPPollRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestSNMPPollWhom: the switches of a fabric that have an address, and those of a network that answer.
+func TestSNMPPollWhom(t *testing.T) {
+	sim, err := agentsim.Start("127.77.0.2:0", secret, switchTree(), agentsim.Faults{})
+	if err != nil {
+		t.Skip(err) // not every system has all of 127/8
+	}
+	defer sim.Close()
+	_, port, _ := strings.Cut(sim.Address(), ":")
+	t.Setenv("WHICHLINK_SNMP_COMMUNITY", secret)
+	code, out, said := whichlink(t, "snmp", "poll", "127.77.0.0/29:"+port)
+	if code != 0 || !strings.HasPrefix(out, "sw\ufffd[2J01 (127.77.0.2:"+port+"): 2 ports, 1 up") || !strings.Contains(said, "5 of 6 addresses did not answer") {
+		t.Errorf("%d\n%s%s", code, out, said)
+	}
+	if code, out, said := whichlink(t, "snmp", "poll", "127.78.0.0/30:"+port); code != 1 || out != "" || !strings.Contains(said, "nobody answered") {
+		t.Errorf("%d\n%s%s", code, out, said)
+	}
+
+	file := filepath.Join(t.TempDir(), "f.clab.yml")
+	text := "name: f\ntopology:\n  nodes:\n    sw01: {kind: linux, mgmt-ipv4: 127.77.0.3}\n    sw02: {kind: linux}\n    h1: {kind: linux, mgmt-ipv4: 127.77.0.4, labels: {whichlink.role: host}}\n" +
+		"  links:\n    - endpoints: [\"sw01:a\", \"sw02:a\"]\n    - endpoints: [\"sw01:b\", \"h1:a\"]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := polling{fabric: file, targets: []string{"127.77.0.9"}}
+	a, err := p.agents(&env{stderr: &bytes.Buffer{}})
+	if err != nil || strings.Join(a.targets, " ") != "127.77.0.9 127.77.0.3" || a.names["127.77.0.3"] != "sw01" {
+		t.Errorf("%+v %v", a, err)
+	}
+}

@@ -113,6 +113,11 @@ func (p *reader) read(ctx context.Context) error {
 		if err := p.readLabels(ctx); err != nil {
 			return err
 		}
+		for index := range p.ports { // what has no name is not asked for it again each time
+			if _, ok := p.labels[index]; !ok {
+				p.labels[index] = label{}
+			}
+		}
 	}
 	var failed error
 	for _, table := range []func(context.Context) error{p.narrowCounters, p.pfc, p.queues, p.optics, p.neighbours} {

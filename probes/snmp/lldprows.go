@@ -24,7 +24,6 @@ type tellingRows struct {
 	addresses map[netip.Addr]*ownAddress
 	numbers   map[uint32]*localPort
 	hears     map[[4]uint32]*Hearing // by protocol and index
-	order     int
 }
 
 // An ownAddress is a row of ipAddrTable.

@@ -32,6 +32,7 @@ func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell fun
 		ended: make([]bool, len(columns))}
 	for i, c := range columns {
 		w.last[i] = c
+		w.prefixes = append(w.prefixes, c+".")
 		w.active = append(w.active, i)
 	}
 	for len(w.active) > 0 {
@@ -52,6 +53,7 @@ func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell fun
 type sweep struct {
 	*Session
 	scalars, columns []string
+	prefixes         []string // of the columns' instances
 	cell             func(Cell)
 	scalar           func(int, Value)
 
@@ -145,7 +147,7 @@ func (w *sweep) ask(ctx context.Context, columns []int, repetitions int) error {
 // take hands over one cell. It returns whether the column has ended.
 func (w *sweep) take(c int, v *gosnmp.SnmpPDU) (ended bool, err error) {
 	oid := trimDot(v.Name)
-	index, ok := strings.CutPrefix(oid, w.columns[c]+".")
+	index, ok := strings.CutPrefix(oid, w.prefixes[c])
 	if !ok || v.Type == gosnmp.EndOfMibView {
 		return true, nil
 	}
@@ -202,18 +204,22 @@ func before(oid string) string { return strings.TrimSuffix(oid, ".0") }
 
 // after reports whether OID a follows b, both dotted.
 func after(a, b string) bool {
-	for a != "" || b != "" {
-		if a == "" || b == "" {
-			return b == ""
+	// Mostly they differ in the last part alone.
+	same, part := 0, 0
+	for same < len(a) && same < len(b) && a[same] == b[same] {
+		if same++; a[same-1] == '.' {
+			part = same
 		}
-		x, restA, _ := strings.Cut(a, ".")
-		y, restB, _ := strings.Cut(b, ".")
-		if x != y {
-			m, errA := strconv.ParseUint(x, 10, 32)
-			n, errB := strconv.ParseUint(y, 10, 32)
-			return errA == nil && errB == nil && m > n
-		}
-		a, b = restA, restB
 	}
-	return false
+	switch {
+	case same == len(b) && same < len(a) && (b == "" || a[same] == '.'):
+		return true
+	case same == len(a) && (same == len(b) || a == "" || b[same] == '.'):
+		return false
+	}
+	x, _, _ := strings.Cut(a[part:], ".")
+	y, _, _ := strings.Cut(b[part:], ".")
+	m, errA := strconv.ParseUint(x, 10, 32)
+	n, errB := strconv.ParseUint(y, 10, 32)
+	return errA == nil && errB == nil && m > n
 }

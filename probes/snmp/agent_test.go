@@ -216,3 +216,24 @@ func TestHearsAfterRestart(t *testing.T) {
 	a.listened = time.Time{}
 	hears("a minute later", 0)
 }
+
+// TestPollStops: a poll of agents that do not answer ends soon after its context does, with an error for each.
+func TestPollStops(t *testing.T) {
+	var targets []string
+	for range 20 {
+		targets = append(targets, start(t, device(1), agentsim.Faults{Loss: 1}).Address())
+	}
+	p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}, Workers: 4})
+	defer p.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	for i, r := range p.Poll(ctx) {
+		if r == nil || r.Err == nil || r.Target != targets[i] {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}

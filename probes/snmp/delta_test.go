@@ -1,11 +1,14 @@
 package snmp
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"testing"
 	"time"
 
 	"whichlink/internal/evidence"
+	"whichlink/probes/snmp/agentsim"
 )
 
 // moment is a reading of one port of 10 Gbit/s, made for the tests of deltas.
@@ -145,5 +148,61 @@ func TestMeter(t *testing.T) {
 	}
 	if r, ok := m.Rate(1); ok && r.In > 0.2e6 {
 		t.Errorf("%.2f Mbit/s, forty seconds after it ended", r.In/1e6)
+	}
+}
+
+// TestNothingInvented is T6 of the casebook over the wire: between any two readings of an agent whose counters wrap, are cleared, go on over a restart, and
+// whose ports are numbered anew no port is told to have counted errors that there were not.
+func TestNothingInvented(t *testing.T) {
+	tree := device(3)
+	octets, errs := func(port int) string { return fmt.Sprintf("%s6.%d", ifXEntry, port) }, func(port int) string { return fmt.Sprintf("%s14.%d", ifEntry, port) }
+	tree.Set(errs(2), agentsim.Counter32, uint64(math.MaxUint32-3))
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	before := a.Read(context.Background())
+	add := func(tree *agentsim.Tree, oid string, tag byte, n uint64) {
+		was, _ := tree.Number(oid)
+		tree.Set(oid, tag, was+n)
+	}
+	for n, c := range []struct {
+		what    string
+		restart bool
+		change  func(tree *agentsim.Tree)
+		want    [3]any // errors of the three ports in the interval
+	}{
+		{"nothing happens", false, func(*agentsim.Tree) {}, [3]any{uint64(0), uint64(0), uint64(0)}},
+		{"one counts, one wraps", false, func(tree *agentsim.Tree) {
+			add(tree, octets(1), agentsim.Counter64, 5000)
+			add(tree, errs(1), agentsim.Counter32, 7)
+			tree.Set(errs(2), agentsim.Counter32, 6)
+		}, [3]any{uint64(7), uint64(10), uint64(0)}},
+		{"one is cleared", false, func(tree *agentsim.Tree) {
+			for _, oid := range []string{octets(3), errs(3)} {
+				tree.Set(oid, agentsim.Counter64, 0)
+			}
+		}, [3]any{uint64(0), uint64(0), "reset"}},
+		{"the agent restarts and nothing else does", true, func(tree *agentsim.Tree) { add(tree, errs(1), agentsim.Counter32, 2) }, [3]any{uint64(2), uint64(0), uint64(0)}},
+		{"ports are numbered anew", true, func(tree *agentsim.Tree) {
+			tree.Set(ifXEntry+"1.1", agentsim.OctetString, "swp2")
+			tree.Set(ifXEntry+"1.2", agentsim.OctetString, "swp1")
+			tree.Set(errs(1), agentsim.Counter32, 4_000)
+			tree.Set(errs(2), agentsim.Counter32, 90_000)
+		}, [3]any{"reset", "reset", uint64(0)}},
+	} {
+		sim.Change(c.change)
+		if c.restart {
+			sim.SetUptime(uint32(6000 - 1000*n)) // it has run for less long each time
+		}
+		after := a.Read(context.Background())
+		for i, d := range Between(before, after) {
+			got := any("reset")
+			if !d.Reset {
+				got = count(d.In.Errors)
+			}
+			if got != c.want[i] {
+				t.Errorf("%s: port %d counted %v errors, want %v", c.what, i+1, got, c.want[i])
+			}
+		}
+		before = after
 	}
 }

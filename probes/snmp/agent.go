@@ -3,6 +3,7 @@ package snmp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -67,6 +68,7 @@ func (a *Agent) Close() error {
 // Read reads all that the agent counts. Failure is part of the reading: its Err says why and its ports are what came before.
 func (a *Agent) Read(ctx context.Context) *Reading {
 	r := &Reading{Target: a.target, Time: time.Now()}
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, a.limits.Time)
 	defer cancel()
 	if a.session == nil {
@@ -81,6 +83,9 @@ func (a *Agent) Read(ctx context.Context) *Reading {
 	asked := a.session.Requests()
 	p := &reader{Agent: a, Reading: r, ports: make(map[uint32]*Port, len(a.labels))}
 	r.Err = p.read(ctx)
+	if errors.Is(r.Err, context.DeadlineExceeded) && outer.Err() == nil {
+		r.Err = fmt.Errorf("%s: %w: %s for one reading", a.target, ErrLimit, a.limits.Time)
+	}
 	p.finish()
 	r.Requests, r.Took = a.session.Requests()-asked, time.Since(r.Time)
 	return r

@@ -244,7 +244,7 @@ func (s *scan) search() (best []episode, level float64) {
 		if len(eps) == 0 {
 			continue
 		}
-		eps, bad = s.settle(eps, bad)
+		eps, bad = s.settle(eps)
 		if v := s.value(eps, bad); v > most {
 			best, level, most = eps, bad, v
 		}

@@ -118,10 +118,10 @@ func (s *scan) touched(from, to float64) []count {
 }
 
 // settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price.
-func (s *scan) settle(eps []episode, bad float64) ([]episode, float64) {
+func (s *scan) settle(eps []episode) ([]episode, float64) {
 	eps = slices.Clone(eps)
 	for range 6 {
-		_, bad = s.level(eps)
+		_, bad := s.level(eps)
 		moved := s.prune(&eps, bad)
 		for i := range eps {
 			moved = s.move(eps, i, true, bad) || moved
@@ -131,7 +131,7 @@ func (s *scan) settle(eps []episode, bad float64) ([]episode, float64) {
 			break
 		}
 	}
-	_, bad = s.level(eps)
+	_, bad := s.level(eps)
 	return eps, bad
 }
 

@@ -16,6 +16,7 @@ type preview struct {
 	copy   uint64 // of what a copy of it has, too
 	ported bool   // it belongs to a flow
 	judged bool   // copy counts
+	marks  mark   // those that the packet alone tells
 }
 
 // ported says whether an IP header names a flow.
@@ -29,10 +30,25 @@ func (a *Analyzer) look(packets []files.Packet) {
 		p, v := &packets[i], &a.ahead[i]
 		f := &v.frame
 		f.Decode(p.Link, p.Orig, p.Data)
-		v.ported, v.judged = false, false
+		v.ported, v.judged, v.marks = false, false, 0
+		switch {
+		case f.MAC < 0:
+			v.marks = markAlone
+		case f.Data[f.MAC]&1 != 0 || f.EtherType == typeARP:
+			v.marks = markGroup
+		}
 		ip := f.IP()
-		if ip == nil || !ported(ip) {
+		if ip == nil {
 			continue
+		}
+		if f.CE() {
+			v.marks |= markCE
+		}
+		if !ported(ip) {
+			continue
+		}
+		if f.Kind == frames.TCPSegment && (ip.DstPort == bgpPort || ip.SrcPort == bgpPort) {
+			v.marks |= markBGP
 		}
 		v.ported = true
 		v.hash = flowHash(ip)

@@ -46,7 +46,16 @@ type Analyzer struct {
 	finders []finder
 	byKind  [frames.NumKinds][]finder
 	copied  [frames.NumKinds][]finder // those that want copies
-	series  *recorder                 // nil unless it was asked for
+	marked  []marked
+	points  points
+	pauses  *pauseFinder
+	series  *recorder // nil unless it was asked for
+}
+
+// A marked finder is one that wants what bears certain marks.
+type marked struct {
+	marks mark
+	finder
 }
 
 // New makes an analyzer.
@@ -54,7 +63,7 @@ func New(cfg Config) *Analyzer {
 	if cfg.MaxFindings <= 0 {
 		cfg.MaxFindings = DefaultMaxFindings
 	}
-	a := &Analyzer{cfg: cfg}
+	a := &Analyzer{cfg: cfg, points: points{roll: roll[pointKey, tapLoad]{most: maxTold}, speed: cfg.LinkSpeed}}
 	if cfg.Series {
 		a.series = &recorder{}
 	}
@@ -63,6 +72,9 @@ func New(cfg Config) *Analyzer {
 		a.finders = append(a.finders, f)
 		for _, k := range w.kinds {
 			a.byKind[k] = append(a.byKind[k], f)
+		}
+		if w.marks != 0 {
+			a.marked = append(a.marked, marked{w.marks, f})
 		}
 		for _, k := range w.copies {
 			a.copied[k] = append(a.copied[k], f)
@@ -131,13 +143,37 @@ func (a *Analyzer) add(p *files.Packet, v *preview) {
 			a.answered(s)
 		}
 	}
+	marks := v.marks
+	if a.tcp.noted || a.roce.noted {
+		a.tcp.noted, a.roce.noted = false, false
+		marks |= markLoss
+	}
 	if s.flow != nil {
-		if before := s.flow.count(s); before != s.IP.TTL && before != 0 {
+		h := &s.flow.halves[s.Dir]
+		if before := h.count(s, marks); before != s.IP.TTL && before != 0 {
 			a.ttl.change(s, before)
 		}
+		if h.packets == 1 || s.flow.halves[1-s.Dir].packets == 0 {
+			marks |= markAlone
+		}
+	} else {
+		marks |= markAlone
+	}
+	if a.pauses.concerns(s) {
+		marks |= markPaused
+	}
+	if s.point = a.points.of(s); s.point != nil {
+		s.point.add(s.Time, int64(s.Orig))
 	}
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
+	}
+	if marks != 0 {
+		for _, x := range a.marked {
+			if x.marks&marks != 0 {
+				x.see(s)
+			}
+		}
 	}
 	if a.series != nil {
 		a.series.add(a, s)
@@ -179,14 +215,13 @@ func (a *Analyzer) outer(s *Sight) {
 	}
 }
 
-// count adds a packet to its flow and returns the TTL of the one before in its direction, 0 if it is the first.
-func (f *flow) count(s *Sight) (before uint8) {
-	h := &f.halves[s.Dir]
+// count adds a packet to its direction and returns the TTL of the one before, 0 if it is the first.
+func (h *half) count(s *Sight, marks mark) (before uint8) {
 	before = h.ttl
 	h.packets++
 	h.bytes += uint64(s.IP.HeaderLen + s.IP.Len)
 	h.ttl, h.tos = s.IP.TTL, s.IP.TOS
-	if s.Frame.CE() {
+	if marks&markCE != 0 {
 		h.ce++
 	}
 	return before

@@ -39,6 +39,7 @@ func (t *tcpTracker) unneeded(x *troubles, d span) {
 		t.counts.unneeded++
 	}
 	x.agains = uint8(len(kept))
+	t.noted = true
 }
 
 // cameAgain remembers a segment that was counted as lost behind the point of capture.

@@ -8,6 +8,8 @@ import (
 	"whichlink/graphs"
 )
 
+const bgpPort = 179
+
 // bgpNotification is the type of the message that ends a session (RFC 4271 section 4.5).
 const bgpNotification = 3
 
@@ -46,7 +48,7 @@ func newBGPFinder(a *Analyzer) finder {
 }
 
 func (f *bgpFinder) see(s *Sight) {
-	if s.IP.DstPort != 179 && s.IP.SrcPort != 179 || s.flow == nil {
+	if s.flow == nil {
 		return
 	}
 	b, _ := f.sessions.of(s.number)

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxTaps bounds the interfaces whose rate is followed.
+	// maxTaps bounds the points of capture of which bursts are told.
 	maxTaps = 64
 	// overMean is how many times the mean rate a burst has where the link's speed is not known, and minBurst the frames in it: any
 	// few packets are far above the mean of a quiet link.
@@ -32,38 +32,35 @@ type load struct {
 	peakAt           int64
 }
 
-// A tapLoad is the load of one interface of a file, or of the whole file.
+// A tapLoad is what came at one point of capture, copies left out.
 type tapLoad struct {
-	file, iface int
-	speed       uint64
+	pointKey
+	speed       uint64 // of its link; 0 unknown
 	first, last int64
+	frames      int64
 	bytes       int64
-	loads       [len(burstBins)]load
+	// apart counts frames that are no unicast ones, alone those that are and that nobody answered.
+	apart, alone int64
+	loads        [len(burstBins)]load
 }
 
 // A burstFinder tells when much more came within a millisecond, or within 100 us, than the link's mean says.
-type burstFinder struct {
-	a    *Analyzer
-	taps []tapLoad
-	at   *tapLoad
-}
+type burstFinder struct{ a *Analyzer }
 
-func newBurstFinder(a *Analyzer) finder { return &burstFinder{a: a, taps: make([]tapLoad, 0, maxTaps)} }
+func newBurstFinder(a *Analyzer) finder { return &burstFinder{a} }
 
-func (f *burstFinder) see(s *Sight) {
-	t := f.at
-	if t == nil || t.file != s.File || t.iface != s.Interface {
-		if t = f.tap(s); t == nil {
-			return
-		}
-	}
-	t.bytes += int64(s.Orig)
-	t.last = max(t.last, s.Time)
+func (f *burstFinder) see(*Sight) {}
+
+// add counts a packet.
+func (t *tapLoad) add(now, bytes int64) {
+	t.frames++
+	t.bytes += bytes
+	t.last = max(t.last, now)
 	l := &t.loads[0]
-	if uint64(s.Time-l.bin) >= uint64(burstBins[0]) {
-		t.roll(s.Time)
+	if uint64(now-l.bin) >= uint64(burstBins[0]) {
+		t.roll(now)
 	}
-	l.bytes += int64(s.Orig)
+	l.bytes += bytes
 	l.frames++
 }
 
@@ -78,27 +75,6 @@ func (t *tapLoad) roll(now int64) {
 		wide.end(t.speed, burstBins[1])
 		wide.bin, wide.bytes, wide.frames = now-now%burstBins[1], 0, 0
 	}
-}
-
-// tap finds the interface of a packet.
-func (f *burstFinder) tap(s *Sight) *tapLoad {
-	f.at = nil
-	for i := range f.taps {
-		if t := &f.taps[i]; t.file == s.File && t.iface == s.Interface {
-			f.at = t
-			return t
-		}
-	}
-	if len(f.taps) == maxTaps {
-		return nil
-	}
-	speed := f.a.cfg.LinkSpeed
-	if speed == 0 {
-		speed = s.Speed
-	}
-	f.taps = append(f.taps, tapLoad{file: s.File, iface: s.Interface, speed: speed, first: s.Time, last: s.Time})
-	f.at = &f.taps[len(f.taps)-1]
-	return f.at
 }
 
 // end closes a bin.
@@ -125,8 +101,8 @@ func (l *load) end(speed uint64, width int64) {
 func rate(bytes, ns int64) float64 { return 8e9 * float64(bytes) / float64(max(ns, 1)) }
 
 func (f *burstFinder) report(r *Report) {
-	for i := range f.taps {
-		t := f.taps[i] // a copy: more packets may follow this report
+	for i := range min(len(f.a.points.all), maxTaps) {
+		t := f.a.points.all[i] // a copy: more packets may follow this report
 		t.roll(t.last)
 		t.loads[1].end(t.speed, burstBins[1])
 		mean := rate(t.bytes, t.last-t.first)

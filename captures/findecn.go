@@ -1,6 +1,10 @@
 package captures
 
-import "fmt"
+import (
+	"fmt"
+
+	"whichlink/captures/frames"
+)
 
 // An ecnFinder counts packets that carry Congestion Experienced, by flow.
 type ecnFinder struct {
@@ -11,7 +15,8 @@ type ecnFinder struct {
 func newECNFinder(a *Analyzer) finder { return &ecnFinder{a: a} }
 
 func (f *ecnFinder) see(s *Sight) {
-	if s.Frame.CE() {
+	switch s.Frame.Kind {
+	case frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket:
 		f.ce++
 	}
 }

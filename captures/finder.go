@@ -22,7 +22,8 @@ type Sight struct {
 	before int64 // when a packet of the flow passed before, in either direction; Time of its first
 	flow   *flow // of the innermost TCP or UDP header, nil without one
 	number uint32
-	kind   tcpKind // what the segment is, set by the TCP analysis before finders see it
+	kind   tcpKind  // what the segment is, set by the TCP analysis before finders see it
+	point  *tapLoad // where it was captured, nil if there are too many points
 }
 
 // A finder looks for one kind of trouble. Each has a file of its own and stands in the list of finders below: it asks for the
@@ -34,9 +35,22 @@ type finder interface {
 	report(r *Report)
 }
 
-// A wish is a finder and the kinds of packets that it wants to see.
+// A mark is what few packets bear, so that finders that want only those need not look at all others.
+type mark uint8
+
+const (
+	markCE     mark = 1 << iota // congestion was experienced
+	markGroup                   // to a group of Ethernet stations, or ARP
+	markBGP                     // of TCP port 179
+	markLoss                    // by it more or less was found lost than before
+	markAlone                   // nobody answered its flow up to now, or it is the first of its direction, or has none
+	markPaused                  // it may have waited for a pause to end
+)
+
+// A wish is a finder and the packets that it wants to see.
 type wish struct {
 	kinds  []frames.Kind // of packets that were not seen before
+	marks  mark          // and of these also what bears any of these marks, whatever its kind
 	copies []frames.Kind // of packets that were
 	make   func(a *Analyzer) finder
 }
@@ -53,22 +67,22 @@ var wishes = []wish{
 	{make: newDropFinder},
 	{make: newTCPFinder},
 	{kinds: []frames.Kind{frames.RoCEPacket}, make: newRoCEFinder},
-	{kinds: []frames.Kind{frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newECNFinder},
-	{kinds: []frames.Kind{frames.MACControl, frames.TCPSegment, frames.UDPPacket, frames.RoCEPacket}, make: newPauseFinder},
+	{marks: markCE, make: newECNFinder},
+	{kinds: []frames.Kind{frames.MACControl}, marks: markPaused, make: newPauseFinder},
 	{kinds: []frames.Kind{frames.ICMPPacket}, make: newICMPFinder},
 	{make: newTTLFinder},
 	{kinds: portless, copies: everyKind, make: newLoopFinder},
-	{kinds: everyKind, make: newStormFinder},
-	{kinds: everyKind, make: newFloodFinder},
+	{marks: markGroup, make: newStormFinder},
+	{marks: markGroup | markAlone, make: newFloodFinder},
 	{kinds: []frames.Kind{frames.UDPPacket}, make: newBFDFinder},
-	{kinds: []frames.Kind{frames.TCPSegment}, make: newBGPFinder},
+	{marks: markBGP, make: newBGPFinder},
 	{kinds: []frames.Kind{frames.IPOther}, make: newOSPFFinder},
 	{kinds: []frames.Kind{frames.IPOther}, make: newVRRPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newSTPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newLACPFinder},
 	{kinds: []frames.Kind{frames.Other}, make: newPlaceFinder},
-	{kinds: everyKind, make: newBurstFinder},
+	{make: newBurstFinder},
 	{make: newShareFinder},
 	{make: newRTTFinder},
-	{kinds: []frames.Kind{frames.TCPSegment, frames.RoCEPacket}, make: newPeriodFinder},
+	{marks: markLoss, make: newPeriodFinder},
 }

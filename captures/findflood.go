@@ -13,7 +13,7 @@ const (
 	bothWays = 0.1
 )
 
-// A station is an Ethernet address: whether frames came from it, and those that went to it, by bins as a storm's.
+// A station is an Ethernet address: whether frames came from it, and those that went to it and nobody answered, by bins as a storm's.
 type station struct {
 	mac              [6]byte
 	sends            bool
@@ -44,49 +44,34 @@ type floodFinder struct {
 	a        *Analyzer
 	stations roll[stationKey, station]
 	slots    []pairSlot
-	places   roll[pointKey, pointFrames]
-	at       *pointFrames
-}
-
-// A pointKey is one interface of a file.
-type pointKey struct{ file, iface int }
-
-// pointFrames counts the unicast frames of an interface, and those among them that were surely answered: they go to stations that are heard.
-type pointFrames struct {
-	pointKey
-	all, heard int64
 }
 
 func newFloodFinder(a *Analyzer) finder {
-	return &floodFinder{a: a, stations: roll[stationKey, station]{most: maxStations}, slots: make([]pairSlot, pairSlots), places: roll[pointKey, pointFrames]{most: maxTold}}
+	return &floodFinder{a: a, stations: roll[stationKey, station]{most: maxStations}, slots: make([]pairSlot, pairSlots)}
 }
 
+// see takes frames that nobody answered up to now, and of the others the first of each direction of a flow, from which the sender is known.
 func (f *floodFinder) see(s *Sight) {
 	fr := s.Frame
+	if s.point == nil {
+		return
+	}
 	if fr.MAC < 0 {
+		s.point.apart++
 		return
 	}
 	key := (*[12]byte)(fr.Data[fr.MAC:])
 	if key[0]&1 != 0 {
+		s.point.apart++
 		f.hear(s, key)
 		return
 	}
-	if f.at == nil || f.at.file != s.File || f.at.iface != s.Interface {
-		if f.at, _ = f.places.of(pointKey{s.File, s.Interface}); f.at == nil {
-			return
-		}
-		f.at.pointKey = pointKey{s.File, s.Interface}
-	}
-	f.at.all++
 	// A gateway that several routers share answers by their own addresses: what is answered was not flooded.
-	answered := s.flow != nil && s.flow.halves[1-s.Dir].packets > 0
-	if answered {
-		f.at.heard++
-		if s.flow.halves[s.Dir].packets == 1 {
-			f.hear(s, key)
-		}
+	if s.flow != nil && s.flow.halves[1-s.Dir].packets > 0 {
+		f.hear(s, key)
 		return
 	}
+	s.point.alone++
 	h := fold(binary.LittleEndian.Uint64(key[:]), uint64(binary.LittleEndian.Uint32(key[8:])))
 	slot := &f.slots[h%pairSlots]
 	if slot.target == 0 || slot.key != *key || slot.iface != s.Interface || slot.file != s.File {
@@ -140,9 +125,11 @@ func (t *station) take(now int64) {
 }
 
 func (f *floodFinder) report(r *Report) {
-	heard := map[pointKey]int64{}
-	for i := range f.places.all {
-		heard[f.places.all[i].pointKey] = f.places.all[i].heard
+	all, heard := map[pointKey]int64{}, map[pointKey]int64{}
+	for i := range f.a.points.all {
+		p := &f.a.points.all[i]
+		all[p.pointKey] = p.frames - p.apart
+		heard[p.pointKey] = all[p.pointKey] - p.alone
 	}
 	for i := range f.stations.all {
 		if t := &f.stations.all[i]; t.sends {
@@ -153,7 +140,7 @@ func (f *floodFinder) report(r *Report) {
 	for i := range f.stations.all {
 		t := &f.stations.all[i]
 		at := pointKey{t.file, t.iface}
-		if !t.sends && t.frames > 0 && float64(heard[at]) >= bothWays*float64(f.places.all[f.places.index[at]].all) {
+		if !t.sends && t.frames > 0 && float64(heard[at]) >= bothWays*float64(all[at]) {
 			list.add(candidate{t.frames, t.first, t.last, uint32(i), 0})
 		}
 	}

@@ -2,6 +2,7 @@ package captures
 
 import (
 	"fmt"
+	"math"
 
 	"whichlink/captures/frames"
 )
@@ -43,7 +44,8 @@ type pauseFinder struct {
 }
 
 func newPauseFinder(a *Analyzer) finder {
-	return &pauseFinder{a: a, pauses: roll[pauser, pause]{most: maxTold}, held: newHeldUp()}
+	a.pauses = &pauseFinder{a: a, pauses: roll[pauser, pause]{most: maxTold}, held: newHeldUp()}
+	return a.pauses
 }
 
 // speed returns the speed of the link that a pause frame was captured on.
@@ -60,9 +62,7 @@ func (f *pauseFinder) speed(s *Sight) uint64 {
 
 func (f *pauseFinder) see(s *Sight) {
 	if s.Frame.Kind != frames.MACControl {
-		if f.frames > 0 {
-			f.victim(s)
-		}
+		f.victim(s)
 		return
 	}
 	f.frames++
@@ -86,8 +86,11 @@ func (f *pauseFinder) see(s *Sight) {
 		if fresh {
 			x.pauser, x.first = who, s.Time
 			f.held.senders[f.held.slot(src)] = true
+			f.held.met++
 		}
 		x.take(s.Time, p.Quanta[class], f.speed(s))
+		since, end := x.stretch()
+		f.held.until = max(f.held.until, end+min(end-since, math.MaxInt64-max(end, 0)))
 	}
 }
 

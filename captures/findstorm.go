@@ -76,9 +76,6 @@ func newStormFinder(a *Analyzer) finder { return &stormFinder{a: a} }
 
 func (f *stormFinder) see(s *Sight) {
 	fr := s.Frame
-	if fr.MAC < 0 || fr.Data[fr.MAC]&1 == 0 && fr.EtherType != typeARP {
-		return
-	}
 	kind, target := stormBroadcast, []byte(nil)
 	switch {
 	case fr.EtherType == typeARP:

@@ -44,6 +44,8 @@ type heldUp struct {
 	senders    []bool // by slot: whether a sender of pauses has it
 	victims    roll[victimKey, victim]
 	neighbours roll[[6]byte, neighbour]
+	met        uint16 // how many senders of pauses were met
+	until      int64  // later than this no flow goes on that one of the pauses up to now had stopped
 }
 
 func newHeldUp() heldUp {
@@ -55,10 +57,33 @@ func newHeldUp() heldUp {
 // slot is a place for an address, so that most are known not to be a sender's without a search.
 func (*heldUp) slot(mac []byte) uint8 { return mac[3]*7 ^ mac[4]*3 ^ mac[5] }
 
-// victim looks at a packet of a flow once pauses were seen.
+// concerns says whether a packet tells anything of pauses: it came when one had just ended, or it is the first of its direction since
+// the last sender of pauses was met, and so tells who its neighbours are.
+func (f *pauseFinder) concerns(s *Sight) bool {
+	if f.frames == 0 || s.IP == nil {
+		return false
+	}
+	if s.flow == nil {
+		return s.Frame.Kind == frames.RoCEPacket
+	}
+	return s.flow.met[s.Dir] != f.held.met || s.Time <= f.held.until
+}
+
+// stretch returns the pause that is running, or the last one.
+func (p *pause) stretch() (since, end int64) {
+	if p.since != 0 {
+		return p.since, p.until
+	}
+	return p.endSince, p.ended
+}
+
+// victim looks at a packet once pauses were seen.
 func (f *pauseFinder) victim(s *Sight) {
+	if s.flow != nil {
+		s.flow.met[s.Dir] = f.held.met
+	}
 	dst := s.Frame.DstMAC()
-	if dst == nil || s.IP == nil {
+	if dst == nil {
 		return
 	}
 	if src := s.Frame.SrcMAC(); f.held.senders[f.held.slot(src)] {
@@ -89,10 +114,7 @@ func (f *pauseFinder) victim(s *Sight) {
 // stopped notes that a flow stopped with a pause and went on after it: its packet before passed up to as long before the pause as that
 // lasted, and this one up to as long after it.
 func (f *pauseFinder) stopped(s *Sight, by pauser, p *pause) {
-	since, end := p.endSince, p.ended
-	if p.since != 0 {
-		since, end = p.since, p.until
-	}
+	since, end := p.stretch()
 	length := end - since
 	if length < leastStop || s.Time < end || s.Time-end > length || s.before > since+leastStop || since-s.before > length {
 		return

@@ -55,6 +55,7 @@ type flow struct {
 	rtt         uint32 // number of its histogram, 0 without
 	halves      [2]half
 	rttPairs    [2]uint16 // number of the series of round trips of each direction, and one; 0 before the first
+	met         [2]uint16 // how many senders of pauses were met when a packet of each direction was last looked at for them
 	state       uint8
 }
 

@@ -73,6 +73,7 @@ type roceTracker struct {
 	// answered is the queue pair of which the last packet answered a request, 0 if it did not, and took how long that took.
 	answered uint32
 	took     int64
+	noted    bool // more was found lost; whoever asks for it clears it
 }
 
 func roceHash(src, dst *frames.Addr, qp uint32) uint64 {
@@ -221,6 +222,7 @@ func (t *roceTracker) goBack(q *queuePair, psn uint32, stalled bool) {
 				t.timeout(q)
 			}
 			if !filled {
+				t.noted = true
 				q.LostAfter++
 				t.all.LostAfter++
 			}
@@ -255,6 +257,7 @@ func (t *roceTracker) timeout(q *queuePair) {
 
 // gap notes n sequence numbers from lo on that were not captured.
 func (t *roceTracker) gap(q *queuePair, lo, n uint32) {
+	t.noted = true
 	q.Gaps++
 	t.all.Gaps++
 	q.GapPackets += n
@@ -313,6 +316,7 @@ func (t *roceTracker) response(n uint32, q *queuePair, b *frames.BTH) {
 	ahead := psnAhead(b.PSN, q.nextAnswer)
 	switch {
 	case ahead > 0 && (op == frames.ReadMiddle || op == frames.ReadLast) && (q.answerOp == frames.ReadFirst || q.answerOp == frames.ReadMiddle):
+		t.noted = true
 		q.Gaps++
 		t.all.Gaps++
 		q.GapPackets += uint32(ahead)

@@ -48,6 +48,7 @@ type tcpTracker struct {
 	histograms arena[histogram]
 	series     rttSeries
 	reused     int
+	noted      bool // what was counted of troubles changed; whoever asks for it clears it
 }
 
 // after reports whether sequence number a is behind b (RFC 9293 section 3.4).
@@ -367,5 +368,6 @@ func (t *tcpTracker) count(s *Sight, h *half) *troubles {
 	}
 	x := t.trouble.at(h.trouble)
 	x.last = s.Time
+	t.noted = true
 	return x
 }

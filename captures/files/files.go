@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 const (
@@ -75,13 +76,15 @@ func (s *Stats) count(p *Packet) {
 		s.Truncated++
 	}
 	s.From, s.To = min(s.From, p.Time), max(s.To, p.Time)
-	for _, l := range s.Links {
-		if l == p.Link {
-			return
-		}
+	if len(s.Links) == 0 || s.Links[0] != p.Link {
+		s.link(p.Link)
 	}
-	if len(s.Links) < 64 {
-		s.Links = append(s.Links, p.Link)
+}
+
+// link notes a link type.
+func (s *Stats) link(l LinkType) {
+	if len(s.Links) < 64 && !slices.Contains(s.Links, l) {
+		s.Links = append(s.Links, l)
 	}
 }
 
@@ -98,8 +101,9 @@ func (e *FormatError) Unwrap() error { return e.Err }
 // format is a file format: it yields packets and is never called again after an error.
 type format interface {
 	next(p *Packet) error
-	// ready reports whether the next packet lies whole in what was read already, so that those before it stay where they are.
-	ready() bool
+	// more fills in packets that lie whole in what was read already, so that those before them stay where they are. It returns how
+	// many; what is not a packet, or not a right one, it leaves to next.
+	more(packets []Packet) (int, error)
 }
 
 // A File is one capture file. It is a [Source].
@@ -136,14 +140,19 @@ func (f *File) Next(p *Packet) error {
 		return io.EOF
 	}
 	if err := f.format.next(p); err != nil {
-		f.ended = true
-		if err != io.EOF {
-			f.Err = err
-		}
+		f.end(err)
 		return io.EOF
 	}
 	f.count(p)
 	return nil
+}
+
+// end notes why reading ended.
+func (f *File) end(err error) {
+	f.ended = true
+	if err != io.EOF {
+		f.Err = err
+	}
 }
 
 // Read fills in as many packets as are at hand, one at least, and returns how many. Unlike with Next they last together until the
@@ -155,13 +164,18 @@ func Read(from Source, packets []Packet) (int, error) {
 	if err := from.Next(&packets[0]); err != nil {
 		return 0, err
 	}
-	n := 1
-	if f, ok := from.(*File); ok {
-		for n < len(packets) && f.format.ready() && f.Next(&packets[n]) == nil {
-			n++
-		}
+	f, ok := from.(*File)
+	if !ok || len(packets) == 1 {
+		return 1, nil
 	}
-	return n, nil
+	n, err := f.format.more(packets[1:])
+	for i := range packets[1 : 1+n] {
+		f.count(&packets[1+i])
+	}
+	if err != nil {
+		f.end(err)
+	}
+	return 1 + n, nil
 }
 
 // Offset returns how many bytes of the capture, decompressed, were consumed.

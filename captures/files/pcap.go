@@ -72,14 +72,7 @@ func (f *pcap) next(p *Packet) error {
 	if err != nil {
 		return f.cut(err, "record header")
 	}
-	var sec, frac, captured, orig uint32
-	if f.big {
-		sec, frac = binary.BigEndian.Uint32(h), binary.BigEndian.Uint32(h[4:])
-		captured, orig = binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])
-	} else {
-		sec, frac = binary.LittleEndian.Uint32(h), binary.LittleEndian.Uint32(h[4:])
-		captured, orig = binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
-	}
+	sec, frac, captured, orig := f.record(h)
 	if captured > MaxPacket {
 		return &FormatError{f.in.offset(), fmt.Errorf("a packet of %d bytes, more than the limit of %d", captured, MaxPacket)}
 	}
@@ -88,23 +81,43 @@ func (f *pcap) next(p *Packet) error {
 		return f.cut(err, "packet")
 	}
 	f.in.skip(len(all))
-	p.Time = int64(sec)*1_000_000_000 + int64(frac)*f.scale
-	p.Link, p.File, p.Interface, p.Speed = f.link, 0, 0, 0
-	p.Data = all[f.header:]
-	p.Orig = originalLength(orig, captured)
+	f.set(p, sec, frac, orig, all[f.header:])
 	return nil
+}
+
+// record reads a record's header.
+func (f *pcap) record(h []byte) (sec, frac, captured, orig uint32) {
+	h = h[:16]
+	if f.big {
+		return binary.BigEndian.Uint32(h), binary.BigEndian.Uint32(h[4:]), binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])
+	}
+	return binary.LittleEndian.Uint32(h), binary.LittleEndian.Uint32(h[4:]), binary.LittleEndian.Uint32(h[8:]), binary.LittleEndian.Uint32(h[12:])
+}
+
+func (f *pcap) set(p *Packet, sec, frac, orig uint32, data []byte) {
+	*p = Packet{
+		Time: int64(sec)*1_000_000_000 + int64(frac)*f.scale, Link: f.link, Orig: originalLength(orig, uint32(len(data))), Data: data,
+	}
 }
 
 // originalLength takes a length on the wire that is less than what was captured for a fault of the writer.
 func originalLength(orig, captured uint32) int { return int(max(min(orig, 1<<30), captured)) }
 
-func (f *pcap) ready() bool {
-	h := f.in.rest()
-	if len(h) < f.header {
-		return false
+func (f *pcap) more(packets []Packet) (int, error) {
+	rest := f.in.rest()
+	b, n := rest, 0
+	for n < len(packets) && len(b) >= f.header {
+		sec, frac, captured, orig := f.record(b)
+		if captured > MaxPacket || int(captured) > len(b)-f.header {
+			break
+		}
+		end := f.header + int(captured)
+		f.set(&packets[n], sec, frac, orig, b[f.header:end])
+		b = b[end:]
+		n++
 	}
-	captured := f.order.Uint32(h[8:])
-	return captured <= MaxPacket && len(h) >= f.header+int(captured)
+	f.in.skip(len(rest) - len(b))
+	return n, nil
 }
 
 func (f *pcap) cut(err error, where string) error {

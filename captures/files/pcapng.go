@@ -154,16 +154,25 @@ func (f *pcapng) next(p *Packet) error {
 	}
 }
 
-func (f *pcapng) ready() bool {
-	h := f.in.rest()
-	if len(h) < 8 {
-		return false
+func (f *pcapng) more(packets []Packet) (int, error) {
+	for n := range packets {
+		h := f.in.rest()
+		if len(h) < 8 {
+			return n, nil
+		}
+		switch f.order.Uint32(h) {
+		case blockEnhanced, blockPacket, blockSimple:
+		default:
+			return n, nil
+		}
+		if uint64(f.order.Uint32(h[4:])) > uint64(len(h)) {
+			return n, nil
+		}
+		if err := f.next(&packets[n]); err != nil {
+			return n, err
+		}
 	}
-	switch f.order.Uint32(h) {
-	case blockEnhanced, blockPacket, blockSimple:
-		return uint64(f.order.Uint32(h[4:])) <= uint64(len(h))
-	}
-	return false
+	return len(packets), nil
 }
 
 // readPacket reads an Enhanced Packet Block, or the obsolete Packet Block, which differs in its first four bytes.

@@ -112,7 +112,9 @@ func (a *Analyzer) add(p *files.Packet, v *preview) {
 	a.last, a.first = max(a.last, p.Time), min(a.first, p.Time)
 	f := &v.frame
 	s := &a.sight
-	*s = Sight{Packet: p, Frame: f, IP: f.IP()}
+	s.Packet, s.Frame, s.IP = p, f, f.IP()
+	s.Dir, s.Copy, s.kind = 0, false, tcpNormal
+	s.flow, s.number, s.before = nil, 0, 0
 	if f.NumIPs > 1 {
 		a.outer(s)
 	}

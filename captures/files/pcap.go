@@ -95,9 +95,9 @@ func (f *pcap) record(h []byte) (sec, frac, captured, orig uint32) {
 }
 
 func (f *pcap) set(p *Packet, sec, frac, orig uint32, data []byte) {
-	*p = Packet{
-		Time: int64(sec)*1_000_000_000 + int64(frac)*f.scale, Link: f.link, Orig: originalLength(orig, uint32(len(data))), Data: data,
-	}
+	p.Time = int64(sec)*1_000_000_000 + int64(frac)*f.scale
+	p.Link, p.File, p.Interface, p.Speed = f.link, 0, 0, 0
+	p.Orig, p.Data = originalLength(orig, uint32(len(data))), data
 }
 
 // originalLength takes a length on the wire that is less than what was captured for a fault of the writer.

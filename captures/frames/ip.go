@@ -1,5 +1,7 @@
 package frames
 
+import "encoding/binary"
+
 // The IP protocols that are looked into.
 const (
 	ProtoICMP   = 1
@@ -34,12 +36,15 @@ func (f *Frame) ipv4(at int) {
 		f.Malformed = true
 		return
 	}
+	// Each field is set by itself, and addresses in words: a processor that reads as a whole what was just written in parts waits.
 	ip := &f.IPs[f.NumIPs]
-	*ip = IP{Off: at, HeaderLen: header, Version: 4, TOS: h[1], TTL: h[8], Proto: h[9], ID: uint32(h[4])<<8 | uint32(h[5])}
-	ip.Src[10], ip.Src[11], ip.Dst[10], ip.Dst[11] = 0xff, 0xff, 0xff, 0xff
-	copy(ip.Src[12:], h[12:16])
-	copy(ip.Dst[12:], h[16:20])
-	total := int(h[2])<<8 | int(h[3])
+	ip.Src.map4(binary.LittleEndian.Uint32(h[12:]))
+	ip.Dst.map4(binary.LittleEndian.Uint32(h[16:]))
+	ip.SrcPort, ip.DstPort, ip.Label = 0, 0, 0
+	ip.Off, ip.HeaderLen = at, header
+	ip.Version, ip.TOS, ip.TTL, ip.Proto = 4, h[1], h[8], h[9]
+	ip.ID = uint32(binary.BigEndian.Uint16(h[4:]))
+	total := int(binary.BigEndian.Uint16(h[2:]))
 	rest := f.Orig - at
 	switch {
 	case total == 0: // segmentation is left to the network card, or BIG TCP: the length does not fit
@@ -84,6 +89,12 @@ func (f *Frame) ipv6(at int) {
 	if next, ok := f.extensions(ip, at+40); ok {
 		f.payload(ip, next)
 	}
+}
+
+// map4 makes an IPv4 address, of which the bytes are given as they stand in memory, an IPv6 one.
+func (a *Addr) map4(v4 uint32) {
+	binary.LittleEndian.PutUint64(a[:], 0)
+	binary.LittleEndian.PutUint64(a[8:], uint64(v4)<<32|0xffff0000)
 }
 
 // extensions walks the extension headers of IPv6 and returns where the payload begins.

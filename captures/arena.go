@@ -6,7 +6,7 @@ const chunk = 512
 // An arena holds values that are referred to by number: without pointers, so that the collector passes it by, and without moving
 // them when it grows. Number 0 is never given out and stands for none.
 type arena[T any] struct {
-	chunks [][]T
+	chunks []*[chunk]T
 	n      uint32
 }
 
@@ -14,7 +14,7 @@ type arena[T any] struct {
 func (a *arena[T]) add() (uint32, *T) {
 	a.n++
 	if int(a.n/chunk) >= len(a.chunks) {
-		a.chunks = append(a.chunks, make([]T, chunk))
+		a.chunks = append(a.chunks, new([chunk]T))
 	}
 	return a.n, a.at(a.n)
 }

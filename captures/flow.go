@@ -120,6 +120,15 @@ type flowTable struct {
 // find returns the flow of an IP header, whose flowHash is given, and the direction of its packet: 0 from a to b. A flow that is
 // new is made.
 func (t *flowTable) find(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
+	if n := t.index.guess(hash); n != 0 {
+		f := t.flows.at(n)
+		if f.key.along(ip) {
+			return n, f, 0
+		}
+		if f.key.against(ip) {
+			return n, f, 1
+		}
+	}
 	dir := 0
 	n := t.index.find(hash, func(i uint32) bool {
 		o := &t.flows.at(i).key

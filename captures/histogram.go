@@ -27,8 +27,11 @@ func bucketOf(ns int64) int {
 // bucketTime returns a bucket's lower end in nanoseconds.
 func bucketTime(b int) int64 { return int64(4+b%4) << (b / 4) * 256 }
 
-func (h *histogram) add(ns int64) {
-	h.counts[bucketOf(ns)]++
+func (h *histogram) add(ns int64) { h.addTo(bucketOf(ns), ns) }
+
+// addTo counts a time of which the bucket is known.
+func (h *histogram) addTo(bucket int, ns int64) {
+	h.counts[bucket]++
 	units := uint32(min(ns>>4, 1<<32-1))
 	if h.n == 0 || units < h.min {
 		h.min = units

@@ -348,7 +348,8 @@ func (t *tcpTracker) sample(f *flow, dir int, now, d int64) {
 		return
 	}
 	t.series.add(f, dir, now, d)
-	t.rtt.add(d)
+	bucket := bucketOf(d)
+	t.rtt.addTo(bucket, d)
 	t.lastRTT = d
 	if f.rtt == 0 {
 		if t.histograms.n >= maxHistograms {
@@ -356,7 +357,7 @@ func (t *tcpTracker) sample(f *flow, dir int, now, d int64) {
 		}
 		f.rtt, _ = t.histograms.add()
 	}
-	t.histograms.at(f.rtt).add(d)
+	t.histograms.at(f.rtt).addTo(bucket, d)
 }
 
 // count returns the troubles of a direction, to be added to.

@@ -8,7 +8,7 @@ import (
 const (
 	// maxStations bounds the addresses of Ethernet that are followed, pairSlots is how many pairs of them are found without a search.
 	maxStations = 4096
-	pairSlots   = 1 << 10
+	pairSlots   = 1 << 12
 	// bothWays is the share of unicast frames that must go to stations that are heard, for the point of capture to see both directions.
 	bothWays = 0.1
 )

@@ -16,20 +16,20 @@ const maxWindow = 32 << 20
 
 // decompressed returns the plain stream behind in, and what releases it.
 func decompressed(in io.Reader, buffer int) (io.Reader, func(), error) {
-	head := bufio.NewReaderSize(in, min(buffer, 64<<10))
+	head := bufio.NewReaderSize(in, 16) // so little that whoever reads more reads past it, and nothing is copied twice
 	magic, err := head.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
 	}
 	switch {
 	case len(magic) >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
-		z, err := gzip.NewReader(head)
+		z, err := gzip.NewReader(bufio.NewReaderSize(head, min(buffer, 64<<10)))
 		if err != nil {
 			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}
 		return told{z, "gzip"}, func() { _ = z.Close() }, nil
 	case len(magic) == 4 && [4]byte(magic) == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
-		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := zstd.NewReader(bufio.NewReaderSize(head, min(buffer, 64<<10)), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("zstd: %w", err)
 		}

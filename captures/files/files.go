@@ -22,7 +22,7 @@ const (
 	// maxInterfaces bounds the interfaces of a section.
 	maxInterfaces = 1 << 16
 	// DefaultBuffer is how much of a file is read at once: so little that the processor's cache still holds it when it is looked at.
-	DefaultBuffer = 1 << 18
+	DefaultBuffer = 1 << 17
 )
 
 // A Packet is one packet as it was captured.

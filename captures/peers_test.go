@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkPeers runs whichlink, tshark and tcptrace on the same generated captures, whole processes one after the other on one core,
-// and prints them beside each other:
+// and prints them beside each other in the end:
 //
 //	go test ./captures -run '^$' -bench Peers -benchtime 1x
 //
@@ -33,6 +33,8 @@ func BenchmarkPeers(b *testing.B) {
 		{"tcptrace", []string{"tcptrace", "-n", "-l", "-r"}},
 		{"tshark", []string{"tshark", "-n", "-q", "-z", "conv,tcp", "-r"}},
 	}
+	var table strings.Builder
+	defer func() { fmt.Println(table.String()) }() // also what was measured before something failed
 	for _, file := range []struct {
 		name      string
 		arguments []string
@@ -42,7 +44,6 @@ func BenchmarkPeers(b *testing.B) {
 	} {
 		name := generate(b, program, 1, file.arguments...)
 		packets := float64(readTruth(b, name+".truth.json").Packets)
-		var table strings.Builder
 		ours := 0.0
 		for _, peer := range peers {
 			b.Run(file.name+"/"+peer.name, func(b *testing.B) {
@@ -67,7 +68,6 @@ func BenchmarkPeers(b *testing.B) {
 					packets/least/1e6, peak, least/ours)
 			})
 		}
-		fmt.Println(table.String())
 	}
 }
 

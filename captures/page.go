@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"whichlink/internal/page"
 )
 
 //go:embed page.html
@@ -61,19 +63,20 @@ func WritePage(w io.Writer, r *Report, s *Series, suspects string) error {
 	for _, f := range r.Files {
 		names = append(names, f.File)
 	}
-	page := struct {
+	data := struct {
 		Title, From, To, Width, Suspects string
+		Style                            template.CSS
 		Report                           *Report
 		Groups                           []group
 		Charts                           []chart
-	}{Title: strings.Join(names, ", "), Report: r, Suspects: suspects, Groups: grouped(r.Findings)}
+	}{Title: strings.Join(names, ", "), Style: page.Style(), Report: r, Suspects: suspects, Groups: grouped(r.Findings)}
 	if n := len(s.Bins); n > 0 {
-		page.From = instant(s.From).Format("2006-01-02 15:04:05.000000 UTC")
-		page.To = instant(s.From + int64(n)*s.Width).Format("15:04:05.000000 UTC")
-		page.Width = duration(s.Width)
-		page.Charts = s.charts()
+		data.From = instant(s.From).Format("2006-01-02 15:04:05.000000 UTC")
+		data.To = instant(s.From + int64(n)*s.Width).Format("15:04:05.000000 UTC")
+		data.Width = duration(s.Width)
+		data.Charts = s.charts()
 	}
-	return pageTemplate.Execute(w, page)
+	return pageTemplate.Execute(w, data)
 }
 
 // charts draws what there was any of.
@@ -93,20 +96,15 @@ func (s *Series) charts() []chart {
 		{"mean round trip from the point of capture", func(b *Bin) float64 { return float64(b.RTTsSum) / float64(max(1, b.RTTs)) },
 			func(v float64) string { return duration(int64(v)) }},
 	} {
-		most := 0.0
+		values := make([]float64, len(s.Bins))
 		for i := range s.Bins {
-			most = max(most, c.value(&s.Bins[i]))
+			values[i] = c.value(&s.Bins[i])
 		}
+		path, most := page.Bars(values)
 		if most <= 0 {
 			continue
 		}
-		var path strings.Builder
-		for i := range s.Bins {
-			if v := c.value(&s.Bins[i]); v > 0 {
-				fmt.Fprintf(&path, "M%d 100V%.1fh1V100z", i, 100-max(1, 100*v/most))
-			}
-		}
-		out = append(out, chart{c.name, c.word(most), len(s.Bins), path.String()})
+		out = append(out, chart{c.name, c.word(most), len(s.Bins), path})
 	}
 	return out
 }

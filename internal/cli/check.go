@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 )
@@ -48,77 +49,68 @@ func stateOf(d *diagnose.Diagnosis) state {
 
 func newCheckCmd(e *env) *cobra.Command {
 	var m measuring
-	var output string
+	var how checking
 	var duration time.Duration
 	var onDrill bool
-	var fault, out string
+	var fault string
 	cmd := &cobra.Command{
 		Use:   "check (--fabric FILE | --drill)",
 		Short: "One health check for scripts: measures, prints one line, exits 0, 1, 2 or 3",
 		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is more likely than not),
 2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host;
-with --drill it makes a practice fabric in network namespaces, with a fault, and checks that.`,
+with --drill it makes a practice fabric in network namespaces, with a fault, and checks that.
+
+With --baseline it also holds round trips against what they were, by pair of hosts and length of the path, and looks for steps of the round trip that
+come back by a timer: --learn adds what this check measures to the file, and compares nothing. --load names what the fabric carries meanwhile: like is
+compared with like.
+
+With -o nagios performance data follow a bar; -o prometheus writes metrics for the textfile collector of node_exporter (docs/metrics.md).`,
 		RunE: func(cmd *cobra.Command, rest []string) error {
 			if len(rest) > 0 {
 				return exitError{int(stateUnknown), usagef("check takes no arguments")}
 			}
-			if err := oneOf(output, "text", "json", "nagios"); err != nil {
+			if err := how.check(); err != nil {
 				return exitError{int(stateUnknown), err}
 			}
-			d, err := e.check(cmd.Context(), out, func(ctx context.Context, record func(*evidence.Record)) (*diagnose.Diagnosis, error) {
+			start := time.Now()
+			d, err := e.check(cmd.Context(), &how, func(ctx context.Context) (*diagnose.Diagnosis, error) {
 				ctx, cancel := context.WithTimeout(ctx, duration)
 				defer cancel()
 				if onDrill {
-					return e.checkDrill(ctx, &m, fault, duration, record)
+					return e.checkDrill(ctx, &m, fault, duration, how.recorder)
 				}
-				return e.checkHere(ctx, &m, record)
+				return e.checkHere(ctx, &m, how.recorder)
 			})
+			how.took = time.Since(start)
 			if err == nil && cmd.Context().Err() != nil && d.Verdict == diagnose.Healthy {
 				err = fmt.Errorf("stopped before it had measured for %v", duration)
 			}
 			if err != nil {
-				d := &diagnose.Diagnosis{Verdict: diagnose.Inconclusive, Summary: err.Error(), Notes: []string{"could not measure"}}
-				if perr := e.printCheck(d, output); perr != nil {
+				d := &diagnose.Diagnosis{Fabric: how.fabric, Verdict: diagnose.Inconclusive, Summary: err.Error(), Notes: []string{"could not measure"}}
+				if perr := e.printCheck(d, &how); perr != nil {
 					err = errors.Join(err, unlessExit(perr))
 				}
 				return exitError{int(stateUnknown), err}
 			}
-			return e.printCheck(d, output)
+			return e.printCheck(d, &how)
 		},
 	}
 	// To a monitoring system exit code 2 means CRITICAL: who calls it wrongly gets UNKNOWN.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{int(stateUnknown), err} })
 	m.flags(cmd)
-	outputFlag(cmd, &output, "text", "json", "nagios")
-	cmd.Flags().StringVar(&out, "out", "", "also write the evidence to `FILE`")
+	how.flags(cmd)
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
 	cmd.Flags().BoolVar(&onDrill, "drill", false, "check a practice fabric: --fabric, or the built-in one")
 	cmd.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
 	return cmd
 }
 
-// check measures by a function, and writes what it records to a file if one is named.
-func (e *env) check(ctx context.Context, out string, measure func(context.Context, func(*evidence.Record)) (*diagnose.Diagnosis, error)) (*diagnose.Diagnosis, error) {
-	if out == "" {
-		return measure(ctx, nil)
-	}
-	w, closeOut, err := e.evidenceOut(out)
-	if err != nil {
-		return nil, err
-	}
-	d, err := measure(ctx, w.record)
-	if cerr := closeOut(); err == nil {
-		err = cerr
-	}
-	return d, err
-}
-
-func (e *env) checkHere(ctx context.Context, m *measuring, record func(*evidence.Record)) (*diagnose.Diagnosis, error) {
+func (e *env) checkHere(ctx context.Context, m *measuring, recorder func(*graphs.Fabric) func(*evidence.Record)) (*diagnose.Diagnosis, error) {
 	f, err := e.readFabric(m.fabric)
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: record, Every: followEvery, Follow: true})
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: recorder(f), Every: followEvery, Follow: true})
 	if err != nil {
 		return nil, err
 	}
@@ -131,18 +123,22 @@ func (e *env) checkHere(ctx context.Context, m *measuring, record func(*evidence
 	return w.Latest(), nil
 }
 
-func (e *env) printCheck(d *diagnose.Diagnosis, output string) error {
+func (e *env) printCheck(d *diagnose.Diagnosis, how *checking) error {
 	s := stateOf(d)
-	switch output {
+	switch how.output {
 	case "json":
 		if err := printJSON(e.stdout, d); err != nil {
 			return err
 		}
+	case "prometheus":
+		if err := e.printMetrics(d, how); err != nil {
+			return err
+		}
 	default:
 		line := fmt.Sprintf("WHICHLINK %s - %s", s, d.Summary)
-		if output == "nagios" {
+		if how.output == "nagios" {
 			// A bar parts the text from the performance data, so the text may hold none.
-			line = strings.ReplaceAll(line, "|", "/") + " | " + performance(d)
+			line = strings.ReplaceAll(line, "|", "/") + " | " + performance(d, how)
 		}
 		fmt.Fprintln(e.stdout, line)
 	}
@@ -161,16 +157,28 @@ func unlessExit(err error) error {
 	return err
 }
 
-// performance writes performance data: 'label'=value[unit];warn;crit;min;max.
-func performance(d *diagnose.Diagnosis) string {
-	named, worst := 0, 0.0
+// worst returns how many suspects are named, how many of them are pairs of hosts, and the most that one of them loses.
+func worst(d *diagnose.Diagnosis) (named, pairs int, loss float64) {
 	for i := range d.Suspects {
 		if x := &d.Suspects[i]; x.Probability >= diagnose.Named {
 			named++
+			if x.Kind == "pair" {
+				pairs++
+			}
 			if x.Loss != nil {
-				worst = max(worst, *x.Loss)
+				loss = max(loss, *x.Loss)
 			}
 		}
 	}
-	return fmt.Sprintf("suspects=%d;0;;0; worst_loss=%.4f%%;;;0;100 arcs_measured=%d;;;0;%d", named, 100*worst, d.Coverage.Measured, d.Coverage.Arcs)
+	return named, pairs, loss
+}
+
+// performance writes performance data: 'label'=value[unit];warn;crit;min;max.
+func performance(d *diagnose.Diagnosis, how *checking) string {
+	named, pairs, loss := worst(d)
+	s := fmt.Sprintf("suspects=%d;0;;0; worst_loss=%.4f%%;;;0;100 arcs_measured=%d;;;0;%d", named, 100*loss, d.Coverage.Measured, d.Coverage.Arcs)
+	if how.compared != nil {
+		s += fmt.Sprintf(" slow_pairs=%d;0;;0;%d", pairs, how.compared.Compared)
+	}
+	return s
 }

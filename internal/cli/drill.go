@@ -134,16 +134,17 @@ func (d *drill) randomTarget(kind tui.TargetKind) string {
 }
 
 // checkDrill runs a drill for as long as the context lasts, and returns what it found.
-func (e *env) checkDrill(ctx context.Context, m *measuring, fault string, duration time.Duration, record func(*evidence.Record)) (*diagnose.Diagnosis, error) {
+func (e *env) checkDrill(ctx context.Context, m *measuring, fault string, duration time.Duration, recorder func(*graphs.Fabric) func(*evidence.Record)) (*diagnose.Diagnosis, error) {
 	f, err := e.fabricOrDrill(m.fabric)
 	if err != nil {
 		return nil, err
 	}
-	d, err := e.newDrill(ctx, f, m, 0, record)
+	d, err := e.newDrill(ctx, f, m, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer d.lab.Close()
+	d.also = recorder(d.lab.Fabric())
 	if err := d.breakInWords(fault); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 	if !e.terminal() {
 		ctx, cancel := context.WithTimeout(ctx, onceFor)
 		defer cancel()
-		d, err := e.checkDrill(ctx, m, fault, onceFor, nil)
+		d, err := e.checkDrill(ctx, m, fault, onceFor, func(*graphs.Fabric) func(*evidence.Record) { return nil })
 		if err != nil {
 			return err
 		}

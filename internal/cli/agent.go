@@ -71,6 +71,7 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 	f.StringVar(&listen, "listen", "", "answer only on this local `ADDRESS` (default: all, IPv4 and IPv6)")
 	fabricFlag(cmd, &m.fabric)
 	f.StringVar(&m.from, "from", "", "with --fabric, the fabric's `HOST` that this machine is (default: found by its addresses)")
+	nameFlag(cmd, "from", hosts)
 	f.Float64Var(&m.rate, "rate", probes.DefaultRate, "with --fabric, most packets a second sent by this host beside answers")
 	f.Float64Var(&m.switchRate, "switch-rate", probes.DefaultSwitchRate, "with --fabric, most TTL-expired probes a second asked of any one switch, by all hosts together")
 	f.Uint64Var(&m.seed, "seed", 1, "with --fabric, seed of the probe plan; the same on all hosts")

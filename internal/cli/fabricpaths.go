@@ -58,7 +58,8 @@ Models:
 ` + pathfind.SpecForms + `
 
 ` + pathfind.FIBForm,
-		Args: args(2, 2),
+		Args:              args(2, 2),
+		ValidArgsFunction: fabricNames(nodes, 2),
 		RunE: func(cmd *cobra.Command, pair []string) error {
 			if err := oneOf(output, "text", "json", "dot"); err != nil {
 				return err

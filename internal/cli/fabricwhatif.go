@@ -85,6 +85,8 @@ Matrices:
 	flags := cmd.Flags()
 	flags.StringArrayVar(&fail, "fail", nil, "`NAME` fails without warning; may be repeated")
 	flags.StringArrayVar(&drain, "drain", nil, "`NAME` is drained before anything fails; may be repeated")
+	nameFlag(cmd, "fail", nodes|links|groups)
+	nameFlag(cmd, "drain", nodes|links|groups)
 	flags.StringVar(&neighbours, "neighbours", "1", "how many neighbours of a ToR may go at once: a `NUMBER`, or a share such as 5%")
 	flags.IntVar(&c.Pairs, "pairs", whatif.DefaultPairs, "look at `N` pairs at most")
 	flags.Uint64Var(&c.Seed, "seed", 1, "draws pairs, and a permutation that names no seed")

@@ -39,6 +39,7 @@ func (w *flowing) flags(cmd *cobra.Command) {
 	outputFlag(cmd, &w.output, "text", "json")
 	f := cmd.Flags()
 	f.StringVar(&w.from, "from", "", "source `ADDRESS`, or host of the fabric (default: as the system routes)")
+	nameFlag(cmd, "from", nodes)
 	f.IntVar(&w.flows, "flows", 16, "how many flows, which differ in their source port")
 	f.Uint16Var(&w.port, "port", probes.DefaultPort, "destination port: UDP of the reflector (whichlink agent), or with --tcp any")
 	f.Uint16Var(&w.sport, "sport", firstPort, "source port of the first flow")

@@ -177,8 +177,9 @@ func newLabBreakCmd(e *env) *cobra.Command {
 		Short: "Put a fault into a lab",
 		Long: "Put a fault into a lab. An ARC is one direction of a link, 'node:port>node:port' in quotes for the shell; a LINK is\n" +
 			"node:port--node:port. The number that is printed heals it. The faults:\n\n" + kinds.String(),
-		Example: "  whichlink lab break drill loss 'leaf1:swp1>spine1:swp1' --rate 5%",
-		Args:    args(2, -1),
+		Example:           "  whichlink lab break drill loss 'leaf1:swp1>spine1:swp1' --rate 5%",
+		Args:              args(2, -1),
+		ValidArgsFunction: labNames(faultNames),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if err := oneOf(output, "text", "json"); err != nil {
 				return err
@@ -235,9 +236,10 @@ func (e *env) dialLab(name string) (*lab.Client, *graphs.Fabric, error) {
 func newLabHealCmd(e *env) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "heal NAME ID... | NAME --all",
-		Short: "Take faults out of a lab, by the numbers that lab truth shows",
-		Args:  args(1, -1),
+		Use:               "heal NAME ID... | NAME --all",
+		Short:             "Take faults out of a lab, by the numbers that lab truth shows",
+		Args:              args(1, -1),
+		ValidArgsFunction: labNames(nil),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if all == (len(a) > 1) {
 				return usagef("give the numbers of faults, or --all; whichlink lab truth %s shows them", graphs.Clean(a[0]))
@@ -272,10 +274,11 @@ func newLabHealCmd(e *env) *cobra.Command {
 
 func newLabExecCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "exec NAME NODE -- COMMAND...",
-		Short:   "Run a command in a host or switch of a lab",
-		Example: "  whichlink lab exec drill h1-1 -- whichlink agent",
-		Args:    args(3, -1),
+		Use:               "exec NAME NODE -- COMMAND...",
+		Short:             "Run a command in a host or switch of a lab",
+		Example:           "  whichlink lab exec drill h1-1 -- whichlink agent",
+		Args:              args(3, -1),
+		ValidArgsFunction: labNames(execNames),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if a[2] == "--" {
 				a = append(a[:2:2], a[3:]...)
@@ -319,9 +322,10 @@ func newLabExecCmd(e *env) *cobra.Command {
 func newLabTruthCmd(e *env) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "truth NAME",
-		Short: "Show what was broken in a lab; no other command looks there",
-		Args:  args(0, 1),
+		Use:               "truth NAME",
+		Short:             "Show what was broken in a lab; no other command looks there",
+		Args:              args(0, 1),
+		ValidArgsFunction: labNames(nil),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if err := oneOf(output, "text", "json"); err != nil {
 				return err
@@ -399,9 +403,10 @@ func newLabListCmd(e *env) *cobra.Command {
 func newLabDownCmd(e *env) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "down [NAME | --all]",
-		Short: "Take a lab down, or what a dead one has left behind",
-		Args:  args(0, 1),
+		Use:               "down [NAME | --all]",
+		Short:             "Take a lab down, or what a dead one has left behind",
+		Args:              args(0, 1),
+		ValidArgsFunction: labNames(nil),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if !all {
 				return labError(lab.Remove(cmd.Context(), nameOr(a)))

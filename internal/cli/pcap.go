@@ -83,6 +83,7 @@ two of them is evidence on the arcs between those places.`,
 	cmd.Flags().IntVar(&how.slice.finding, "finding", 0, "write the packets of the report's finding `N`")
 	cmd.Flags().StringVar(&how.slice.flow, "flow", "", "write the packets of a `FLOW`")
 	cmd.Flags().StringArrayVar(&at, "at", nil, "the `NODE` or port of the fabric where the capture was taken; with --taps once for each file")
+	nameFlag(cmd, "at", nodes|ports)
 	return cmd
 }
 

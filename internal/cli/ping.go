@@ -64,7 +64,8 @@ func newPingCmd(e *env) *cobra.Command {
 		Long: `Ping sends echoes along many flows, which take different paths, and tells which of them lose packets, on which way, and how long
 they take. It wants whichlink agent at the destinations; without it, it sends TCP SYNs and says so. DST is an address, a node
 of --fabric or a host name. No privilege is needed. The exit code is 0 whatever was lost.`,
-		Args: args(1, -1),
+		Args:              args(1, -1),
+		ValidArgsFunction: fabricNames(nodes, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := p.check(); err != nil {
 				return err

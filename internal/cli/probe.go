@@ -34,6 +34,7 @@ func (m *measuring) flags(cmd *cobra.Command) {
 	fabricFlag(cmd, &m.fabric)
 	f := cmd.Flags()
 	f.StringVar(&m.from, "from", "", "the fabric's `HOST` that this machine is (default: found by its addresses)")
+	nameFlag(cmd, "from", hosts)
 	f.Float64Var(&m.rate, "rate", probes.DefaultRate, "most packets a second sent by this host")
 	f.Float64Var(&m.switchRate, "switch-rate", probes.DefaultSwitchRate, "most TTL-expired probes a second asked of any one switch, by all hosts of the plan together")
 	f.Uint16Var(&m.port, "port", probes.DefaultPort, "UDP port of the reflectors (whichlink agent)")
@@ -173,6 +174,7 @@ names those which would tell more.`,
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
 	cmd.Flags().BoolVar(&follow, "follow", false, "spend up to half of the packets on flows that tell most of what is open")
 	cmd.Flags().StringArrayVar(&to, "to", nil, fmt.Sprintf("measure along the flow to `HOST[:PORT]` from this source port, or along %d new ones; may be repeated", diagnose.NewFlows))
+	nameFlag(cmd, "to", hosts)
 	return cmd
 }
 

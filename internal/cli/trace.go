@@ -74,7 +74,8 @@ func newTraceCmd(e *env) *cobra.Command {
 whichlink agent it finds the way back, too, and sends echoes that tell loss by direction; else it makes do with ICMP port
 unreachable or TCP SYNs, and says so. DST is an address, a node of --fabric or a host name. Hops that leave probes unanswered
 limit or refuse their answers: unanswered is not lost. No privilege is needed.`,
-		Args: args(1, 1),
+		Args:              args(1, 1),
+		ValidArgsFunction: fabricNames(nodes, 1),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if err := t.check(); err != nil {
 				return err

@@ -47,7 +47,13 @@ namespaces, with a fault to find. With --fabric it measures from this host, and 
 	return root
 }
 
+// release is the version that a release is built as; the linker sets it. Other builds know theirs from the module.
+var release string
+
 func version() string {
+	if release != "" {
+		return release
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -6,5 +6,7 @@
 // [Crawl] goes from agent to agent along the neighbours that they hear by LLDP and CDP, and [Resolve] finds out, of what these tell, which ports the
 // two ends of each cable are.
 //
+// [Watch] asks agents in rounds; [Traps] hears what they tell unasked, on a socket of its own: SNMPv2c with the right community, SNMPv3 that is authentic and no replay.
+//
 // Errors of agents are errors: a table that ends because the agent gave up is told from one that is complete, and what was read before is kept.
 package snmp

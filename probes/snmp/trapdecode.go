@@ -1,0 +1,239 @@
+package snmp
+
+import (
+	"crypto/hmac"
+	"crypto/subtle"
+	"errors"
+	"time"
+
+	"github.com/gosnmp/gosnmp"
+)
+
+// Why a message is not taken for a trap.
+var (
+	errTrapMalformed = errors.New("not a trap of SNMPv2c or SNMPv3")
+	errTrapDenied    = errors.New("other credentials")
+	errTrapReplayed  = errors.New("authentic, and old")
+)
+
+// A trapDecoder reads messages and believes those that bear the right credentials. Who sends a trap is the authoritative engine (RFC 3414, 1.5.1), so
+// keys and clocks are kept for each engine: only for those that proved to know the password, since making a key costs milliseconds.
+type trapDecoder struct {
+	credentials Credentials
+	client      gosnmp.GoSNMP // of v2c
+	engines     map[string]*trapEngine
+}
+
+// A trapEngine is an agent of SNMPv3, by its engine ID.
+type trapEngine struct {
+	client      gosnmp.GoSNMP
+	boots, time int
+	at          time.Time
+}
+
+// timeWindow is by how many seconds a message may be late (RFC 3414, 2.2.3).
+const timeWindow = 150
+
+func newTrapDecoder(c Credentials) *trapDecoder {
+	d := &trapDecoder{credentials: c, engines: map[string]*trapEngine{}}
+	c.apply(&d.client)
+	return d
+}
+
+// decode reads one message, which it may change. What the library cannot bear is malformed.
+func (d *trapDecoder) decode(m trapMessage) (t Trap, err error) {
+	defer func() {
+		if recover() != nil {
+			t, err = Trap{}, errTrapMalformed
+		}
+	}()
+	client, err := d.admit(m)
+	if err != nil {
+		return Trap{}, err
+	}
+	p, err := client.UnmarshalTrap(m.text, false)
+	if err != nil {
+		return Trap{}, errTrapMalformed
+	}
+	if p.PDUType != gosnmp.SNMPv2Trap && p.PDUType != gosnmp.InformRequest {
+		return Trap{}, errTrapMalformed
+	}
+	t, ok := trapOf(p.Variables)
+	if !ok {
+		return Trap{}, errTrapMalformed
+	}
+	t.Time, t.From = m.at, m.from
+	return t, nil
+}
+
+// admit checks what stands before the payload: the version, and who sends.
+func (d *trapDecoder) admit(m trapMessage) (*gosnmp.GoSNMP, error) {
+	message, rest, ok := ber(m.text, berSequence)
+	if !ok || len(rest) > 0 {
+		return nil, errTrapMalformed
+	}
+	version, rest, ok := berInt(message)
+	switch {
+	case !ok:
+		return nil, errTrapMalformed
+	case version == int(gosnmp.Version3) && d.credentials.User != "":
+		return d.admitUser(m, rest)
+	case version != int(gosnmp.Version2c) || d.credentials.User != "":
+		return nil, errTrapDenied
+	}
+	community, _, ok := ber(rest, berOctets)
+	if !ok {
+		return nil, errTrapMalformed
+	}
+	if subtle.ConstantTimeCompare(community, []byte(d.credentials.Community)) != 1 {
+		return nil, errTrapDenied
+	}
+	return &d.client, nil
+}
+
+// A userHeader is what a message of SNMPv3 says of its sender (RFC 3412, 6; RFC 3414, 2.4).
+type userHeader struct {
+	flags       byte
+	engine      []byte
+	boots, time int
+	user        []byte
+	digest      []byte // part of the message
+}
+
+func readUserHeader(rest []byte) (h userHeader, ok bool) {
+	global, rest, ok := ber(rest, berSequence)
+	if !ok {
+		return h, false
+	}
+	_, global, ok1 := berInt(global) // the message's number
+	_, global, ok2 := berInt(global) // its sender's largest size
+	flags, global, ok3 := ber(global, berOctets)
+	model, _, ok4 := berInt(global)
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(flags) != 1 || model != int(gosnmp.UserSecurityModel) {
+		return h, false
+	}
+	h.flags = flags[0]
+	parameters, _, ok1 := ber(rest, berOctets)
+	parameters, _, ok2 = ber(parameters, berSequence)
+	h.engine, parameters, ok3 = ber(parameters, berOctets)
+	h.boots, parameters, ok4 = berInt(parameters)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return h, false
+	}
+	h.time, parameters, ok1 = berInt(parameters)
+	h.user, parameters, ok2 = ber(parameters, berOctets)
+	h.digest, _, ok3 = ber(parameters, berOctets)
+	return h, ok1 && ok2 && ok3
+}
+
+// admitUser checks the user, the message's authenticity, and that it is no replay.
+func (d *trapDecoder) admitUser(m trapMessage, rest []byte) (*gosnmp.GoSNMP, error) {
+	h, ok := readUserHeader(rest)
+	// The size of an engine ID: RFC 3411, 5.
+	if !ok || len(h.engine) < 5 || len(h.engine) > 32 {
+		return nil, errTrapMalformed
+	}
+	if string(h.user) != d.credentials.User {
+		return nil, errTrapDenied
+	}
+	e := d.engines[string(h.engine)]
+	fresh := e == nil
+	if fresh {
+		e = &trapEngine{}
+		d.credentials.apply(&e.client)
+		parameters := e.client.SecurityParameters.(*gosnmp.UsmSecurityParameters)
+		parameters.AuthoritativeEngineID = string(h.engine)
+		if d.credentials.Auth == "" {
+			return &e.client, nil // nothing is proved, and nothing is kept
+		}
+		// The key of authentication alone, which is cheap: that of privacy has to wait until the sender has proved itself.
+		only := parameters.Copy().(*gosnmp.UsmSecurityParameters)
+		only.PrivacyProtocol = gosnmp.NoPriv
+		if err := only.InitSecurityKeys(); err != nil {
+			return nil, errTrapMalformed
+		}
+		parameters.SecretKey = only.SecretKey
+	}
+	parameters := e.client.SecurityParameters.(*gosnmp.UsmSecurityParameters)
+	if d.credentials.Auth == "" {
+		return &e.client, nil
+	}
+	if h.flags&byte(gosnmp.AuthNoPriv) == 0 || !authentic(m.text, h.digest, parameters) {
+		return nil, errTrapDenied
+	}
+	if !fresh {
+		late := e.time + int(m.at.Sub(e.at)/time.Second) - h.time
+		if h.boots < e.boots || h.boots == e.boots && late > timeWindow {
+			return nil, errTrapReplayed
+		}
+	}
+	if fresh {
+		if err := parameters.InitSecurityKeys(); err != nil {
+			return nil, errTrapMalformed
+		}
+		d.engines[string(h.engine)] = e
+	}
+	if fresh || h.boots > e.boots || h.time > e.time {
+		e.boots, e.time, e.at = h.boots, h.time, m.at
+	}
+	return &e.client, nil
+}
+
+// authentic reports whether a message bears the digest of its text with zeros in the digest's place (RFC 3414, 6.3.2; RFC 7860, 4.2.2).
+func authentic(message, digest []byte, p *gosnmp.UsmSecurityParameters) bool {
+	hash := p.AuthenticationProtocol.HashType()
+	size := map[gosnmp.SnmpV3AuthProtocol]int{
+		gosnmp.MD5: 12, gosnmp.SHA: 12, gosnmp.SHA224: 16, gosnmp.SHA256: 24, gosnmp.SHA384: 32, gosnmp.SHA512: 48,
+	}[p.AuthenticationProtocol]
+	if len(digest) != size || size == 0 {
+		return false
+	}
+	said := append(make([]byte, 0, 48), digest...)
+	clear(digest)
+	mac := hmac.New(hash.New, p.SecretKey)
+	mac.Write(message)
+	copy(digest, said) // the library looks again
+	return hmac.Equal(mac.Sum(nil)[:size], said)
+}
+
+// What is read of ASN.1's basic encoding rules (X.690).
+const (
+	berInteger  = 0x02
+	berOctets   = 0x04
+	berSequence = 0x30
+)
+
+// ber takes one element with the given tag off the front of a text.
+func ber(text []byte, tag byte) (body, rest []byte, ok bool) {
+	if len(text) < 2 || text[0] != tag {
+		return nil, nil, false
+	}
+	n, text := int(text[1]), text[2:]
+	if n >= 0x80 {
+		octets := n & 0x7f
+		if octets == 0 || octets > 3 || octets > len(text) {
+			return nil, nil, false
+		}
+		n = 0
+		for _, b := range text[:octets] {
+			n = n<<8 | int(b)
+		}
+		text = text[octets:]
+	}
+	if n > len(text) {
+		return nil, nil, false
+	}
+	return text[:n], text[n:], true
+}
+
+// berInt takes an integer of at most 32 bits that is not negative off the front of a text.
+func berInt(text []byte) (n int, rest []byte, ok bool) {
+	body, rest, ok := ber(text, berInteger)
+	if !ok || len(body) == 0 || len(body) > 5 || body[0]&0x80 != 0 {
+		return 0, nil, false
+	}
+	for _, b := range body {
+		n = n<<8 | int(b)
+	}
+	return n, rest, n < 1<<32
+}

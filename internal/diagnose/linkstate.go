@@ -22,25 +22,24 @@ const (
 	lostNeighbour, noNeighbour = 3, 1
 	// avoided is the most that it weighs that routing goes around a link, crossed what it weighs that packets came over it since.
 	avoided, crossedNow = 9, 6
-	// saysFlap is what one end weighs that went down and up again once.
-	saysFlap = 5.5
+	// saysFlap is what one end weighs that went down and up again once, saysSession one whose session or neighbour did: these may have reasons of
+	// their own.
+	saysFlap, saysSession = 5.5, 4
 	// together is how far apart in time what has one cause may be told: agents look every few seconds.
 	together = 6 * time.Second
 )
 
 // A linkState is what both ends of a link say of it.
 type linkState struct {
-	link     graphs.LinkID
-	nats     float64 // log odds of being down
-	down     bool
-	disabled string // the port that was told to be down
-	// outages is how often it went down and came up again, at the end that tells more; at is when, as far as known.
-	outages int
-	at      []time.Time
-	flap    float64 // log odds of being sick for that
-	says    []string
-	against []string
-	since   time.Time // of the newest word
+	link        graphs.LinkID
+	nats        float64 // log odds of being down
+	down        bool
+	disabled    string  // the port that was told to be down
+	portOutages         // at the end that tells of more
+	flap        float64 // log odds of being sick for that
+	says        []string
+	against     []string
+	since       time.Time // of the newest word
 }
 
 // linkStates reads the ports of every link of which something was said.
@@ -87,10 +86,14 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			}
 			x.says = append(x.says, text)
 		}
-		if n, at := log.outages(); n > 0 {
-			x.flap += saysFlap + math.Log(float64(n))
-			if n > x.outages || n == x.outages && len(at) > len(x.at) {
-				x.outages, x.at = n, at
+		if o := log.outages(); o.outages > 0 {
+			weight := saysFlap
+			if strings.Contains(o.by, "BGP") || strings.Contains(o.by, "LLDP") {
+				weight = saysSession
+			}
+			x.flap += weight + math.Log(float64(o.outages))
+			if o.outages > x.outages || o.outages == x.outages && len(o.at) > len(x.at) {
+				x.portOutages = o
 			}
 		}
 	}
@@ -123,47 +126,6 @@ func (s *Store) hearsNobody(p graphs.PortID) (alone bool, before string) {
 }
 
 func (h heard) named() string { return cmp.Or(h.system, h.chassis) }
-
-// outages counts how often a port went down and came up again, by what was told of it: as events, and as changes of its state between two
-// polls that both read up. Of the latter a poll sees no more than one. A port that was told to be down did so for that.
-func (l *portLog) outages() (int, []time.Time) {
-	var at []time.Time
-	for i, e := range l.events {
-		if upOrDown(e.what) != evidence.Down {
-			continue
-		}
-		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
-			continue // told twice
-		}
-		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return upOrDown(x.what) == evidence.Up })
-		again = again || len(l.readings) > 0 && l.readings[len(l.readings)-1].at.After(e.at) && l.now().oper == evidence.Up
-		if again {
-			at = append(at, e.at)
-		}
-	}
-	var moved []time.Time
-	for i := range l.readings {
-		r := &l.readings[i]
-		if upOrDown(r.Admin) == evidence.Down {
-			return 0, nil
-		}
-		t, known := r.change()
-		if !known || upOrDown(r.Oper) != evidence.Up {
-			continue
-		}
-		since := r.at.Add(-r.interval)
-		if i > 0 && r.interval == 0 {
-			since = l.readings[i-1].at
-		}
-		if t.After(since) && r.at.After(since) {
-			moved = append(moved, t)
-		}
-	}
-	if len(moved) > len(at) {
-		return len(moved), moved
-	}
-	return len(at), at
-}
 
 // crossedAfter returns when, after a time, a packet surely came over a link; zero if none did.
 func (s *Store) crossedAfter(k graphs.LinkID, t time.Time) time.Time {
@@ -364,20 +326,18 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 func (s *Store) flapWords(x *linkState, out *Suspect) string {
 	name := s.fabric.LinkName(x.link)
 	text := fmt.Sprintf("%s went down and came up again %s", name, timesWord(x.outages))
-	var gaps []time.Duration
-	for i := 1; i < len(x.at); i++ {
-		gaps = append(gaps, x.at[i].Sub(x.at[i-1]))
-	}
-	slices.Sort(gaps)
-	if len(gaps) > 0 {
-		gap := gaps[len(gaps)/2]
-		out.PeriodMS = int(gap.Milliseconds())
-		text += fmt.Sprintf(", every %s", gap.Round(100*time.Millisecond))
+	if period := x.period(); period > 0 {
+		out.PeriodMS = int(period.Milliseconds())
+		text += fmt.Sprintf(", every %s", period.Round(100*time.Millisecond))
 	}
 	if n := len(x.at); n > 0 {
 		text += ", the last time at " + x.at[n-1].UTC().Format("15:04:05Z")
 	}
-	if now := s.portLog(s.fabric.Link(x.link).Ends[0]).now(); now.oper == evidence.Up && len(s.portLog(s.fabric.Link(x.link).Ends[0]).events) == 0 {
+	if x.by != "" {
+		text += " (" + graphs.Clean(x.by) + ")"
+	}
+	log := s.portLog(s.fabric.Link(x.link).Ends[0])
+	if !slices.ContainsFunc(log.events, func(e portEvent) bool { return upOrDown(e.what) != "" }) && log.now().oper == evidence.Up {
 		text += "; polls read up throughout"
 	}
 	return text

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -44,6 +45,19 @@ func TestLinkStates(t *testing.T) {
 			s.say(evidence.KindEvent, receiving, 1.01, evidence.PortState{Event: evidence.Down}) // told twice
 			s.say(evidence.KindEvent, receiving, 3, evidence.PortState{Event: evidence.Up})
 		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
+		{"one end counts changes of its carrier between two polls that read up", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, 10, up)
+			s.say(evidence.KindCounters, receiving, 20, up)
+			s.flapped(receiving, 20, 12, "carrier transitions")
+			s.flapped(receiving, 20, 9, "BGP session established anew")
+		}, "link " + sickLink + " flap every 833 ms", 0.95, 1, ""},
+		{"a session began anew, as one end has it", func(s *scene) {
+			s.flapped(receiving, 20, 1, "BGP session established anew")
+		}, "", 0, 0, ""},
+		{"a session began anew, as both ends have it", func(s *scene) {
+			s.flapped(receiving, 20, 1, "BGP session established anew")
+			s.flapped("leaf1:swp2", 21, 1, "BGP session established anew")
+		}, "link " + sickLink + " flap", 0.9, 1, ""},
 		{"a neighbour is gone", func(s *scene) {
 			s.hear(0, nil)
 			s.hear(10, func(port string, st *evidence.PortState) {
@@ -98,7 +112,11 @@ func TestLinkStates(t *testing.T) {
 				return
 			}
 			x := &d.Suspects[0]
-			if got := x.Kind + " " + x.ID + " " + string(x.Symptom); got != c.want || x.Probability < c.low || x.Probability > c.high || !strings.Contains(x.Against, c.against) {
+			got := x.Kind + " " + x.ID + " " + string(x.Symptom)
+			if strings.HasSuffix(c.want, " ms") {
+				got += fmt.Sprintf(" every %d ms", x.PeriodMS)
+			}
+			if got != c.want || x.Probability < c.low || x.Probability > c.high || !strings.Contains(x.Against, c.against) {
 				t.Errorf("%s", d.Text())
 			}
 			if strings.ContainsRune(d.Text(), 0x1b) {
@@ -152,4 +170,10 @@ func FuzzPorts(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// flapped has a port say that it went down and up again so many times in ten seconds.
+func (s *scene) flapped(port string, second float64, count int, by string) {
+	r := s.say(evidence.KindEvent, port, second, evidence.PortState{Event: evidence.Flapped})
+	r.Count, r.WindowMS, r.Text = &count, 10_000, by
 }

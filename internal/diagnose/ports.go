@@ -35,8 +35,11 @@ func (r *portReading) change() (time.Time, bool) {
 }
 
 type portEvent struct {
-	at   time.Time
-	what string
+	at     time.Time
+	what   string
+	count  int // how often it happened within the window before
+	window time.Duration
+	by     string
 }
 
 // A heard is whom a port hears at the far end of its cable; an empty system means nobody.
@@ -85,7 +88,11 @@ func (s *Store) addPort(r *evidence.Record) {
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
 		l.readings = keep(l.readings, x, func(x portReading) time.Time { return x.at })
 	case evidence.KindEvent:
-		l.events = keep(l.events, portEvent{r.Time, r.Event}, func(x portEvent) time.Time { return x.at })
+		x := portEvent{r.Time, r.Event, 1, time.Duration(r.WindowMS) * time.Millisecond, r.Text}
+		if r.Count != nil {
+			x.count = *r.Count
+		}
+		l.events = keep(l.events, x, func(x portEvent) time.Time { return x.at })
 	case evidence.KindNeighbour:
 		x := heard{r.Time, r.RemoteSystem, r.Chassis, r.RemotePort}
 		l.heard = keep(l.heard, x, func(x heard) time.Time { return x.at })

@@ -10,7 +10,7 @@ import (
 const (
 	// KindCounters is the state of a port at Time, and what it counted in the IntervalMS before.
 	KindCounters Kind = "counters"
-	// KindEvent is something that happened to a port at Time: it went down or up.
+	// KindEvent is something that happened to a port at Time: it went down or up, or did so unseen within the WindowMS before ([Flapped]).
 	KindEvent Kind = "event"
 	// KindNeighbour is what a port hears at the far end of its cable (LLDP). A record without a RemoteSystem says that it was asked and hears
 	// nobody.
@@ -22,6 +22,9 @@ const (
 	Up   = "up"
 	Down = "down"
 )
+
+// Flapped is the event of a port that went down and came up again at least Count times, once if that is absent. Text says what told.
+const Flapped = "flapped"
 
 // Counters are what a port counted in one direction in an interval (IF-MIB, EtherLike-MIB). Those that the device does not have are nil.
 type Counters struct {
@@ -53,7 +56,7 @@ type PortState struct {
 	// Reset tells that counters began anew or the port was numbered anew within the interval: In and Out say nothing then.
 	Reset bool `json:"reset,omitempty"`
 
-	// Event is what happened: down or up.
+	// Event is what happened: down, up or flapped.
 	Event string `json:"event,omitempty"`
 
 	// RemoteSystem, RemotePort and Chassis are what the neighbour calls itself, its port and its chassis.

@@ -131,7 +131,8 @@ type Record struct {
 	LostBetween *int   `json:"lost_between,omitempty"`
 	To          string `json:"to,omitempty"`
 
-	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets.
+	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets. Count is also how often what
+	// an event tells has happened.
 	Finding  string `json:"finding,omitempty"`
 	Severity string `json:"severity,omitempty"`
 	Subject  string `json:"subject,omitempty"`
@@ -141,7 +142,7 @@ type Record struct {
 	// Of a port: its counters, an event, its neighbour.
 	PortState
 
-	// Text is a note's text, a plan's, or a finding's.
+	// Text is a note's text, a plan's, or a finding's; of an event it says what told.
 	Text string `json:"text,omitempty"`
 }
 

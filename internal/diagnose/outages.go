@@ -1,0 +1,104 @@
+package diagnose
+
+import (
+	"slices"
+	"time"
+
+	"whichlink/internal/evidence"
+)
+
+// A portOutages is how often a port went down and came up again; at is when, as far as known.
+type portOutages struct {
+	outages int
+	at      []time.Time
+	// by is what told, if it was more than events and moments of change; span is the time in which it counted.
+	by   string
+	span time.Duration
+}
+
+// outages counts how often a port went down and came up again, and when, by what was told of it: as events, as counts of what went unseen between
+// two polls, and as changes of its state between two polls that both read up. Of the latter a poll sees no more than one. All of these may tell of the
+// same outages, so the one that tells of the most counts. A port that was told to be down did so for that.
+func (l *portLog) outages() portOutages {
+	var at []time.Time
+	for i, e := range l.events {
+		if upOrDown(e.what) != evidence.Down {
+			continue
+		}
+		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
+			continue // told twice
+		}
+		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return upOrDown(x.what) == evidence.Up })
+		again = again || len(l.readings) > 0 && l.readings[len(l.readings)-1].at.After(e.at) && l.now().oper == evidence.Up
+		if again {
+			at = append(at, e.at)
+		}
+	}
+	var moved []time.Time
+	for i := range l.readings {
+		r := &l.readings[i]
+		if upOrDown(r.Admin) == evidence.Down {
+			return portOutages{}
+		}
+		t, known := r.change()
+		if !known || upOrDown(r.Oper) != evidence.Up {
+			continue
+		}
+		since := r.at.Add(-r.interval)
+		if i > 0 && r.interval == 0 {
+			since = l.readings[i-1].at
+		}
+		if t.After(since) && r.at.After(since) {
+			moved = append(moved, t)
+		}
+	}
+	if len(moved) > len(at) {
+		at = moved
+	}
+	most := portOutages{outages: len(at), at: at}
+	for _, o := range l.flapped() {
+		if o.outages > most.outages || o.outages == most.outages && most.by != "" && o.by < most.by {
+			most = o
+		}
+	}
+	return most
+}
+
+// flapped adds up what each source counted of flaps that no poll saw.
+func (l *portLog) flapped() []portOutages {
+	var list []portOutages
+	for _, e := range l.events {
+		if e.what != evidence.Flapped {
+			continue
+		}
+		i := slices.IndexFunc(list, func(o portOutages) bool { return o.by == e.by })
+		if i < 0 && len(list) == mostFlapSources {
+			continue
+		} else if i < 0 {
+			i, list = len(list), append(list, portOutages{by: e.by})
+		}
+		list[i].outages += e.count
+		list[i].at = append(list[i].at, e.at)
+		list[i].span += e.window
+	}
+	return list
+}
+
+// mostFlapSources bounds the sources that are told apart.
+const mostFlapSources = 8
+
+// period is the usual time from one outage to the next, 0 if there was but one. Where several were counted together, only their mean is known.
+func (o *portOutages) period() time.Duration {
+	if o.by != "" && o.outages > len(o.at) {
+		return o.span / time.Duration(o.outages)
+	}
+	var gaps []time.Duration
+	for i := 1; i < len(o.at); i++ {
+		gaps = append(gaps, o.at[i].Sub(o.at[i-1]))
+	}
+	if len(gaps) == 0 {
+		return 0
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}

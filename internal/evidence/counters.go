@@ -26,6 +26,12 @@ const (
 // Flapped is the event of a port that went down and came up again at least Count times, once if that is absent. Text says what told.
 const Flapped = "flapped"
 
+// SessionDown and SessionUp are events of a BGP session whose peer is at the other end of a port's link.
+const (
+	SessionDown = "session-down"
+	SessionUp   = "session-up"
+)
+
 // Counters are what a port counted in one direction in an interval (IF-MIB, EtherLike-MIB). Those that the device does not have are nil.
 type Counters struct {
 	Octets *uint64 `json:"octets,omitempty"`
@@ -56,7 +62,7 @@ type PortState struct {
 	// Reset tells that counters began anew or the port was numbered anew within the interval: In and Out say nothing then.
 	Reset bool `json:"reset,omitempty"`
 
-	// Event is what happened: down, up or flapped.
+	// Event is what happened: down, up, flapped, session-down or session-up.
 	Event string `json:"event,omitempty"`
 
 	// RemoteSystem, RemotePort and Chassis are what the neighbour calls itself, its port and its chassis.

@@ -183,17 +183,10 @@ func (s *States) foreignClock() bool {
 	return n > 1 && s.Uptime != nil && *first > *s.Uptime
 }
 
-// restarted reports whether an agent began anew between two readings: its engine says so, or its clock went back without having wrapped
-// (after 497 days).
+// restarted reports whether an agent began anew between two readings.
 func restarted(before, after *States) bool {
-	if before.Boots != nil && after.Boots != nil && *before.Boots != *after.Boots {
-		return true
-	}
-	if before.Uptime == nil || after.Uptime == nil || *after.Uptime >= *before.Uptime {
-		return false
-	}
-	wall := after.Time.Sub(before.Time)
-	return 10*time.Millisecond*time.Duration(*after.Uptime-*before.Uptime) > wall+max(wall/2, 2*time.Minute)
+	now, then := Clock{Uptime: after.Uptime, Boots: after.Boots}, Clock{Uptime: before.Uptime, Boots: before.Boots}
+	return now.restarted(&then, after.Time.Sub(before.Time))
 }
 
 // CannotTell says in words what of flaps between two polls an agent cannot tell, or "". Silence of such an agent is not stability.

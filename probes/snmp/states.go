@@ -9,10 +9,7 @@ import (
 	"time"
 )
 
-// What is read of an agent often, because it is little: the state of its ports, what counts their changes, and its sessions.
 const (
-	stateUpTime = "1.3.6.1.2.1.1.3.0"
-	stateBoots  = "1.3.6.1.6.3.10.2.1.2.0"
 	// LLDP-MIB's lldpStatistics, of the device as a whole: when its table of neighbours changed, and how often rows were deleted or aged out.
 	stateLLDPChange  = "1.0.8802.1.1.2.1.2.1.0"
 	stateLLDPDeletes = "1.0.8802.1.1.2.1.2.3.0"
@@ -40,9 +37,9 @@ type stateColumn struct {
 // stateColumns are the columns of which an agent has some. Of the counters of carriers (CISCO-IF-EXTENSION-MIB, OLD-CISCO-INTERFACES-MIB, JUNIPER-IF-MIB,
 // TIMETRA-PORT-MIB) and of sessions (BGP4-MIB, ARISTA-BGP4V2-MIB, CISCO-BGP4-MIB, BGP4-V2-MIB-JUNIPER) it has one of each or none.
 var stateColumns = []stateColumn{
-	{"1.3.6.1.2.1.2.2.1.7", stateAdmin},
-	{"1.3.6.1.2.1.2.2.1.8", stateOper},
-	{"1.3.6.1.2.1.2.2.1.9", stateLastChange},
+	{ifEntry + "7", stateAdmin},
+	{ifEntry + "8", stateOper},
+	{ifEntry + "9", stateLastChange},
 	{"1.3.6.1.4.1.9.9.276.1.1.2.1.4", stateCarrier},
 	{"1.3.6.1.4.1.2636.3.3.1.1.26", stateCarrier},
 	{"1.3.6.1.4.1.6527.3.1.2.2.4.2.1.81", stateCarrier},
@@ -89,7 +86,7 @@ type stateReader struct {
 // read reads all states. On an error what came before it is returned with it, and is not to be compared: it is in part.
 func (r *stateReader) read(ctx context.Context) (*States, error) {
 	s := &States{Time: time.Now(), Ports: map[uint32]PortStates{}, Sessions: map[netip.Addr]PeerSession{}}
-	got, err := r.session.Get(ctx, stateUpTime, stateBoots, stateLLDPChange, stateLLDPDeletes, stateLLDPAgeouts)
+	got, err := r.session.Get(ctx, oidSysUpTime, oidEngineBoots, stateLLDPChange, stateLLDPDeletes, stateLLDPAgeouts)
 	if err != nil {
 		return s, err
 	}
@@ -100,7 +97,7 @@ func (r *stateReader) read(ctx context.Context) (*States, error) {
 		}
 		return nil
 	}
-	s.Uptime, s.Boots, s.LLDPChange = number(stateUpTime), number(stateBoots), number(stateLLDPChange)
+	s.Uptime, s.Boots, s.LLDPChange = number(oidSysUpTime), number(oidEngineBoots), number(stateLLDPChange)
 	if deleted, aged := number(stateLLDPDeletes), number(stateLLDPAgeouts); deleted != nil && aged != nil {
 		n := *deleted + *aged
 		s.LLDPGone = &n
@@ -114,7 +111,7 @@ func (r *stateReader) read(ctx context.Context) (*States, error) {
 		oids[i] = c.oid
 	}
 	seen := make([]bool, len(columns))
-	err = r.session.Sweep(ctx, []string{stateUpTime}, oids, func(c Cell) {
+	err = r.session.Sweep(ctx, []string{oidSysUpTime}, oids, func(c Cell) {
 		if s.take(columns[c.Column].kind, c.Index, c.Value) {
 			seen[c.Column] = true
 		}
@@ -161,9 +158,9 @@ func (s *States) take(kind stateKind, instance string, v Value) bool {
 	p := s.Ports[uint32(index)]
 	switch kind {
 	case stateAdmin:
-		p.Admin = stateWord(v.Number)
+		p.Admin = status(v.Number)
 	case stateOper:
-		p.Oper = stateWord(v.Number)
+		p.Oper = status(v.Number)
 	case stateLastChange:
 		n := uint32(v.Number)
 		p.Change = &n

@@ -53,8 +53,7 @@ var trapKinds = map[string]TrapKind{
 
 // What traps carry, with a dot before the instance.
 const (
-	trapIfEntry  = "1.3.6.1.2.1.2.2.1."
-	trapIfName   = "1.3.6.1.2.1.31.1.1.1.1."
+	trapIfName   = ifXEntry + "1."
 	trapBGPPeers = "1.3.6.1.2.1.15.3.1."
 )
 
@@ -73,7 +72,7 @@ func trapOf(vars []gosnmp.SnmpPDU) (t Trap, ok bool) {
 		if instance, found := strings.CutPrefix(oid, trapIfName); found {
 			t.index(instance)
 			t.Name = graphs.Clean(v.Text)
-		} else if object, found := strings.CutPrefix(oid, trapIfEntry); found {
+		} else if object, found := strings.CutPrefix(oid, ifEntry); found {
 			t.interfaceObject(object, v)
 		} else if object, found := strings.CutPrefix(oid, trapBGPPeers); found {
 			// The instance is the peer's address, and the objects differ.
@@ -104,9 +103,9 @@ func (t *Trap) interfaceObject(object string, v Value) {
 			t.Name = graphs.Clean(v.Text)
 		}
 	case "7":
-		t.Admin = stateWord(v.Number)
+		t.Admin = status(v.Number)
 	case "8":
-		t.Oper = stateWord(v.Number)
+		t.Oper = status(v.Number)
 	}
 }
 
@@ -115,14 +114,4 @@ func (t *Trap) index(instance string) {
 	if n, err := strconv.ParseUint(instance, 10, 31); err == nil && t.Index == 0 {
 		t.Index = uint32(n)
 	}
-}
-
-// stateWords are the words of IF-MIB for ifOperStatus and ifAdminStatus.
-var stateWords = [...]string{1: "up", 2: "down", 3: "testing", 4: "unknown", 5: "dormant", 6: "notPresent", 7: "lowerLayerDown"}
-
-func stateWord(n uint64) string {
-	if n < uint64(len(stateWords)) {
-		return stateWords[n]
-	}
-	return ""
 }

@@ -44,9 +44,9 @@ func linkTrap(t testing.TB, community string, kind TrapKind, index int) []byte {
 		p, err := g.SnmpEncodePacket(gosnmp.SNMPv2Trap, []gosnmp.SnmpPDU{
 			{Name: "1.3.6.1.2.1.1.3.0", Type: gosnmp.TimeTicks, Value: uint32(4711)},
 			{Name: oidTrap, Type: gosnmp.ObjectIdentifier, Value: oid},
-			{Name: trapIfEntry + "1" + row, Type: gosnmp.Integer, Value: index},
-			{Name: trapIfEntry + "7" + row, Type: gosnmp.Integer, Value: 1},
-			{Name: trapIfEntry + "8" + row, Type: gosnmp.Integer, Value: map[TrapKind]int{LinkDown: 2, LinkUp: 1}[kind]},
+			{Name: ifEntry + "1" + row, Type: gosnmp.Integer, Value: index},
+			{Name: ifEntry + "7" + row, Type: gosnmp.Integer, Value: 1},
+			{Name: ifEntry + "8" + row, Type: gosnmp.Integer, Value: map[TrapKind]int{LinkDown: 2, LinkUp: 1}[kind]},
 			{Name: trapIfName + strings.TrimPrefix(row, "."), Type: gosnmp.OctetString, Value: "swp" + strconv.Itoa(index) + "\x1b[2J"},
 		}, 0, 0)
 		if err != nil {
@@ -193,7 +193,7 @@ func TestTrapsBelieved(t *testing.T) {
 // What net-snmp sends is understood: SNMPv2c and SNMPv3 with keys of its own making, by several engines.
 func TestTrapsOfNetSNMP(t *testing.T) {
 	snmptrap := needs(t, "snmptrap")
-	down := []string{"", "1.3.6.1.6.3.1.1.5.3", trapIfEntry + "1.49", "i", "49", trapIfEntry + "8.49", "i", "2", trapIfName + "49", "s", "Ethernet49"}
+	down := []string{"", "1.3.6.1.6.3.1.1.5.3", ifEntry + "1.49", "i", "49", ifEntry + "8.49", "i", "2", trapIfName + "49", "s", "Ethernet49"}
 	lost := []string{"", "1.3.6.1.2.1.15.0.2", trapBGPPeers + "14.10.64.0.1", "x", "0400", trapBGPPeers + "2.10.64.0.1", "i", "1"}
 	user := func(auth, authPassword, priv, privPassword, engine, user string) []string {
 		return []string{"-v", "3", "-l", "authPriv", "-u", user, "-a", auth, "-A", authPassword, "-x", priv, "-X", privPassword, "-e", engine}
@@ -228,7 +228,7 @@ func TestTrapsOfNetSNMP(t *testing.T) {
 				// A trap of version 1 has its own form of arguments.
 				what := down
 				if options[1] == "1" {
-					what = []string{"1.3.6.1.4.1.8072", "127.0.0.1", "2", "0", "", trapIfEntry + "1.49", "i", "49"}
+					what = []string{"1.3.6.1.4.1.8072", "127.0.0.1", "2", "0", "", ifEntry + "1.49", "i", "49"}
 				} else if i == 2 {
 					what = lost
 				}
@@ -270,7 +270,7 @@ func userTrap(t testing.TB, c Credentials, engine string, boots, seconds uint32)
 	message, err := g.SnmpEncodePacket(gosnmp.SNMPv2Trap, []gosnmp.SnmpPDU{
 		{Name: "1.3.6.1.2.1.1.3.0", Type: gosnmp.TimeTicks, Value: uint32(4711)},
 		{Name: oidTrap, Type: gosnmp.ObjectIdentifier, Value: "1.3.6.1.6.3.1.1.5.3"},
-		{Name: trapIfEntry + "1.7", Type: gosnmp.Integer, Value: 7},
+		{Name: ifEntry + "1.7", Type: gosnmp.Integer, Value: 7},
 	}, 0, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -192,7 +192,8 @@ type watched struct {
 }
 
 func newWatched(w *Watch, a WatchedAgent) *watched {
-	return &watched{WatchedAgent: a, watch: w, kick: make(chan struct{}, 1), turned: map[uint32]*turning{}, ports: newPortReader(a.Target, w.cfg.Credentials, w.cfg.Limits)}
+	return &watched{WatchedAgent: a, watch: w, kick: make(chan struct{}, 1), turned: map[uint32]*turning{},
+		ports: portReader{agent: NewAgent(a.Target, w.cfg.Credentials, w.cfg.Limits)}}
 }
 
 // run asks the agent until ctx ends.
@@ -212,8 +213,7 @@ func (a *watched) run(ctx context.Context) {
 			return
 		}
 		count := !time.Now().Before(counters)
-		began := time.Now()
-		err := a.ask(ctx, count)
+		began, err := a.ask(ctx, count)
 		if ctx.Err() != nil {
 			return
 		}
@@ -248,17 +248,18 @@ func (a *watched) await(ctx context.Context, due, free time.Time) bool {
 	}
 }
 
-// ask reads the states of ports, and what they count.
-func (a *watched) ask(ctx context.Context, count bool) error {
+// ask reads the states of ports, and what they count. It returns when its turn came.
+func (a *watched) ask(ctx context.Context, count bool) (began time.Time, err error) {
 	select {
 	case a.watch.slots <- struct{}{}:
 		defer func() { <-a.watch.slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return began, ctx.Err()
 	}
 	if !a.watch.pace(ctx, a.expected(count)) {
-		return ctx.Err()
+		return began, ctx.Err()
 	}
+	began = time.Now()
 	if count {
 		told, err := a.ports.read(ctx)
 		a.mu.Lock()
@@ -272,10 +273,10 @@ func (a *watched) ask(ctx context.Context, count bool) error {
 			a.watch.record(r)
 		}
 		if err != nil {
-			return err
+			return began, err
 		}
 	}
-	return a.readStates(ctx)
+	return began, a.readStates(ctx)
 }
 
 // expected is about how many requests a reading takes.
@@ -412,5 +413,5 @@ func (a *watched) close() {
 	if a.states != nil {
 		_ = a.states.session.Close()
 	}
-	a.ports.close()
+	_ = a.ports.agent.Close()
 }

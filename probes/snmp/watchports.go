@@ -2,17 +2,15 @@ package snmp
 
 import (
 	"context"
-	"strconv"
+	"errors"
 
-	"whichlink/graphs"
 	"whichlink/internal/evidence"
 )
 
-// A portReader reads what the ports of one agent are called and count.
-type portReader interface {
-	// read returns what could be read; on an error that may be less than all.
-	read(ctx context.Context) (portsTold, error)
-	close()
+// A portReader reads what the ports of one agent are called and what they counted since it was last asked.
+type portReader struct {
+	agent *Agent
+	last  *Reading
 }
 
 // portsTold are the names of ports by ifIndex, records that have them as their Port, and how many requests that took.
@@ -22,42 +20,46 @@ type portsTold struct {
 	requests int
 }
 
-// nameReader reads names.
-type nameReader struct {
-	target      string
-	credentials Credentials
-	limits      Limits
-	session     *Session
-}
+// ethernet are the types of interfaces that have a cable (IANAifType-MIB); aggregates, VLANs and tunnels count what others count, too.
+var ethernet = map[uint32]bool{6: true, 62: true, 69: true, 117: true}
 
-func newPortReader(target string, c Credentials, l Limits) portReader {
-	return &nameReader{target: target, credentials: c, limits: l}
-}
-
-func (n *nameReader) read(ctx context.Context) (portsTold, error) {
-	told := portsTold{names: map[uint32]string{}}
-	if n.session == nil {
-		s, err := Dial(ctx, n.target, n.credentials, n.limits)
-		if err != nil {
-			return told, err
-		}
-		n.session = s
+// read returns what could be read. An agent that fails at a table that it need not have has told the rest.
+func (p *portReader) read(ctx context.Context) (portsTold, error) {
+	r := p.agent.Read(ctx)
+	told := portsTold{names: make(map[uint32]string, len(r.Ports)), requests: r.Requests}
+	for i := range r.Ports {
+		told.names[r.Ports[i].Index] = r.Ports[i].Name
 	}
-	asked := n.session.Requests()
-	err := n.session.Sweep(ctx, nil, []string{"1.3.6.1.2.1.2.2.1.2", "1.3.6.1.2.1.31.1.1.1.1"}, func(c Cell) {
-		index, err := strconv.ParseUint(c.Index, 10, 31)
-		if name := graphs.Clean(c.Value.Text); err == nil && name != "" {
-			if c.Column == 1 || told.names[uint32(index)] == "" {
-				told.names[uint32(index)] = name
-			}
-		}
-	}, nil)
-	told.requests = n.session.Requests() - asked
-	return told, err
+	if r.Err != nil && (!errors.Is(r.Err, ErrAgent) || len(r.Ports) == 0) {
+		return told, r.Err
+	}
+	if p.last != nil {
+		told.records = counterRecords(p.last, r)
+	}
+	p.last = r
+	return told, nil
 }
 
-func (n *nameReader) close() {
-	if n.session != nil {
-		_ = n.session.Close()
+// counterRecords writes down what each port counted between two readings.
+func counterRecords(before, after *Reading) []*evidence.Record {
+	var records []*evidence.Record
+	for _, d := range Between(before, after) {
+		q := after.Port(d.Index)
+		if q == nil || !ethernet[q.Type] {
+			continue
+		}
+		r := &evidence.Record{Time: after.Time, Kind: evidence.KindCounters, PortState: evidence.PortState{
+			Port: q.Name, IntervalMS: int(d.Elapsed.Milliseconds()), Oper: q.Oper, Admin: q.Admin, Speed: q.Speed, Reset: d.Reset,
+		}}
+		if q.LastChange != nil {
+			ago := q.LastChange.Milliseconds()
+			r.LastChangeAgoMS = &ago
+		}
+		if !d.Reset {
+			in, out := d.In, d.Out
+			r.In, r.Out = &in, &out
+		}
+		records = append(records, r)
 	}
+	return records
 }

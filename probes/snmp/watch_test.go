@@ -1,0 +1,230 @@
+package snmp
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"whichlink/internal/evidence"
+	"whichlink/probes/snmp/agentsim"
+)
+
+// A tape keeps records of a watch.
+type tape struct {
+	mu      sync.Mutex // guards records
+	records []*evidence.Record
+}
+
+func (p *tape) record(r *evidence.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records = append(p.records, r)
+}
+
+// find waits for a record.
+func (p *tape) find(t *testing.T, what string, is func(r *evidence.Record) bool) *evidence.Record {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		p.mu.Lock()
+		records := p.records
+		p.mu.Unlock()
+		if i := slices.IndexFunc(records, is); i >= 0 {
+			return records[i]
+		}
+	}
+	t.Fatalf("no record of %s", what)
+	return nil
+}
+
+func (p *tape) count(is func(r *evidence.Record) bool) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.records {
+		if is(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// watching runs a watch until the test ends.
+func watching(t *testing.T, cfg WatchConfig) (*Watch, *tape) {
+	t.Helper()
+	p := &tape{}
+	cfg.Record = p.record
+	w := NewWatch(cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the watch does not end")
+		}
+	})
+	return w, p
+}
+
+func isEvent(port, event string) func(r *evidence.Record) bool {
+	return func(r *evidence.Record) bool { return r.Kind == evidence.KindEvent && r.Port == port && r.Event == event }
+}
+
+// TestWatch plays a switch whose ports go down, flap unseen and count, one that is dead, and a storm of traps.
+func TestWatch(t *testing.T) {
+	const carrierColumn = "1.3.6.1.4.1.9.9.276.1.1.2.1.4"
+	tree := device(4)
+	for i := 1; i <= 4; i++ {
+		tree.Set(fmt.Sprintf("%s.%d", carrierColumn, i), agentsim.Counter32, 40)
+	}
+	sim := start(t, tree, agentsim.Faults{})
+	traps, err := ListenTraps(TrapConfig{Address: "127.0.0.1:0", Credentials: Credentials{Community: "public"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	w, p := watching(t, WatchConfig{
+		Agents: []WatchedAgent{{"sw01", sim.Address(), []netip.Addr{netip.MustParseAddr("127.0.0.1")}}, {"sw02", dead.LocalAddr().String(), nil}},
+		Status: 50 * time.Millisecond, Counters: 200 * time.Millisecond, Traps: traps, Rate: 1e5,
+		Credentials: Credentials{Community: "public"}, Limits: Limits{Timeout: 20 * time.Millisecond, Retries: 1},
+	})
+	isCount := func(r *evidence.Record) bool { return r.Kind == evidence.KindCounters && r.Port == "sw01:swp2" }
+	first := p.find(t, "counters", isCount)
+	if first.By != "sw01" || first.Source != evidence.SourceSNMP || first.Speed != 10e9 || first.Oper != "up" || first.In == nil || *first.In.Octets != 0 || *first.In.Errors != 0 {
+		t.Errorf("%+v", first)
+	}
+	sim.Change(func(tree *agentsim.Tree) {
+		tree.Set(ifXEntry+"6.2", agentsim.Counter64, uint64(2e9+1_000_000))
+		tree.Set(ifEntry+"8.3", agentsim.Integer, 2)
+		tree.Set(carrierColumn+".4", agentsim.Counter32, 64)
+	})
+	p.find(t, "octets", func(r *evidence.Record) bool { return isCount(r) && r.In != nil && *r.In.Octets == 1_000_000 })
+	p.find(t, "a port that is down", isEvent("sw01:swp3", evidence.Down))
+	flap := p.find(t, "flaps that no poll saw", isEvent("sw01:swp4", evidence.Flapped))
+	if *flap.Count != 12 || flap.Text != string(ByCarrier) || flap.WindowMS <= 0 {
+		t.Errorf("%+v", flap)
+	}
+	p.find(t, "a dead agent", func(r *evidence.Record) bool {
+		return r.Kind == evidence.KindNote && strings.HasPrefix(r.Text, "sw02 tells nothing by SNMP, which is no fault of its links")
+	})
+
+	// A thousand traps of one port are kept as some events and a count.
+	conn, err := net.Dial("udp", traps.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for i := range 1000 {
+		if _, err := conn.Write(linkTrap(t, "public", []TrapKind{LinkDown, LinkUp}[i%2], 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, traps, func(s TrapStats) bool { return s.Taken == 1000 })
+	p.find(t, "a port of which traps tell", isEvent("sw01:swp1", evidence.Up))
+	time.Sleep(2 * trapPause)
+	downs, more := 0, 0
+	p.count(func(r *evidence.Record) bool {
+		if isEvent("sw01:swp1", evidence.Down)(r) && r.Text == "trap" {
+			downs++
+		}
+		if isEvent("sw01:swp1", evidence.Flapped)(r) {
+			more += *r.Count
+		}
+		return false
+	})
+	if downs+more != 500 || downs > 10*turnsTold {
+		t.Errorf("%d events and %d counted, of 500 times that it went down", downs, more)
+	}
+	if n := p.count(func(r *evidence.Record) bool { return r.Kind == evidence.KindEvent && r.Port == "sw01:swp2" }); n > 0 {
+		t.Errorf("%d events of a port to which nothing happened", n)
+	}
+	if requests, answering := w.Stats(); requests < 10 || answering != 1 {
+		t.Errorf("%d requests, %d agents answer", requests, answering)
+	}
+}
+
+// TestWatchBudget holds a watch to a third of the time of an agent, and to the rate of all.
+func TestWatchBudget(t *testing.T) {
+	slow := start(t, device(4), agentsim.Faults{Delay: 50 * time.Millisecond})
+	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: slow.Address()}}, Status: 20 * time.Millisecond, Counters: 100 * time.Millisecond,
+		Credentials: Credentials{Community: "public"}})
+	p.find(t, "an agent that is slow", func(r *evidence.Record) bool { return strings.Contains(r.Text, "so that it is asked every") })
+	asked, began := slow.Requests(), time.Now()
+	time.Sleep(2 * time.Second)
+	busy := float64(slow.Requests()-asked) * 0.05 / time.Since(began).Seconds()
+	if busy > 0.45 {
+		t.Errorf("the agent is busy for %.0f %% of the time", 100*busy)
+	}
+	quick := start(t, device(4), agentsim.Faults{})
+	watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw02", Target: quick.Address()}}, Status: time.Millisecond, Counters: time.Millisecond, Rate: 20,
+		Credentials: Credentials{Community: "public"}})
+	time.Sleep(time.Second)
+	asked, began = quick.Requests(), time.Now()
+	time.Sleep(2 * time.Second)
+	if rate := float64(quick.Requests()-asked) / time.Since(began).Seconds(); rate > 60 {
+		t.Errorf("%.0f requests a second", rate)
+	}
+}
+
+// TestWatchNetSNMP asks and hears a real agent, by SNMPv3.
+func TestWatchNetSNMP(t *testing.T) {
+	snmpd, snmptrap := needs(t, "snmpd"), needs(t, "snmptrap")
+	dir := t.TempDir()
+	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := probe.LocalAddr().String()
+	probe.Close()
+	conf := filepath.Join(dir, "snmpd.conf")
+	text := "agentaddress udp:" + address + "\ncreateUser mon SHA-256 authpass12 AES privpass12\nrouser mon priv\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent := exec.Command(snmpd, "-f", "-C", "-c", conf, "-Lf", filepath.Join(dir, "log"), "-p", filepath.Join(dir, "pid"))
+	agent.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+dir, "MIBS=")
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait() })
+	credentials := Credentials{User: "mon", Auth: "SHA-256", AuthPassword: "authpass12", Priv: "AES", PrivPassword: "privpass12"}
+	traps, err := ListenTraps(TrapConfig{Address: "127.0.0.1:0", Credentials: credentials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := netip.MustParseAddr("127.0.0.1")
+	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{"real", address, []netip.Addr{me}}}, Status: 200 * time.Millisecond, Counters: 500 * time.Millisecond,
+		Traps: traps, Credentials: credentials})
+	r := p.find(t, "counters of a real interface", func(r *evidence.Record) bool { return r.Kind == evidence.KindCounters && r.In != nil && r.In.Octets != nil })
+	index := 0
+	if i, err := net.InterfaceByName(strings.TrimPrefix(r.Port, "real:")); err != nil {
+		t.Fatalf("the port %s is no interface: %v", r.Port, err)
+	} else {
+		index = i.Index
+	}
+	row := fmt.Sprint(index)
+	cmd := exec.Command(snmptrap, "-v", "3", "-l", "authPriv", "-u", "mon", "-a", "SHA-256", "-A", "authpass12", "-x", "AES", "-X", "privpass12", "-e", "0x80001f8880aabbccdd00112233",
+		traps.Addr().String(), "", "1.3.6.1.6.3.1.1.5.3", ifEntry+"1."+row, "i", row, ifEntry+"7."+row, "i", "1", ifEntry+"8."+row, "i", "2")
+	cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+dir, "MIBS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("snmptrap: %v\n%s", err, out)
+	}
+	p.find(t, "a trap by the name that the agent has for its port", isEvent(r.Port, evidence.Down))
+}

@@ -26,6 +26,9 @@ const (
 
 func (s state) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
 
+// leastCounters is how close a short check reads counters: agents show figures that are seconds old.
+const leastCounters = 3 * time.Second
+
 // sure is the probability from which a suspect is critical and not only a warning.
 const sure = 0.9
 
@@ -58,7 +61,8 @@ func newCheckCmd(e *env) *cobra.Command {
 		Short: "One health check for scripts: measures, prints one line, exits 0, 1, 2 or 3",
 		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is more likely than not),
 2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host;
-with --drill it makes a practice fabric in network namespaces, with a fault, and checks that.
+with --drill it makes a practice fabric in network namespaces, with a fault, and checks that. With --snmp what the switches count, and with --traps
+what they tell, is judged together with the probes.
 
 With --baseline it also holds round trips against what they were, by pair of hosts and length of the path, and looks for steps of the round trip that
 come back by a timer: --learn adds what this check measures to the file, and compares nothing. --load names what the fabric carries meanwhile: like is
@@ -71,6 +75,12 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 			}
 			if err := how.check(); err != nil {
 				return exitError{int(stateUnknown), err}
+			}
+			if m.withSNMP && (onDrill || m.fabric == "") {
+				return exitError{int(stateUnknown), usagef("--snmp needs --fabric, and no drill")}
+			}
+			if !cmd.Flags().Changed("snmp-counters") {
+				m.agents.counters = max(leastCounters, min(m.agents.counters, duration/4))
 			}
 			start := time.Now()
 			d, err := e.check(cmd.Context(), &how, func(ctx context.Context) (*diagnose.Diagnosis, error) {
@@ -98,6 +108,7 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 	// To a monitoring system exit code 2 means CRITICAL: who calls it wrongly gets UNKNOWN.
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{int(stateUnknown), err} })
 	m.flags(cmd)
+	m.snmpFlags(cmd)
 	how.flags(cmd)
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
 	cmd.Flags().BoolVar(&onDrill, "drill", false, "check a practice fabric: --fabric, or the built-in one")

@@ -34,6 +34,7 @@ namespaces, with a fault to find. With --fabric it measures from this host, and 
 		RunE: func(cmd *cobra.Command, files []string) error { return e.openMain(cmd, &m, files, onDrill, fault) },
 	}
 	m.flags(root)
+	m.snmpFlags(root)
 	root.Flags().BoolVar(&onDrill, "drill", false, "practise on the fabric of --fabric, in network namespaces")
 	root.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
 	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),

@@ -26,6 +26,8 @@ const onceFor = 8 * time.Second
 // openMain is the command without a name: the terminal UI on what there is to see.
 func (e *env) openMain(cmd *cobra.Command, m *measuring, files []string, onDrill bool, fault string) error {
 	switch {
+	case m.withSNMP && (len(files) > 0 || m.fabric == "" || onDrill):
+		return usagef("--snmp needs --fabric, and neither files nor a drill")
 	case len(files) > 0:
 		return e.openFiles(cmd.Context(), m.fabric, files)
 	case m.fabric != "" && !onDrill:

@@ -28,6 +28,9 @@ type measuring struct {
 	switchRate float64
 	port       uint16
 	seed       uint64
+	// withSNMP asks the switches, too.
+	withSNMP bool
+	agents   watching
 }
 
 func (m *measuring) flags(cmd *cobra.Command) {
@@ -39,6 +42,12 @@ func (m *measuring) flags(cmd *cobra.Command) {
 	f.Float64Var(&m.switchRate, "switch-rate", probes.DefaultSwitchRate, "most TTL-expired probes a second asked of any one switch, by all hosts of the plan together")
 	f.Uint16Var(&m.port, "port", probes.DefaultPort, "UDP port of the reflectors (whichlink agent)")
 	f.Uint64Var(&m.seed, "seed", 1, "seed of the probe plan; the same on all hosts")
+}
+
+// snmpFlags adds those of commands that may ask the switches beside probing.
+func (m *measuring) snmpFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&m.withSNMP, "snmp", false, "also ask the switches that have a management address by SNMP")
+	m.agents.flags(cmd, "snmp-")
 }
 
 // maxRate is the most packets a second that may be asked for; no host of ours sends more.
@@ -70,6 +79,13 @@ func (m *measuring) watch(e *env, f *graphs.Fabric, cfg diagnose.WatchConfig) (*
 	cfg.Fabric, cfg.Hosts = f, []diagnose.WatchHost{{Node: host}}
 	cfg.Rate, cfg.SwitchRate, cfg.Port, cfg.Seed = m.rate, m.switchRate, m.port, m.seed
 	cfg.Logger = e.logger()
+	if m.withSNMP {
+		source, err := m.agents.source(e, m.fabric, f)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Sources = append(cfg.Sources, source)
+	}
 	return diagnose.NewWatch(cfg)
 }
 

@@ -11,6 +11,6 @@ passwords of v3, in a file that nobody else may read: secrets are no arguments.`
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSNMPPollCmd(e), newSNMPDiscoverCmd(e))
+	cmd.AddCommand(newSNMPPollCmd(e), newSNMPWatchCmd(e), newSNMPDiscoverCmd(e))
 	return cmd
 }

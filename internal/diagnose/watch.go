@@ -39,6 +39,8 @@ type WatchConfig struct {
 	Every time.Duration
 	// Horizon is how long evidence counts; 0 is for ever.
 	Horizon time.Duration
+	// Sources run beside the probes until their context ends, and what they emit is taken in as what probes find is. Their statements say what they send.
+	Sources []WatchSource
 	// Record is called with every record as it is made, by one goroutine; it may be nil.
 	Record func(*evidence.Record)
 	Logger *slog.Logger
@@ -51,6 +53,12 @@ type WatchHost struct {
 	Open func(func() error) error
 	// Reflect also runs a reflector there.
 	Reflect bool
+}
+
+// A WatchSource is a source of records beside the probes. Run returns when its context ends, or with an error if it broke.
+type WatchSource struct {
+	Statement string
+	Run       func(ctx context.Context, emit func(*evidence.Record)) error
 }
 
 // A Watch measures and diagnoses until it is told to stop.
@@ -106,10 +114,13 @@ func (w *Watch) Statement() string {
 	if w.cfg.Follow {
 		text += fmt.Sprintf("; up to %.0f %% of the packets along flows that the diagnosis asks for", 100*probes.PursuitShare)
 	}
-	if len(w.sessions) == 1 {
-		return text
+	if len(w.sessions) > 1 {
+		text = fmt.Sprintf("%d hosts, each: %s", len(w.sessions), text)
 	}
-	return fmt.Sprintf("%d hosts, each: %s", len(w.sessions), text)
+	for _, s := range w.cfg.Sources {
+		text += "; " + s.Statement
+	}
+	return text
 }
 
 // Latest returns the newest diagnosis, nil before the first.
@@ -146,6 +157,9 @@ func (w *Watch) Run(ctx context.Context) error {
 	sessions, measuring := errgroup.WithContext(ctx)
 	for _, s := range w.sessions {
 		sessions.Go(func() error { return s.Run(measuring) })
+	}
+	for _, s := range w.cfg.Sources {
+		sessions.Go(func() error { return s.Run(measuring, w.emit) })
 	}
 	var folding sync.WaitGroup
 	over := make(chan struct{})

@@ -221,7 +221,7 @@ func (s *States) CannotTell() string {
 	case changes == 0:
 		why = "it has no ifLastChange"
 	case zero == changes && !anyChange:
-		why = "its ifLastChange is always 0"
+		why = "its ifLastChange is 0 at all ports"
 	case s.foreignClock():
 		why = "its ifLastChange is of another clock"
 	case later > 0:

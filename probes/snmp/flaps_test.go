@@ -104,7 +104,7 @@ func TestCannotTell(t *testing.T) {
 		name, want string
 		s          *States
 	}{
-		{"SONiC, Aruba CX", "always 0", states(0, 5000, up(0), up(0), down(0))},
+		{"SONiC, Aruba CX", "0 at all ports", states(0, 5000, up(0), up(0), down(0))},
 		{"SONiC with BGP", "only its BGP sessions would tell", states(0, 5000, up(0)).with(true, 3)},
 		{"Cumulus 3.5", "of another clock", states(0, 5000, up(9000), up(9000), up(9000))},
 		{"Junos: some", "1 of 3 is later than now", states(0, 5000, up(9000), up(90), up(100))},

@@ -1,11 +1,13 @@
 package snmp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +35,11 @@ type WatchConfig struct {
 
 // A WatchedAgent is an agent and the node whose ports it tells of. Traps are its own if they come from one of its addresses.
 type WatchedAgent struct {
+	// Name is the node; empty is what the agent calls itself.
 	Name, Target string
 	Addresses    []netip.Addr
+	// Optional agents are of a range of addresses: that nothing is there is not told.
+	Optional bool
 }
 
 // Defaults of a watch.
@@ -185,6 +190,7 @@ type watched struct {
 	slow   bool    // it was said that it is asked less often
 
 	mu                 sync.Mutex // guards all below
+	node               string     // what records call it
 	names              map[uint32]string
 	turned             map[uint32]*turning
 	requests, failures int
@@ -192,7 +198,11 @@ type watched struct {
 }
 
 func newWatched(w *Watch, a WatchedAgent) *watched {
-	return &watched{WatchedAgent: a, watch: w, kick: make(chan struct{}, 1), turned: map[uint32]*turning{},
+	host, _, err := splitTarget(a.Target)
+	if err != nil {
+		host = a.Target
+	}
+	return &watched{WatchedAgent: a, node: cmp.Or(a.Name, graphs.Clean(host)), watch: w, kick: make(chan struct{}, 1), turned: map[uint32]*turning{},
 		ports: portReader{agent: NewAgent(a.Target, w.cfg.Credentials, w.cfg.Limits)}}
 }
 
@@ -266,10 +276,14 @@ func (a *watched) ask(ctx context.Context, count bool) (began time.Time, err err
 		if len(told.names) > 0 {
 			a.names = told.names
 		}
+		if a.Name == "" && told.system != "" && !strings.Contains(told.system, ":") {
+			a.node = told.system
+		}
 		a.requests += told.requests
 		a.mu.Unlock()
 		for _, r := range told.records {
-			r.By, r.Port = a.Name, a.Name+":"+r.Port
+			r.By = a.by()
+			r.Port = r.By + ":" + r.Port
 			a.watch.record(r)
 		}
 		if err != nil {
@@ -313,7 +327,8 @@ func (a *watched) readStates(ctx context.Context) error {
 		a.tell(a.last, s)
 	}
 	a.last = s
-	if words := s.CannotTell(); words != a.words {
+	named := a.Name != "" || a.ports.last != nil
+	if words := s.CannotTell(); named && words != a.words {
 		if a.words = words; words != "" {
 			a.note(s.Time, words)
 		}
@@ -338,7 +353,7 @@ func (a *watched) tell(before, after *States) {
 		case f.Index != 0:
 			port = a.portName(f.Index, "")
 		case a.watch.cfg.PortTo != nil:
-			port = a.watch.cfg.PortTo(a.Name, f.Peer)
+			port = a.watch.cfg.PortTo(a.by(), f.Peer)
 		}
 		if port == "" {
 			a.note(f.At, fmt.Sprintf("its BGP session with %s was established anew %d times; behind which port that is, is not known", f.Peer, f.Outages))
@@ -349,7 +364,7 @@ func (a *watched) tell(before, after *States) {
 }
 
 func (a *watched) event(at time.Time, port, event, by string, count int, window time.Duration) {
-	r := &evidence.Record{Time: at, By: a.Name, Kind: evidence.KindEvent, PortState: evidence.PortState{Port: port, Event: event}, Text: by, WindowMS: int(window.Milliseconds())}
+	r := &evidence.Record{Time: at, By: a.by(), Kind: evidence.KindEvent, PortState: evidence.PortState{Port: port, Event: event}, Text: by, WindowMS: int(window.Milliseconds())}
 	if count > 0 {
 		r.Count = evidence.Int(count)
 	}
@@ -358,7 +373,8 @@ func (a *watched) event(at time.Time, port, event, by string, count int, window 
 
 // note records what is to be said of the agent.
 func (a *watched) note(at time.Time, text string) {
-	a.watch.record(&evidence.Record{Time: at, By: a.Name, Kind: evidence.KindNote, Text: a.Name + " " + text})
+	by := a.by()
+	a.watch.record(&evidence.Record{Time: at, By: by, Kind: evidence.KindNote, Text: by + " " + text})
 }
 
 // portName is the name of a port as records have it.
@@ -372,7 +388,14 @@ func (a *watched) portName(index uint32, otherwise string) string {
 	if name == "" {
 		name = fmt.Sprintf("#%d", index)
 	}
-	return a.Name + ":" + name
+	return a.by() + ":" + name
+}
+
+// by is what records call the agent.
+func (a *watched) by() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.node
 }
 
 // heard notes whether the agent answered, and returns how long to leave it alone if it did not.
@@ -384,12 +407,12 @@ func (a *watched) heard(err error) time.Duration {
 	} else {
 		a.failures++
 	}
-	n := a.failures
+	n, answered := a.failures, a.answered
 	a.mu.Unlock()
 	switch {
 	case err == nil && before >= 2:
 		a.note(time.Now(), "answers SNMP again")
-	case n == 2: // once may be chance
+	case n == 2 && (!a.Optional || answered): // once may be chance
 		a.note(time.Now(), "tells nothing by SNMP, which is no fault of its links: "+firstLine(graphs.Clean(err.Error())))
 	}
 	if err == nil {

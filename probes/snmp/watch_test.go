@@ -80,7 +80,9 @@ func watching(t *testing.T, cfg WatchConfig) (*Watch, *tape) {
 }
 
 func isEvent(port, event string) func(r *evidence.Record) bool {
-	return func(r *evidence.Record) bool { return r.Kind == evidence.KindEvent && r.Port == port && r.Event == event }
+	return func(r *evidence.Record) bool {
+		return r.Kind == evidence.KindEvent && r.Port == port && r.Event == event
+	}
 }
 
 // TestWatch plays a switch whose ports go down, flap unseen and count, one that is dead, and a storm of traps.
@@ -101,7 +103,7 @@ func TestWatch(t *testing.T) {
 	}
 	defer dead.Close()
 	w, p := watching(t, WatchConfig{
-		Agents: []WatchedAgent{{"sw01", sim.Address(), []netip.Addr{netip.MustParseAddr("127.0.0.1")}}, {"sw02", dead.LocalAddr().String(), nil}},
+		Agents: []WatchedAgent{{Name: "sw01", Target: sim.Address(), Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}, {Name: "sw02", Target: dead.LocalAddr().String()}},
 		Status: 50 * time.Millisecond, Counters: 200 * time.Millisecond, Traps: traps, Rate: 1e5,
 		Credentials: Credentials{Community: "public"}, Limits: Limits{Timeout: 20 * time.Millisecond, Retries: 1},
 	})
@@ -210,9 +212,11 @@ func TestWatchNetSNMP(t *testing.T) {
 		t.Fatal(err)
 	}
 	me := netip.MustParseAddr("127.0.0.1")
-	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{"real", address, []netip.Addr{me}}}, Status: 200 * time.Millisecond, Counters: 500 * time.Millisecond,
+	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "real", Target: address, Addresses: []netip.Addr{me}}}, Status: 200 * time.Millisecond, Counters: 500 * time.Millisecond,
 		Traps: traps, Credentials: credentials})
-	r := p.find(t, "counters of a real interface", func(r *evidence.Record) bool { return r.Kind == evidence.KindCounters && r.In != nil && r.In.Octets != nil })
+	r := p.find(t, "counters of a real interface", func(r *evidence.Record) bool {
+		return r.Kind == evidence.KindCounters && r.In != nil && r.In.Octets != nil
+	})
 	index := 0
 	if i, err := net.InterfaceByName(strings.TrimPrefix(r.Port, "real:")); err != nil {
 		t.Fatalf("the port %s is no interface: %v", r.Port, err)

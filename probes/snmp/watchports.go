@@ -13,8 +13,9 @@ type portReader struct {
 	last  *Reading
 }
 
-// portsTold are the names of ports by ifIndex, records that have them as their Port, and how many requests that took.
+// portsTold are what the agent calls itself, the names of ports by ifIndex, records that have them as their Port, and how many requests that took.
 type portsTold struct {
+	system   string
 	names    map[uint32]string
 	records  []*evidence.Record
 	requests int
@@ -26,7 +27,7 @@ var ethernet = map[uint32]bool{6: true, 62: true, 69: true, 117: true}
 // read returns what could be read. An agent that fails at a table that it need not have has told the rest.
 func (p *portReader) read(ctx context.Context) (portsTold, error) {
 	r := p.agent.Read(ctx)
-	told := portsTold{names: make(map[uint32]string, len(r.Ports)), requests: r.Requests}
+	told := portsTold{system: r.Name, names: make(map[uint32]string, len(r.Ports)), requests: r.Requests}
 	for i := range r.Ports {
 		told.names[r.Ports[i].Index] = r.Ports[i].Name
 	}

@@ -90,7 +90,7 @@ func (a *watched) session(t Trap) {
 	if a.watch.cfg.PortTo == nil || !t.Peer.IsValid() {
 		return
 	}
-	if port := a.watch.cfg.PortTo(a.Name, t.Peer); port != "" {
+	if port := a.watch.cfg.PortTo(a.by(), t.Peer); port != "" {
 		event := evidence.SessionDown
 		if t.Kind == SessionUp {
 			event = evidence.SessionUp

@@ -200,7 +200,8 @@ func TestHearsAfterRestart(t *testing.T) {
 	tree.Set(lldpBase+"3.7.1.3.2", agentsim.OctetString, "swp2")
 	sim := start(t, tree, agentsim.Faults{})
 	a := newAgent(t, sim, Limits{})
-	want := Neighbour{Port: "swp2", Chassis: "sw11", System: "sw11", RemotePort: "swp9", index: 2}
+	want := Neighbour{Port: "swp2", Chassis: "sw11", System: "sw11", RemotePort: "swp9", index: 2,
+		row: neighbourRow{protocol: LLDP, number: 2, index: 1, chassis: "sw11", port: "swp9"}}
 	hears := func(when string, n int) {
 		t.Helper()
 		r := a.Read(context.Background())

@@ -29,7 +29,7 @@ func (p *reader) neighbours(ctx context.Context) error {
 	p.hears = nil
 	names := p.names(s)
 	for _, h := range s.Hears {
-		n := Neighbour{Port: h.Port, Chassis: h.Chassis.Text, System: h.Name, RemotePort: h.PortID.Text}
+		n := Neighbour{Port: h.Port, Chassis: h.Chassis.Text, System: h.Name, RemotePort: h.PortID.Text, row: rowOf(&h)}
 		if index, ok := names[h.Port]; ok {
 			n.index = index
 		}

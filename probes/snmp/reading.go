@@ -72,6 +72,7 @@ type Neighbour struct {
 	Chassis, System, RemotePort string
 
 	index uint32 // the ifIndex of Port, 0 where it is none that IF-MIB has
+	row   neighbourRow
 }
 
 // A PFC is the priority flow control of one priority: pause frames sent and received since the agent counts. Priority is -1 where an agent

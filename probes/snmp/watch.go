@@ -258,7 +258,8 @@ func (a *watched) await(ctx context.Context, due, free time.Time) bool {
 	}
 }
 
-// ask reads the states of ports, and what they count. It returns when its turn came.
+// ask reads the states of ports, and what they count if that is due or if the agent says that its neighbours changed: what it says of that is older than
+// what is read of them. It returns when its turn came.
 func (a *watched) ask(ctx context.Context, count bool) (began time.Time, err error) {
 	select {
 	case a.watch.slots <- struct{}{}:
@@ -270,27 +271,37 @@ func (a *watched) ask(ctx context.Context, count bool) (began time.Time, err err
 		return began, ctx.Err()
 	}
 	began = time.Now()
-	if count {
-		told, err := a.ports.read(ctx)
-		a.mu.Lock()
-		if len(told.names) > 0 {
-			a.names = told.names
-		}
-		if a.Name == "" && told.system != "" && !strings.Contains(told.system, ":") {
-			a.node = told.system
-		}
-		a.requests += told.requests
-		a.mu.Unlock()
-		for _, r := range told.records {
-			r.By = a.by()
-			r.Port = r.By + ":" + r.Port
-			a.watch.record(r)
-		}
-		if err != nil {
-			return began, err
-		}
+	anew, err := a.readStates(ctx)
+	if anew {
+		a.ports.agent.forgetNeighbours()
 	}
-	return began, a.readStates(ctx)
+	if err == nil && (count || anew) {
+		err = a.readPorts(ctx)
+	}
+	return began, err
+}
+
+// readPorts reads what ports count, what they are called and whom they hear.
+func (a *watched) readPorts(ctx context.Context) error {
+	told, err := a.ports.read(ctx)
+	a.mu.Lock()
+	if len(told.names) > 0 {
+		a.names = told.names
+	}
+	if a.Name == "" && told.system != "" && !strings.Contains(told.system, ":") {
+		a.node = told.system
+	}
+	a.requests += told.requests
+	a.mu.Unlock()
+	for _, r := range told.records {
+		r.By = a.by()
+		r.Port = r.By + ":" + r.Port
+		a.watch.record(r)
+	}
+	for _, port := range told.relearned {
+		a.event(time.Now(), a.by()+":"+port, evidence.Flapped, string(ByNeighbour), 1, a.watch.cfg.Status)
+	}
+	return err
 }
 
 // expected is about how many requests a reading takes.
@@ -304,11 +315,12 @@ func (a *watched) expected(count bool) int {
 	return n
 }
 
-func (a *watched) readStates(ctx context.Context) error {
+// readStates reads the states of ports and tells what changed. Anew is whether the agent says that its neighbours changed, too.
+func (a *watched) readStates(ctx context.Context) (anew bool, err error) {
 	if a.states == nil {
 		s, err := Dial(ctx, a.Target, a.watch.cfg.Credentials, a.watch.cfg.Limits)
 		if err != nil {
-			return err
+			return false, err
 		}
 		a.states = &stateReader{session: s}
 	}
@@ -318,13 +330,14 @@ func (a *watched) readStates(ctx context.Context) error {
 	a.requests += a.states.session.Requests() - asked
 	a.mu.Unlock()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if a.last != nil {
 		if restarted(a.last, s) {
 			a.states.columns = nil // its software may be another
 		}
 		a.tell(a.last, s)
+		anew = moved(a.last.LLDPChange, s.LLDPChange) || moved(a.last.LLDPGone, s.LLDPGone)
 	}
 	a.last = s
 	named := a.Name != "" || a.ports.last != nil
@@ -333,8 +346,10 @@ func (a *watched) readStates(ctx context.Context) error {
 			a.note(s.Time, words)
 		}
 	}
-	return nil
+	return anew, nil
 }
+
+func moved(a, b *uint32) bool { return a != nil && b != nil && *a != *b }
 
 // tell records what changed between two readings.
 func (a *watched) tell(before, after *States) {

@@ -162,6 +162,59 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// hears adds to a switch that one of its ports hears a neighbour by LLDP, in a row of some index.
+func hears(tree *agentsim.Tree, port, row int, system, remote string) {
+	for column, text := range map[string]string{"5": system, "7": remote, "9": system} {
+		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), agentsim.OctetString, text)
+	}
+	for _, column := range []string{"4", "6"} { // chassis: local(7); port: interfaceName(5)
+		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), agentsim.Integer, map[string]int{"4": 7, "6": 5}[column])
+	}
+	tree.Set(fmt.Sprintf("%s3.7.1.2.%d", lldpBase, port), agentsim.Integer, 5)
+	tree.Set(fmt.Sprintf("%s3.7.1.3.%d", lldpBase, port), agentsim.OctetString, fmt.Sprintf("swp%d", port))
+}
+
+// lldpGone is what a switch counts of neighbours that went.
+func lldpGone(tree *agentsim.Tree, deletes int) {
+	tree.Set(stateLLDPDeletes, agentsim.Gauge32, deletes)
+	tree.Set(stateLLDPAgeouts, agentsim.Gauge32, 0)
+	tree.Set(stateLLDPChange, agentsim.TimeTicks, 100+deletes)
+}
+
+// TestWatchNeighbours: whom ports hear is read again when the switch says that it changed. A neighbour in another row was away.
+func TestWatchNeighbours(t *testing.T) {
+	tree := device(4)
+	for i := 1; i <= 4; i++ {
+		hears(tree, i, i, fmt.Sprintf("spine%d", i), "swp7")
+	}
+	lldpGone(tree, 0)
+	sim := start(t, tree, agentsim.Faults{})
+	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: sim.Address()}}, Status: 50 * time.Millisecond, Counters: time.Second,
+		Rate: 1e5, Credentials: Credentials{Community: "public"}})
+	neighbour := func(port, system string) func(r *evidence.Record) bool {
+		return func(r *evidence.Record) bool {
+			return r.Kind == evidence.KindNeighbour && r.Port == port && r.RemoteSystem == system
+		}
+	}
+	if r := p.find(t, "a neighbour", neighbour("sw01:swp2", "spine2")); r.RemotePort != "swp7" || r.By != "sw01" {
+		t.Errorf("%+v", r)
+	}
+	sim.Change(func(tree *agentsim.Tree) {
+		tree.Delete(lldpBase + "4.1.1")
+		for i, row := range []int{1, 9, 3} {
+			hears(tree, i+1, row, fmt.Sprintf("spine%d", i+1), "swp7")
+		}
+		lldpGone(tree, 2)
+	})
+	if r := p.find(t, "a neighbour that was away", isEvent("sw01:swp2", evidence.Flapped)); r.Text != string(ByNeighbour) || *r.Count != 1 {
+		t.Errorf("%+v", r)
+	}
+	p.find(t, "a neighbour that is gone", neighbour("sw01:swp4", ""))
+	if n := p.count(func(r *evidence.Record) bool { return r.Kind == evidence.KindEvent }); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
 // TestWatchBudget holds a watch to a third of the time of an agent, and to the rate of all.
 func TestWatchBudget(t *testing.T) {
 	slow := start(t, device(4), agentsim.Faults{Delay: 50 * time.Millisecond})

@@ -3,6 +3,7 @@ package snmp
 import (
 	"context"
 	"errors"
+	"time"
 
 	"whichlink/internal/evidence"
 )
@@ -11,6 +12,9 @@ import (
 type portReader struct {
 	agent *Agent
 	last  *Reading
+	// heard are the neighbours when they were last asked for, at listened.
+	heard    []Neighbour
+	listened time.Time
 }
 
 // portsTold are what the agent calls itself, the names of ports by ifIndex, records that have them as their Port, and how many requests that took.
@@ -19,6 +23,8 @@ type portsTold struct {
 	names    map[uint32]string
 	records  []*evidence.Record
 	requests int
+	// relearned are the ports that forgot their neighbour and heard it again.
+	relearned []string
 }
 
 // ethernet are the types of interfaces that have a cable (IANAifType-MIB); aggregates, VLANs and tunnels count what others count, too.
@@ -36,6 +42,16 @@ func (p *portReader) read(ctx context.Context) (portsTold, error) {
 	}
 	if p.last != nil {
 		told.records = counterRecords(p.last, r)
+	}
+	if p.agent.listened != p.listened {
+		told.records = append(told.records, neighbourRecords(p.heard, r.Neighbours)...)
+		if p.last != nil && !r.Clock.restarted(&p.last.Clock, r.Time.Sub(p.last.Time)) {
+			told.relearned = relearned(p.heard, r.Neighbours)
+		}
+		for _, n := range told.records {
+			n.Time = r.Time
+		}
+		p.heard, p.listened = r.Neighbours, p.agent.listened
 	}
 	p.last = r
 	return told, nil

@@ -22,6 +22,8 @@ type Snapshot struct {
 	Rate float64
 	// History holds what was measured across links; nil if nothing was kept.
 	History History
+	// Ports holds what ports counted in time; nil if nothing was kept.
+	Ports *diagnose.PortSeries
 	// Faults are what is broken on purpose, if this is a drill. They are hidden until asked for.
 	Faults []Fault
 }

@@ -111,6 +111,7 @@ type view struct {
 	live   bool
 	status string
 	rate   float64
+	ports  *diagnose.PortSeries
 	latest func() *diagnose.Diagnosis
 
 	history atomic.Pointer[tui.History]
@@ -124,7 +125,7 @@ func (v *view) record(r *evidence.Record) {
 
 // Snapshot implements [tui.Source].
 func (v *view) Snapshot() *tui.Snapshot {
-	s := &tui.Snapshot{Diagnosis: v.latest(), Fabric: v.fabric, Now: time.Now(), Live: v.live, Status: v.status, Rate: v.rate}
+	s := &tui.Snapshot{Diagnosis: v.latest(), Fabric: v.fabric, Now: time.Now(), Live: v.live, Status: v.status, Rate: v.rate, Ports: v.ports}
 	if h := v.history.Load(); h != nil {
 		s.History = *h
 	}
@@ -137,8 +138,8 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 	if err != nil {
 		return err
 	}
-	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon})
+	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports})
 	if err != nil {
 		return err
 	}
@@ -188,8 +189,8 @@ func (e *env) replayRecorded(ctx context.Context) error {
 
 // replay shows what evidence says, on screens or as text. If reading fails in the middle, what was read is shown all the same.
 func (e *env) replay(ctx context.Context, f *graphs.Fabric, read func(*diagnose.Store, func(*evidence.Record)) error) error {
-	v := &view{fabric: f, tape: tui.NewTape(f, 24*time.Hour), status: "replay"}
-	store := diagnose.NewStore(f, diagnose.Config{})
+	v := &view{fabric: f, tape: tui.NewTape(f, 24*time.Hour), status: "replay", ports: diagnose.NewPortSeries(0)}
+	store := diagnose.NewStore(f, diagnose.Config{Series: v.ports})
 	failed := read(store, v.record)
 	if failed != nil && store.Records() == 0 {
 		return failed

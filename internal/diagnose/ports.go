@@ -87,6 +87,9 @@ func (s *Store) addPort(r *evidence.Record) {
 	case evidence.KindCounters:
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
 		l.readings = keep(l.readings, x, func(x portReading) time.Time { return x.at })
+		if s.cfg.Series != nil {
+			s.cfg.Series.add(id, &x)
+		}
 	case evidence.KindEvent:
 		x := portEvent{r.Time, r.Event, 1, time.Duration(r.WindowMS) * time.Millisecond, r.Text}
 		if r.Count != nil {

@@ -45,6 +45,8 @@ type Store struct {
 type Config struct {
 	// Horizon is how far back from the newest record evidence counts; 0 means all of it.
 	Horizon time.Duration
+	// Series is filled with what ports of the fabric count, if it is not nil.
+	Series *PortSeries
 }
 
 // maxWords bounds the notes of sources that are kept.

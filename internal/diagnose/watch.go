@@ -41,6 +41,8 @@ type WatchConfig struct {
 	Horizon time.Duration
 	// Sources run beside the probes until their context ends, and what they emit is taken in as what probes find is. Their statements say what they send.
 	Sources []WatchSource
+	// Series is filled with what ports count, if it is not nil.
+	Series *PortSeries
 	// Record is called with every record as it is made, by one goroutine; it may be nil.
 	Record func(*evidence.Record)
 	Logger *slog.Logger
@@ -179,7 +181,7 @@ const thinkingShare = 0.2
 
 // fold owns the store: it takes records in and publishes diagnoses.
 func (w *Watch) fold(over <-chan struct{}) {
-	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon})
+	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon, Series: w.cfg.Series})
 	take := func(r *evidence.Record) {
 		store.Add(r)
 		if w.cfg.Record != nil {

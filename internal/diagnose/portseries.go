@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+// A PortSeries keeps what ports carried and lost in time, some hundred points of each, whatever the horizon of evidence is. It is safe for concurrent
+// use: a [Store] fills it while screens draw it.
+type PortSeries struct {
+	most int
+
+	mu    sync.Mutex // guards ports
+	ports map[graphs.PortID][]PortPoint
+}
+
+// portPoints is how many points of a port are kept where nobody says: half an hour at ten seconds each.
+const portPoints = 180
+
+// A PortPoint is what a port did in an interval that ended at At.
+type PortPoint struct {
+	At   time.Time
+	Over time.Duration
+	// Speed is in bit/s, 0 if not known.
+	Speed   float64
+	In, Out PortFlow
+}
+
+// A PortFlow is one direction. Agents count by clocks of their own, of up to seven seconds, so that the Rate of one point by itself may be far off.
+type PortFlow struct {
+	// Known tells that octets were counted. Rate is in bit/s.
+	Known bool
+	Rate  float64
+	// Errors and Discards are packets.
+	Errors, Discards uint64
+}
+
+// NewPortSeries makes an empty series that keeps so many points of each port; 0 means 180.
+func NewPortSeries(most int) *PortSeries {
+	if most <= 0 {
+		most = portPoints
+	}
+	return &PortSeries{most: most, ports: map[graphs.PortID][]PortPoint{}}
+}
+
+// add takes in what a port counted. Intervals that say nothing leave a gap.
+func (s *PortSeries) add(p graphs.PortID, r *portReading) {
+	if r.Reset || r.interval <= 0 || r.In == nil && r.Out == nil {
+		return
+	}
+	point := PortPoint{At: r.at, Over: r.interval, Speed: float64(r.Speed), In: flowOf(r.In, r.interval), Out: flowOf(r.Out, r.interval)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.ports[p]
+	if n := len(list); n > 0 && !point.At.After(list[n-1].At) {
+		return // told by two pollers, or late
+	}
+	if len(list) == s.most {
+		copy(list, list[1:])
+		list = list[:s.most-1]
+	}
+	s.ports[p] = append(list, point)
+}
+
+func flowOf(c *evidence.Counters, interval time.Duration) PortFlow {
+	if c == nil {
+		return PortFlow{}
+	}
+	return PortFlow{
+		Known: c.Octets != nil, Rate: 8 * value(c.Octets) / interval.Seconds(),
+		Errors: uint64(max(value(c.Errors), value(c.FCS))), Discards: uint64(value(c.Discards)),
+	}
+}
+
+// Port returns the points of a port, oldest first.
+func (s *PortSeries) Port(p graphs.PortID) []PortPoint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ports[p])
+}
+
+// Utilisation is how full a port was in and out over the last stretch of time, as shares of its speed; it is long beside the clocks of agents if it is 30 s or
+// more. It returns false where speed or rates are not known.
+func (s *PortSeries) Utilisation(p graphs.PortID, over time.Duration) (in, out float64, ok bool) {
+	points := s.Port(p)
+	if len(points) == 0 {
+		return 0, 0, false
+	}
+	last := points[len(points)-1]
+	seconds := 0.0
+	for i := len(points) - 1; i >= 0 && last.At.Sub(points[i].At) < over; i-- {
+		x := &points[i]
+		if !x.In.Known || !x.Out.Known {
+			continue
+		}
+		seconds += x.Over.Seconds()
+		in += x.In.Rate * x.Over.Seconds()
+		out += x.Out.Rate * x.Over.Seconds()
+	}
+	if last.Speed <= 0 || seconds <= 0 {
+		return 0, 0, false
+	}
+	return in / seconds / last.Speed, out / seconds / last.Speed, true
+}

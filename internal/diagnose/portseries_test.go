@@ -1,0 +1,41 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"whichlink/internal/evidence"
+)
+
+// A steady flow of 5.6 Mbit/s that an agent counts every three seconds, read every two: single points are far off, half a minute is not. What began anew
+// leaves a gap, what is told twice is told once, and no more is kept than there is room for.
+func TestPortSeries(t *testing.T) {
+	s := newScene(t)
+	series := NewPortSeries(20)
+	store := NewStore(s.f, Config{Series: series, Horizon: time.Second})
+	counted := func(second int) uint64 { return uint64(second / 3 * 3 * 700_000) }
+	for at := 2; at <= 80; at += 2 {
+		st := evidence.PortState{IntervalMS: 2000, Speed: 10e6, Oper: evidence.Up, Reset: at == 40,
+			In: &evidence.Counters{Octets: evidence.Count(counted(at) - counted(at-2)), Errors: evidence.Count(1), FCS: evidence.Count(1)}, Out: &evidence.Counters{Octets: evidence.Count(0)}}
+		r := s.say(evidence.KindCounters, "LEAF1:swp2", float64(at), st)
+		store.Add(r)
+		store.Add(r)
+		store.Diagnose()
+	}
+	p, _ := s.f.PortByName("leaf1:swp2")
+	points := series.Port(p)
+	if len(points) != 20 || points[19].At.Sub(points[0].At) != 38*time.Second || points[19].In.Errors != 1 {
+		t.Errorf("%d points: %+v", len(points), points)
+	}
+	in, out, ok := series.Utilisation(p, 30*time.Second)
+	if !ok || math.Abs(in-0.56) > 0.06 || out != 0 {
+		t.Errorf("%.2f in, %.2f out, want 0.56 and 0", in, out)
+	}
+	if one, _, _ := series.Utilisation(p, time.Second); one > 0.4 && one < 0.7 {
+		t.Errorf("the last point alone says %.2f: the scene has lost its point", one)
+	}
+	if _, _, ok := series.Utilisation(p+1, 30*time.Second); ok {
+		t.Error("a port of which nothing is known")
+	}
+}

@@ -191,8 +191,10 @@ func (e *ECMP) Paths(src, dst graphs.NodeID, limit int) (paths []Path, count flo
 
 // Shares returns the arcs on shortest paths of a pair, nearest to src first, each with the share of the pair's flows that cross it when
 // every node splits them evenly over its next hops. It is empty where dst cannot be reached.
-func (e *ECMP) Shares(src, dst graphs.NodeID) []ArcShare {
-	var shares []ArcShare
+func (e *ECMP) Shares(src, dst graphs.NodeID) []ArcShare { return e.AppendShares(nil, src, dst) }
+
+// AppendShares appends what [ECMP.Shares] returns to a slice.
+func (e *ECMP) AppendShares(shares []ArcShare, src, dst graphs.NodeID) []ArcShare {
 	e.spread(src, e.bearing(dst), func(mass float64, next []graphs.ArcID) float64 {
 		each := mass / float64(len(next))
 		for _, a := range next {

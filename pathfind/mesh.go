@@ -40,6 +40,9 @@ func newMesh(f *graphs.Fabric, down func(graphs.LinkID) bool) mesh {
 // Fabric returns the fabric over which packets are forwarded.
 func (m *mesh) Fabric() *graphs.Fabric { return m.f }
 
+// Live returns the live arcs that leave a node, in the order of its ports. The slice must not be written to.
+func (m *mesh) Live(n graphs.NodeID) []graphs.ArcID { return m.out(n) }
+
 // out returns the live arcs that leave a node.
 func (m *mesh) out(n graphs.NodeID) []graphs.ArcID { return m.arcs[m.start[n]:m.start[n+1]] }
 

@@ -21,6 +21,7 @@ type chooser struct {
 	to     []int // flows by destination
 	times  map[[2]graphs.NodeID]int
 	near   map[graphs.NodeID]neighbourhood
+	seen   []graphs.NodeID                   // by node, one more than the node whose neighbourhood it was last seen in
 	behind map[graphs.NodeID][]graphs.NodeID // hosts by gate
 
 	anyPair map[graphs.ArcID]pair // by arc, one that crosses it; nil until asked for
@@ -51,25 +52,48 @@ func (c *chooser) add(p pair) {
 	c.from[p.src]++
 	c.to[p.dst]++
 	c.times[unordered(p)]++
-	c.tally.add(c.ways.flow(p.src, p.dst))
+	for _, x := range c.ways.appendOwn(nil, p.src, p.dst) {
+		c.tally.add(x)
+	}
+	c.tally.addBetween(c.ways.between(p.src, p.dst))
 }
 
 // exhausted reports whether some host has as many flows as it may, and arcs lack crossings that they could have.
 func (c *chooser) exhausted() bool {
-	if slices.Max(c.from) < c.cfg.MaxFlows {
-		return false
-	}
-	lacking := c.lackingArcs(nil)
-	return len(lacking) > 0 && len(lacking) > len(c.unreachable())
+	return slices.Max(c.from) >= c.cfg.MaxFlows && c.lacks()
+}
+
+// lacks reports whether arcs lack crossings that they could have.
+func (c *chooser) lacks() bool {
+	lacking := len(c.lackingArcs(nil))
+	return lacking > 0 && lacking > len(c.unreachable())
 }
 
 func unordered(p pair) [2]graphs.NodeID {
 	return [2]graphs.NodeID{min(p.src, p.dst), max(p.src, p.dst)}
 }
 
-// score says how much a flow of a pair helps. Pairs that have flows already count for less: other pairs tell more arcs apart.
+// score says how much a flow of a pair helps. Pairs that have flows already count for less: other pairs tell more arcs apart. A host's only
+// link is crossed by all its flows, and soon often enough; of several it takes many flows to cross each.
 func (c *chooser) score(p pair) uint64 {
-	return (c.tally.gain(c.ways.between(p.src, p.dst)) + 1) / uint64(1+c.times[unordered(p)])
+	gain := c.tally.gainBetween(c.ways.between(p.src, p.dst))
+	for _, h := range [...]graphs.NodeID{p.src, p.dst} {
+		if len(c.ways.gate[h].own) > 1 {
+			gain += c.gainOwn(h)
+		}
+	}
+	return (gain + 1) / uint64(1+c.times[unordered(p)])
+}
+
+// gainOwn says how much a flow helps the links between a host and its gate.
+func (c *chooser) gainOwn(h graphs.NodeID) uint64 {
+	var gain uint64
+	own := c.ways.gate[h].own
+	for _, a := range own {
+		p := one / uint32(len(own))
+		gain += c.tally.gain(crossing{a, p}) + c.tally.gain(crossing{a.Reverse(), p})
+	}
+	return gain
 }
 
 // leastFlows is how many flows every host gets. Few hosts have few pairs, and must tell arcs apart by many flows of each.
@@ -276,10 +300,41 @@ func (c *chooser) nearest(n graphs.NodeID) []graphs.NodeID {
 	return hosts
 }
 
+// mostNear bounds the hosts of one distance that are known as near to a switch.
+const mostNear = 256
+
+// shuffled puts hosts in an order that chance gives to a switch. Of very many it keeps some, spread over all.
+func (c *chooser) shuffled(hosts []graphs.NodeID, n graphs.NodeID) []graphs.NodeID {
+	if len(hosts) > mostNear {
+		some := make([]graphs.NodeID, mostNear)
+		start := mix(c.cfg.Seed, uint64(n), 'r')
+		for i := range some {
+			some[i] = hosts[(start+uint64(i*len(hosts)/mostNear))%uint64(len(hosts))]
+		}
+		hosts = some
+	}
+	type lot struct {
+		host graphs.NodeID
+		lot  uint64
+	}
+	lots := make([]lot, len(hosts))
+	for i, h := range hosts {
+		lots[i] = lot{h, mix(c.cfg.Seed, uint64(n), uint64(h))}
+	}
+	slices.SortFunc(lots, func(a, b lot) int { return cmp.Compare(a.lot, b.lot) })
+	for i := range lots {
+		hosts[i] = lots[i].host
+	}
+	return hosts
+}
+
 func (c *chooser) neighbourhood(n graphs.NodeID) neighbourhood {
 	const enough = 6
 	f := c.ways.f
-	seen := map[graphs.NodeID]bool{n: true}
+	if c.seen == nil {
+		c.seen = make([]graphs.NodeID, f.NumNodes())
+	}
+	c.seen[n] = n + 1
 	level := []graphs.NodeID{n}
 	var near neighbourhood
 	for len(level) > 0 && len(near.hosts) < enough {
@@ -290,21 +345,18 @@ func (c *chooser) neighbourhood(n graphs.NodeID) neighbourhood {
 			}
 			for _, a := range f.Out(x) {
 				m := f.Head(a)
-				if seen[m] {
+				if c.seen[m] == n+1 {
 					continue
 				}
-				seen[m] = true
+				c.seen[m] = n + 1
 				then = append(then, m)
 				if f.Node(m).IsHost() {
 					ring = append(ring, m)
 				}
 			}
 		}
-		slices.SortFunc(ring, func(a, b graphs.NodeID) int {
-			return cmp.Compare(mix(c.cfg.Seed, uint64(n), uint64(a)), mix(c.cfg.Seed, uint64(n), uint64(b)))
-		})
 		near.last = len(near.hosts)
-		near.hosts = append(near.hosts, ring...)
+		near.hosts = append(near.hosts, c.shuffled(ring, n)...)
 		level = then
 	}
 	return near

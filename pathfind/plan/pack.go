@@ -50,7 +50,11 @@ func (c *chooser) certainPairs() []certain {
 	gates := c.gates()
 	var pairs []certain
 	via := make([]graphs.ArcID, w.f.NumNodes()) // the first arc of the only way to a gate
+	several := make([]bool, w.f.NumNodes())     // by gate: nobody has a single way there, nor to gates like it
 	for i, dst := range gates {
+		if several[w.like[dst]] {
+			continue
+		}
 		var byDistance [][]graphs.NodeID
 		for n := range graphs.NodeID(w.f.NumNodes()) {
 			via[n] = graphs.None
@@ -70,6 +74,7 @@ func (c *chooser) certainPairs() []certain {
 				}
 			}
 		}
+		several[dst] = !slices.ContainsFunc(gates, func(src graphs.NodeID) bool { return via[src] != graphs.None && w.f.Head(via[src]) != dst })
 		var found []certain
 		for _, src := range gates[:i] {
 			if via[src] == graphs.None || w.f.Head(via[src]) == dst {

@@ -66,13 +66,11 @@ type Plan struct {
 	cfg   Config
 	hosts []graphs.NodeID // that run probes, ascending
 	flows map[graphs.NodeID][]Flow
-	// crossings of the flows of a host, in their order
-	crossings map[graphs.NodeID][][]crossing
-	tally     *tally
-	never     []graphs.ArcID // that no flow can cross
-	quota     map[graphs.NodeID]map[graphs.ArcID]int
-	requests  map[graphs.NodeID]map[graphs.NodeID]float64 // by host and switch
-	total     map[graphs.NodeID]float64                   // by switch
+	ways  *ways
+	tally *tally
+	never []graphs.ArcID // that no flow can cross
+	quota map[graphs.NodeID]map[graphs.ArcID]int
+	total []float64 // by node: TTL-expired answers that tracing all flows once asks for
 }
 
 // Make plans the flows of all hosts. It takes an error where the configuration cannot be met at all; an arc that no flow
@@ -111,39 +109,58 @@ func Make(e *pathfind.ECMP, cfg Config) (*Plan, error) {
 
 	p := &Plan{
 		f: f, cfg: cfg, hosts: hosts, tally: c.tally, never: c.unreachable(),
-		flows: map[graphs.NodeID][]Flow{}, crossings: map[graphs.NodeID][][]crossing{},
-		requests: map[graphs.NodeID]map[graphs.NodeID]float64{}, total: map[graphs.NodeID]float64{},
+		ways: c.ways, flows: make(map[graphs.NodeID][]Flow, len(hosts)),
 	}
 	for _, x := range c.chosen {
 		n := len(p.flows[x.src])
 		p.flows[x.src] = append(p.flows[x.src], Flow{x.src, x.dst, p.Port(x.src, n)})
-		p.crossings[x.src] = append(p.crossings[x.src], c.ways.flow(x.src, x.dst))
 	}
-	p.countRequests()
+	p.total = p.countRequests()
 	p.quota = p.shareOut()
+	p.ways.known = nil // its users have their own
 	return p, nil
 }
 
-// choose picks the pairs of a plan. Where hosts cannot have as many flows as it takes that way, it is thrifty with them.
+// choose picks the pairs of a plan. Where hosts cannot have as many flows as it takes to give arcs to many pairs, it is thrifty with them; and where
+// that leaves arcs lacking too, it takes what leaves fewer.
 func choose(e *pathfind.ECMP, cfg Config, hosts []graphs.NodeID) *chooser {
 	w := newWays(e)
 	c := newChooser(w, cfg, hosts)
 	if len(c.all) < 2 || len(c.probes) == 0 {
 		return c
 	}
-	if cfg.Coverage == 0 {
-		c.spread()
-		c.mend()
-		if !c.exhausted() {
-			return c
-		}
+	if cfg.Coverage > 0 {
+		return c.run(c.thrifty)
+	}
+	lavish := func(c *chooser) bool {
+		c.run(func() {
+			c.spread()
+			c.mend()
+		})
+		return !c.exhausted()
+	}
+	scarce := c.scarce()
+	if !scarce && lavish(c) {
+		return c
 	}
 	t := newChooser(w, cfg, hosts)
-	t.thrifty()
-	if len(c.chosen) > 0 && c.tally.missing <= t.tally.missing {
+	if t.run(t.thrifty); !t.lacks() {
+		return t
+	}
+	if scarce {
+		lavish(c)
+	}
+	if c.tally.missing <= t.tally.missing {
 		return c
 	}
 	return t
+}
+
+// run chooses, and adds up what came of it.
+func (c *chooser) run(choose func()) *chooser {
+	choose()
+	c.tally.settle(c.ways)
+	return c
 }
 
 // Port returns the source port of the n-th flow that a host adds: those of the plan first, then those of [Plan.More]. Up to 4,536 of them differ.

@@ -15,25 +15,55 @@ func (p *Plan) Quota(host graphs.NodeID) map[graphs.ArcID]int { return p.quota[h
 // ownShare is the number of crossings which a host must expect beyond its quota to answer for one more of an arc that is safe anyway.
 const ownShare = one
 
-// shareOut gives each arc's crossings, one by one, to the host that expects most beyond what it answers for already.
-func (p *Plan) shareOut() map[graphs.NodeID]map[graphs.ArcID]int {
-	type claim struct {
-		host   graphs.NodeID
-		expect int64
-	}
+// A claim is the crossings that a host expects of an arc, in parts of one.
+type claim struct {
+	host   graphs.NodeID
+	expect int64
+}
+
+// claims returns the claims to every arc, in the order of hosts, without those that count for nothing.
+func (p *Plan) claims() [][]claim {
 	claims := make([][]claim, p.f.NumArcs())
+	expect := make([]int64, p.f.NumArcs())
+	var touched []graphs.ArcID
+	add := func(x crossing, flows int64) {
+		if expect[x.arc] == 0 {
+			touched = append(touched, x.arc)
+		}
+		expect[x.arc] += flows * int64(x.p)
+	}
+	var cs []crossing
 	for _, h := range p.hosts {
-		for _, cs := range p.crossings[h] {
+		touched = touched[:0]
+		inner := map[*inner]int64{}
+		for _, fl := range p.flows[h] {
+			b := p.ways.between(fl.Src, fl.Dst)
+			cs = b.appendEnds(p.ways.appendOwn(cs[:0], fl.Src, fl.Dst))
 			for _, x := range cs {
-				list := claims[x.arc]
-				if n := len(list); n == 0 || list[n-1].host != h {
-					list = append(list, claim{host: h})
-				}
-				list[len(list)-1].expect += int64(x.p)
-				claims[x.arc] = list
+				add(x, 1)
+			}
+			if b.inner != nil {
+				inner[b.inner]++
 			}
 		}
+		for in, flows := range inner {
+			for _, x := range in.mid {
+				add(x, flows)
+			}
+		}
+		for _, a := range touched {
+			if p.tally.lacking[a] > risk || expect[a] >= ownShare {
+				claims[a] = append(claims[a], claim{h, expect[a]})
+			}
+			expect[a] = 0
+		}
 	}
+	return claims
+}
+
+// shareOut gives each arc's crossings, one by one, to the host that expects most beyond what it answers for already.
+func (p *Plan) shareOut() map[graphs.NodeID]map[graphs.ArcID]int {
+	claims := p.claims()
 	quota := map[graphs.NodeID]map[graphs.ArcID]int{}
 	burden := map[graphs.NodeID]int{}
 	for a, list := range claims {
@@ -68,6 +98,7 @@ const batch = 4
 // returned to this host before. It is empty where no flow of the host can cross any of the arcs.
 func (p *Plan) More(host graphs.NodeID, lacking []graphs.ArcID, tried int) []Flow {
 	planned := p.flows[host]
+	crossings := p.crossings(host)
 	// missing is the probability that an arc is still missed, which goes down with each flow that is added.
 	missing := map[graphs.ArcID]uint64{}
 	for _, a := range lacking {
@@ -80,7 +111,7 @@ func (p *Plan) More(host graphs.NodeID, lacking []graphs.ArcID, tried int) []Flo
 			// Begin elsewhere each time, so that of equal pairs not always the first is taken.
 			i := (k + tried + len(more)) % len(planned)
 			var gain uint64
-			for _, x := range p.crossings[host][i] {
+			for _, x := range crossings[i] {
 				gain += uint64(x.p) * missing[x.arc] / one
 			}
 			if gain > bestGain {
@@ -90,7 +121,7 @@ func (p *Plan) More(host graphs.NodeID, lacking []graphs.ArcID, tried int) []Flo
 		if best < 0 {
 			break
 		}
-		for _, x := range p.crossings[host][best] {
+		for _, x := range crossings[best] {
 			if m, ok := missing[x.arc]; ok {
 				missing[x.arc] = m - m*uint64(x.p)/one
 			}
@@ -104,30 +135,37 @@ func (p *Plan) More(host graphs.NodeID, lacking []graphs.ArcID, tried int) []Flo
 	return more
 }
 
+// crossings returns the crossings of the flows of a host, in their order.
+func (p *Plan) crossings(host graphs.NodeID) [][]crossing {
+	w := p.ways.fresh()
+	crossings := make([][]crossing, len(p.flows[host]))
+	for i, fl := range p.flows[host] {
+		crossings[i] = w.flow(fl.Src, fl.Dst)
+	}
+	return crossings
+}
+
 // countRequests counts the TTL-expired answers that tracing every flow once, there and back, is expected to ask of each switch.
-func (p *Plan) countRequests() {
-	for _, h := range p.hosts {
-		of := map[graphs.NodeID]float64{}
-		for _, cs := range p.crossings[h] {
-			for _, x := range cs {
-				if n := p.f.Head(x.arc); !p.f.Node(n).IsHost() {
-					of[n] += float64(x.p) / one
-				}
-			}
-		}
-		p.requests[h] = of
-		for n, r := range of {
-			p.total[n] += r
+func (p *Plan) countRequests() []float64 {
+	total := make([]float64, p.f.NumNodes())
+	for a, sum := range p.tally.sum {
+		if n := p.f.Head(graphs.ArcID(a)); !p.f.Node(n).IsHost() {
+			total[n] += float64(sum) / one
 		}
 	}
+	return total
 }
 
 // ExpiryShare returns the host's share (0..1) of the TTL-expired answers that each switch may be asked for: what tracing the host's flows, there and back, is
 // expected to ask of the switch, of what all hosts ask of it. The shares of all hosts sum to 1. Switches that no flow of the host can cross are absent.
 func (p *Plan) ExpiryShare(host graphs.NodeID) map[graphs.NodeID]float64 {
-	share := make(map[graphs.NodeID]float64, len(p.requests[host]))
-	for n, r := range p.requests[host] {
-		share[n] = r / p.total[n]
+	share := map[graphs.NodeID]float64{}
+	for _, cs := range p.crossings(host) {
+		for _, x := range cs {
+			if n := p.f.Head(x.arc); !p.f.Node(n).IsHost() {
+				share[n] += float64(x.p) / one / p.total[n]
+			}
+		}
 	}
 	return share
 }

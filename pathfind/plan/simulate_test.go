@@ -123,6 +123,9 @@ func BenchmarkMake(b *testing.B) {
 		m(generate.FatTree(generate.FatTreeConfig{K: 8})),
 		m(generate.FatTree(generate.FatTreeConfig{K: 16})),
 		m(generate.RandomRegular(generate.RandomRegularConfig{Switches: 1000, Degree: 16, Hosts: 1, Seed: 1})),
+		m(generate.RandomRegular(generate.RandomRegularConfig{Switches: 1000, Degree: 64, Hosts: 1, Seed: 1})),
+		// The cluster of 32,256 GPUs of Gangidi et al. (SIGCOMM 2024).
+		m(generate.ThreeTier(generate.ThreeTierConfig{Zones: 8, Racks: 252, ClusterSwitches: 18, Aggregation: 36, Hosts: 2, NICs: 8})),
 	} {
 		b.Run(f.Name(), func(b *testing.B) {
 			for b.Loop() {

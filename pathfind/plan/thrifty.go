@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"container/heap"
+	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"whichlink/graphs"
@@ -32,7 +33,7 @@ func (c *chooser) greet() {
 	for round := range c.cfg.Crossings {
 		var lonely []graphs.NodeID
 		for _, h := range c.all {
-			if c.ways.gate[h].in != graphs.None && c.from[h]+c.to[h] <= round {
+			if len(c.ways.gate[h].own) > 0 && c.from[h]+c.to[h] <= round {
 				lonely = append(lonely, h)
 			}
 		}
@@ -51,13 +52,7 @@ func (c *chooser) gates() []graphs.NodeID { return slices.Sorted(maps.Keys(c.beh
 
 // worth says how much a flow of a pair helps all arcs that it crosses, those of the hosts' own links too.
 func (c *chooser) worth(p pair) uint64 {
-	gain := c.tally.gain(c.ways.between(p.src, p.dst))
-	for _, h := range [...]graphs.NodeID{p.src, p.dst} {
-		if in := c.ways.gate[h].in; in != graphs.None {
-			gain += c.tally.gain([]crossing{{in, one}, {in.Reverse(), one}})
-		}
-	}
-	return gain
+	return c.tally.gainBetween(c.ways.between(p.src, p.dst)) + c.gainOwn(p.src) + c.gainOwn(p.dst)
 }
 
 // unreachable returns the arcs that no flow can cross, of hosts that run probes. Every other arc is crossed by a chosen flow already, or by
@@ -75,64 +70,80 @@ func (c *chooser) unreachable() []graphs.ArcID {
 	return arcs
 }
 
-// A want is an arc that is crossed too seldom, and how much it lacked when it was looked at last.
-type want struct {
-	arc     graphs.ArcID
-	lacking uint32
-	order   uint64
+// A queue holds arcs that are crossed too seldom, by how much they lacked when they were looked at last: in a step of it are those whose
+// probabilities differ by an eighth at most, and the first come first.
+type queue struct {
+	steps [32 << 3][]graphs.ArcID
+	first [32 << 3]int // by step, the first that is not taken yet
+	top   int
 }
 
-// A wanted is a heap of arcs, with the one that lacks most on top.
-type wanted []want
-
-func (w wanted) Len() int { return len(w) }
-func (w wanted) Less(i, j int) bool {
-	return w[i].lacking > w[j].lacking || w[i].lacking == w[j].lacking && w[i].order < w[j].order
+func stepOf(lacking uint32) int {
+	n := bits.Len32(lacking)
+	return n<<3 | int(uint64(lacking)<<3>>max(n-1, 0)&7)
 }
-func (w wanted) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
-func (w *wanted) Push(x any)   { *w = append(*w, x.(want)) }
-func (w *wanted) Pop() any {
-	last := (*w)[len(*w)-1]
-	*w = (*w)[:len(*w)-1]
-	return last
+
+func (q *queue) push(a graphs.ArcID, lacking uint32) {
+	step := stepOf(lacking)
+	q.steps[step] = append(q.steps[step], a)
+	q.top = max(q.top, step)
+}
+
+// pop takes an arc that lacks most, as far as is known.
+func (q *queue) pop() (a graphs.ArcID, step int, ok bool) {
+	for ; q.top >= 0; q.top-- {
+		if i := q.first[q.top]; i < len(q.steps[q.top]) {
+			q.first[q.top]++
+			return q.steps[q.top][i], q.top, true
+		}
+		q.steps[q.top], q.first[q.top] = q.steps[q.top][:0], 0
+	}
+	return 0, 0, false
 }
 
 // finish adds flows, each for the arc that lacks most, until as many arcs as asked for are expected to be crossed often enough.
 func (c *chooser) finish() {
-	var w wanted
+	var lacking []graphs.ArcID
 	for a, p := range c.tally.lacking {
 		if p > risk {
-			w = append(w, want{graphs.ArcID(a), p, mix(c.cfg.Seed, uint64(a), 'w')})
+			lacking = append(lacking, graphs.ArcID(a))
 		}
 	}
-	heap.Init(&w)
-	hopeless := 0
-	for len(w) > 0 && !c.enough(hopeless) {
-		top := &w[0]
-		if now := c.tally.lacking[top.arc]; now < top.lacking {
-			top.lacking = now // a flow for another arc has helped
-			if now <= risk {
-				heap.Pop(&w)
-			} else {
-				heap.Fix(&w, 0)
-			}
+	slices.SortFunc(lacking, func(a, b graphs.ArcID) int {
+		return cmp.Compare(mix(c.cfg.Seed, uint64(a), 'w'), mix(c.cfg.Seed, uint64(b), 'w'))
+	})
+	var q queue
+	for _, a := range lacking {
+		q.push(a, c.tally.lacking[a])
+	}
+	for hopeless := 0; !c.enough(hopeless); {
+		a, step, ok := q.pop()
+		if !ok {
+			return
+		}
+		now := c.tally.lacking[a]
+		if now <= risk {
 			continue
 		}
-		p, ok := c.help(top.arc)
+		if stepOf(now) < step {
+			q.push(a, now) // a flow for another arc has helped
+			continue
+		}
+		p, ok := c.help(a)
 		if !ok {
-			if c.tally.sum[top.arc] == 0 {
+			if c.tally.sum[a] == 0 {
 				hopeless++
 			}
-			heap.Pop(&w)
 			continue
 		}
-		if _, own := c.ways.ownLink(top.arc); !own {
+		if _, own := c.ways.ownLink(a); !own {
 			// Of all hosts behind the same gates, those with the fewest flows.
 			if q, ok := c.leastUsed(c.ways.gate[p.src].node, c.ways.gate[p.dst].node); ok {
 				p = q
 			}
 		}
 		c.add(p)
+		q.push(a, c.tally.lacking[a])
 	}
 }
 

@@ -142,10 +142,32 @@ func byChance(n network, share float64) int {
 	}
 }
 
+// A want is a flow, and how many arcs it would cross first when it was looked at last.
+type want struct {
+	flow  int
+	fresh uint32
+	order uint64
+}
+
+// A wanted is a heap of flows, with the one that helps most on top.
+type wanted []want
+
+func (w wanted) Len() int { return len(w) }
+func (w wanted) Less(i, j int) bool {
+	return w[i].fresh > w[j].fresh || w[i].fresh == w[j].fresh && w[i].order < w[j].order
+}
+func (w wanted) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
+func (w *wanted) Push(x any)   { *w = append(*w, x.(want)) }
+func (w *wanted) Pop() any {
+	last := (*w)[len(*w)-1]
+	*w = (*w)[:len(*w)-1]
+	return last
+}
+
 // kept returns how many of some traced flows suffice to cross every arc that all of them cross: the greedy cover.
 func kept(f *graphs.Fabric, crossed [][]graphs.ArcID) int {
 	covered := make([]bool, f.NumArcs())
-	fresh := func(i graphs.ArcID) uint32 {
+	fresh := func(i int) uint32 {
 		n := uint32(0)
 		for _, a := range crossed[i] {
 			if !covered[a] {
@@ -154,19 +176,18 @@ func kept(f *graphs.Fabric, crossed [][]graphs.ArcID) int {
 		}
 		return n
 	}
-	// Here a want is a flow, and what it lacks is what it would cross first.
 	var w wanted
-	for i := range graphs.ArcID(len(crossed)) {
+	for i := range crossed {
 		w = append(w, want{i, fresh(i), uint64(i)})
 	}
 	heap.Init(&w)
 	n := 0
-	for w[0].lacking > 0 {
-		if now := fresh(w[0].arc); now < w[0].lacking {
-			w[0].lacking = now
+	for w[0].fresh > 0 {
+		if now := fresh(w[0].flow); now < w[0].fresh {
+			w[0].fresh = now
 		} else {
 			n++
-			for _, a := range crossed[w[0].arc] {
+			for _, a := range crossed[w[0].flow] {
 				covered[a] = true
 			}
 		}

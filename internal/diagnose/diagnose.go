@@ -35,7 +35,11 @@ func (s *Store) Diagnose() *Diagnosis {
 		storms = nil // not of the kind that a link makes which goes down
 	}
 	seen := s.observe(storms)
-	solved := localize.Solve(s.fabric, seen.list, localize.Config{Meters: ports.meters, Hints: ports.hints})
+	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints}
+	if s.spread != nil {
+		cfg.Paths = s.spread
+	}
+	solved := localize.Solve(s.fabric, seen.list, cfg)
 	s.solved = solved
 	d.Coverage = s.coverage(solved.Exposure)
 	for _, sus := range append(outages, solved.Suspects...) {

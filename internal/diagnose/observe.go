@@ -20,6 +20,7 @@ type observer struct {
 	key     []byte
 	origin  []int       // by identity beyond those of flows, the flow
 	eras    map[era]int // identities of flows whose path is not known, one for each epoch
+	many    bool        // pairs of many paths are spread over them, and these not listed
 	dropped int         // packets that no path is known for
 }
 
@@ -30,6 +31,7 @@ func (s *Store) observer() *observer {
 // observe sums up what was measured outside of storms.
 func (s *Store) observe(storms []stretch) *observer {
 	o := s.observer()
+	o.many = true
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
@@ -246,12 +248,25 @@ func (o *observer) add(c count, w way) {
 		}
 		o.addCertain(c, nil, set)
 	default:
+		if x, ok := o.spread(c.src, c.dst); ok {
+			o.addSpread(c, x)
+			return
+		}
 		if set := o.set(c.src, c.dst); set != nil {
 			o.addCertain(c, nil, set)
 			return
 		}
 		o.dropped += c.sent
 	}
+}
+
+// addSpread adds packets of which it is known only between which switches they spread.
+func (o *observer) addSpread(c count, x spreading) {
+	c.flow = o.identity(era{c.flow, c.epoch})
+	k := binary.LittleEndian.AppendUint32(o.key[:0], uint32(c.flow))
+	o.key = appendArcs(append(k, 's'), x.ends)
+	obs := o.observation(c)
+	obs.Path, obs.From, obs.To = x.ends, x.from, x.to
 }
 
 // addCertain adds to the observation of the same flow and ways, or begins one.
@@ -268,17 +283,21 @@ func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alter
 		k = appendArcs(append(k, '|'), alt.Arcs)
 	}
 	o.key = k
-	i, ok := o.by[string(k)]
+	obs := o.observation(c)
+	obs.Path, obs.Alternatives = path, set
+}
+
+// observation adds packets to the observation of o.key, or begins one.
+func (o *observer) observation(c count) *localize.Observation {
+	i, ok := o.by[string(o.key)]
 	if !ok {
 		i = len(o.list)
-		o.by[string(k)] = i
+		o.by[string(o.key)] = i
 		responder := graphs.NodeID(graphs.None)
 		if c.hop {
 			responder = c.responder
 		}
-		o.list = append(o.list, localize.Observation{
-			Path: path, Alternatives: set, Src: c.src, Dst: c.dst, Responder: responder, Flow: c.flow,
-		})
+		o.list = append(o.list, localize.Observation{Src: c.src, Dst: c.dst, Responder: responder, Flow: c.flow})
 	}
 	obs := &o.list[i]
 	obs.Sent += c.sent
@@ -286,6 +305,7 @@ func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alter
 	if c.lost > 0 {
 		obs.Bursts += max(1, min(c.bursts, c.lost))
 	}
+	return obs
 }
 
 func appendArcs(k []byte, arcs []graphs.ArcID) []byte {

@@ -94,6 +94,9 @@ func (o *observer) crossing(obs *localize.Observation, c localize.Cause) (surely
 	if on(obs.Path) {
 		return true, true
 	}
+	if share := o.spreadOver(obs, c); share > 0 {
+		return share > 1-1e-9, true
+	}
 	over := 0
 	for i := range obs.Alternatives {
 		if on(obs.Alternatives[i].Arcs) {

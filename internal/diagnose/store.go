@@ -20,6 +20,8 @@ type Store struct {
 	// model is the forwarding model that the fabric's switches name; nil where it is not known, so that untraced flows may go anywhere.
 	model pathfind.Model
 	cfg   Config
+	// spread is how flows spread over the paths of ECMP; nil until asked for.
+	spread *pathfind.EqualCost
 
 	solved  *localize.Result // of the newest diagnosis
 	chooser *next.Planner    // of flows that would tell more; nil until asked for

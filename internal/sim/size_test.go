@@ -33,11 +33,9 @@ type setting struct {
 	cables bool // the fabric has trunks of c-ports
 }
 
-// flowsPerHost is what whichlink probe gives a host at most.
-const flowsPerHost = plan.DefaultMaxFlows
-
-// meshed lets every host probe others at random, as many as a plan would give it where it cannot cover everything more than enough.
+// meshed lets every host probe others at random, as many as a plan gives it at most.
 func meshed(f *graphs.Fabric) []plan.Flow {
+	const flowsPerHost = plan.DefaultMaxFlows
 	rng := rand.New(rand.NewPCG(7, 'f'))
 	hosts := f.Hosts()
 	var flows []plan.Flow
@@ -93,7 +91,7 @@ func sprayed(t testing.TB) *Routes {
 func shortest(f func(testing.TB) *graphs.Fabric) func(testing.TB) *Routes {
 	return func(t testing.TB) *Routes {
 		f := f(t)
-		return Route(pathfind.NewECMP(f), meshed(f), 1)
+		return Route(pathfind.NewECMP(f), planned(t, f), 1)
 	}
 }
 
@@ -104,6 +102,7 @@ func settings() []setting {
 		{name: "RNG Spraypoint, traced", routes: sprayed, config: noise, cables: true},
 		{name: "32k GPUs ECMP, traced", routes: shortest(gpus32k), config: noise},
 		{name: "RNG Spraypoint, untraced", routes: sprayed, config: untraced},
+		{name: "32k GPUs ECMP, untraced", routes: shortest(gpus32k), config: untraced},
 		{name: "RNG ECMP, untraced", routes: shortest(rng1000), config: untraced},
 	}
 }

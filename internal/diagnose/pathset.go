@@ -1,0 +1,75 @@
+package diagnose
+
+import (
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+)
+
+const (
+	// mostListed is how many paths a pair may have for them to be listed with each of its flows: lists of more cost a gigabyte for some thousands
+	// of flows.
+	mostListed = 16
+	// mostSpread is how many a pair may have for its flows to tell anything, as in localize.
+	mostSpread = 1024
+)
+
+// pathSets returns the path sets of the fabric, which are worked out when first asked for; nil where switches forward by another model.
+func (s *Store) pathSets() *pathfind.EqualCost {
+	if s.model != pathfind.Model(s.ecmp) {
+		return nil
+	}
+	if s.spread == nil {
+		s.spread = pathfind.NewEqualCost(s.fabric, pathfind.PerHop)
+	}
+	return s.spread
+}
+
+// A spreading is where the packets of a flow of which no path is known are spread over many: between two switches. The links of the hosts are
+// certain.
+type spreading struct {
+	ends     []graphs.ArcID
+	from, to graphs.NodeID
+}
+
+// spread returns between which switches packets from one host to another spread. It reports false where their few paths are better listed, or
+// not known.
+func (o *observer) spread(src, dst graphs.NodeID) (spreading, bool) {
+	if !o.many || src == graphs.None || dst == graphs.None || src == dst || o.s.pathSets() == nil {
+		return spreading{}, false
+	}
+	up, down := o.s.ecmp.Live(src), o.s.ecmp.Live(dst)
+	if len(up) != 1 || len(down) != 1 {
+		return spreading{}, false // which of its links a host takes is not known
+	}
+	x := spreading{[]graphs.ArcID{up[0], down[0].Reverse()}, o.s.fabric.Head(up[0]), o.s.fabric.Head(down[0])}
+	paths := o.s.pathSets().Paths(x.from, x.to)
+	return x, paths > mostListed && paths <= mostSpread
+}
+
+// spreadOver returns the share of the packets of an observation that cross what is among its spreading: of a cause with several links, of that
+// which most cross.
+func (o *observer) spreadOver(obs *localize.Observation, c localize.Cause) float64 {
+	if obs.From == obs.To {
+		return 0
+	}
+	sets := o.s.pathSets()
+	if c.Kind == localize.Node {
+		return sets.Reach(obs.From, graphs.NodeID(c.ID), obs.To)
+	}
+	most := 0.0
+	over := func(a graphs.ArcID) {
+		if sets.Step(a, obs.To) > 0 {
+			most = max(most, sets.Reach(obs.From, o.s.fabric.Tail(a), obs.To)*sets.Step(a, obs.To))
+		}
+	}
+	if c.Kind == localize.Arc {
+		over(graphs.ArcID(c.ID))
+		return most
+	}
+	for _, l := range linksOf(o.s.fabric, c) {
+		over(l.Forward())
+		over(l.Backward())
+	}
+	return most
+}

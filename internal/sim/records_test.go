@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+// diagnosed is what the program says of records, and what of the time of the processors and of memory that took.
+func diagnosed(t testing.TB, m *Measurement, until ...time.Duration) *diagnose.Diagnosis {
+	store := diagnose.NewStore(m.f, diagnose.Config{})
+	m.Record(time.Unix(1e9, 0), func(r *evidence.Record) { store.Add(r) })
+	for _, u := range until {
+		m.Run(u)
+	}
+	stop, peak := make(chan struct{}), make(chan uint64)
+	go watchHeap(stop, peak)
+	cpu := cpuTime()
+	d := store.Diagnose()
+	cpu = cpuTime() - cpu
+	close(stop)
+	t.Logf("%d records of %d flows: %.1f s of CPU, %d MiB", store.Records(), len(m.flows), cpu.Seconds(), <-peak>>20)
+	return d
+}
+
+// TestManyPaths: where no path is known and pairs have many, the program names what is faulty, and that is cheap.
+func TestManyPaths(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := noise
+	cfg.SwitchRate = -1
+	cfg.Faults = arcFaults(1, 0.03, 0.03)(f, rand.New(rand.NewPCG(4, 3)))
+	m := Route(pathfind.NewECMP(f), meshed(f), 3).Measure(cfg)
+	d := diagnosed(t, m, 4*time.Second)
+	want := f.ArcName(graphs.ArcID(cfg.Faults[0].ID))
+	if len(d.Suspects) == 0 || d.Suspects[0].ID != want || d.Suspects[0].Probability < 0.9 {
+		t.Errorf("suspects %+v, want %s", d.Suspects, want)
+	}
+}

@@ -74,6 +74,8 @@ const (
 	rival, rivals = 4, 6
 	// effort bounds the evaluations of an observation's likelihood, of which a core does some 20 million a second.
 	effort = 2e7
+	// utmost bounds them where the likeliest hypotheses are not looked at yet.
+	utmost = 20 * effort
 	// patience is the effort after which only what clearly improves on the best hypothesis is pursued, if that is healthy; it is less the
 	// more faults there are, since every look costs more.
 	patience = 6e6
@@ -144,7 +146,9 @@ func (s *search) follow() {
 				next = int32(i)
 			}
 		}
-		if next < 0 || s.hyps[next].score < s.best-rival || s.work > effort {
+		// What promises to be better than all that was looked at is looked at for longer: its score is but an estimate, and what is still to be taken
+		// out of it would be told for sure.
+		if next < 0 || s.hyps[next].score < s.best-rival || s.work > effort && s.hyps[next].score <= s.best || s.work > utmost {
 			return
 		}
 		if n := len(s.hyps[next].comps) + 1; s.work > patience/(n*n) && improved < 1 {

@@ -219,6 +219,9 @@ func (s *Store) notes(seen *observer) []string {
 		}
 		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s%s; their flows are used by the paths that the fabric file allows", strings.Join(names, ", "), more))
 	}
+	if !seen.since.IsZero() {
+		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", seen.since.UTC().Format("15:04:05.0Z")))
+	}
 	if seen.dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(seen.dropped)))
 	}

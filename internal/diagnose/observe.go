@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"encoding/binary"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
@@ -20,6 +21,7 @@ type observer struct {
 	key     []byte
 	origin  []int       // by identity beyond those of flows, the flow
 	eras    map[era]int // identities of flows whose path is not known, one for each epoch
+	since   time.Time   // what was measured before is left out; zero where nothing is
 	many    bool        // pairs of many paths are spread over them, and these not listed
 	dropped int         // packets that no path is known for
 }
@@ -28,10 +30,13 @@ func (s *Store) observer() *observer {
 	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
 }
 
-// observe sums up what was measured outside of storms.
+// observe sums up what was measured outside of storms, and, where something has failed for good, since then.
 func (s *Store) observe(storms []stretch) *observer {
 	o := s.observer()
 	o.many = true
+	if since, ok := s.onset(); ok && storms == nil {
+		o.since = since
+	}
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
@@ -39,10 +44,16 @@ func (s *Store) observe(storms []stretch) *observer {
 				calm := e.within(storms, false)
 				e = &calm
 			}
+			if !o.since.IsZero() {
+				fresh := e.after(o.since)
+				e = &fresh
+			}
 			o.echo(i, l, e, false)
 		}
 		for j := range l.hops {
-			o.hop(i, l, &l.hops[j])
+			if !l.hops[j].start.Before(o.since) {
+				o.hop(i, l, &l.hops[j])
+			}
 		}
 		for j := range l.captured {
 			o.captured(i, l, &l.captured[j])

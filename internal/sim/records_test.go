@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,5 +44,34 @@ func TestManyPaths(t *testing.T) {
 	want := f.ArcName(graphs.ArcID(cfg.Faults[0].ID))
 	if len(d.Suspects) == 0 || d.Suspects[0].ID != want || d.Suspects[0].Probability < 0.9 {
 		t.Errorf("suspects %+v, want %s", d.Suspects, want)
+	}
+}
+
+// TestBeginsMidway: of what fails while it is measured, the time before acquits nothing, and nobody else is named for it.
+func TestBeginsMidway(t *testing.T) {
+	p, err := generate.RNG(generate.RNGConfig{Routers: 96, Degree: 24, Rooms: 4, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.Fabric()
+	r := Route(pathfind.NewECMP(f), meshed(f), 1)
+	for seed := range uint64(2) {
+		cfg := noise
+		cfg.Seed, cfg.SwitchRate = seed, 1e4
+		cfg.Faults = cableFault(1, 12*time.Second)(f, rand.New(rand.NewPCG(seed, 'F')))
+		named, innocent := 0, 0
+		for _, x := range diagnosed(t, r.Measure(cfg), 18*time.Second).Suspects {
+			switch {
+			case x.Probability < diagnose.Named:
+			case slices.Contains(x.Class, f.Group(graphs.GroupID(cfg.Faults[0].ID)).Name):
+				named++
+			default:
+				innocent++
+				t.Logf("seed %d: %s %s %.2f %v %s %s %v", seed, x.Kind, x.ID, x.Probability, x.Class, x.Symptom, x.For, x.Evidence)
+			}
+		}
+		if named != 1 || innocent > 0 {
+			t.Errorf("seed %d: the cable is named %d times, %d others are", seed, named, innocent)
+		}
 	}
 }

@@ -41,6 +41,9 @@ type Store struct {
 	from, to time.Time
 	slowness *slowness // as last looked at
 	heated   heated    // as last looked at
+
+	chronicle chronicle
+	evenly    []float64 // what each arc carries of one unit of traffic between any two; nil until asked for
 }
 
 // Config says how a Store weighs evidence. The zero value works.
@@ -154,6 +157,7 @@ func (s *Store) Skip(n evidence.Skipped) {
 // Add takes in one record. Records of one flow are expected in the order of their times, as one prober writes them.
 func (s *Store) Add(r *evidence.Record) {
 	s.see(r)
+	s.chronicle.add(r)
 	if r.Kind == evidence.KindNote && r.Text != "" && len(s.words) < maxWords {
 		s.words[graphs.Clean(r.Text)] = true
 	}

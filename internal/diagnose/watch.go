@@ -43,6 +43,8 @@ type WatchConfig struct {
 	Sources []WatchSource
 	// Series is filled with what ports count, if it is not nil.
 	Series *PortSeries
+	// Pictures also publishes a [Picture] with each diagnosis.
+	Pictures bool
 	// Record is called with every record as it is made, by one goroutine; it may be nil.
 	Record func(*evidence.Record)
 	Logger *slog.Logger
@@ -70,6 +72,7 @@ type Watch struct {
 	sessions []*probes.Session
 	records  chan *evidence.Record
 	latest   atomic.Pointer[Diagnosis]
+	picture  atomic.Pointer[Picture]
 	changed  chan struct{} // holds one token when a new diagnosis waits to be looked at
 	dropped  atomic.Int64
 }
@@ -127,6 +130,9 @@ func (w *Watch) Statement() string {
 
 // Latest returns the newest diagnosis, nil before the first.
 func (w *Watch) Latest() *Diagnosis { return w.latest.Load() }
+
+// Picture returns the newest picture, nil before the first and where none are asked for.
+func (w *Watch) Picture() *Picture { return w.picture.Load() }
 
 // Changed delivers a token after each new diagnosis; tokens that nobody takes are not piled up.
 func (w *Watch) Changed() <-chan struct{} { return w.changed }
@@ -203,7 +209,11 @@ func (w *Watch) fold(over <-chan struct{}) {
 		if n := w.dropped.Swap(0); n > 0 {
 			store.Skip(evidence.Skipped{"came faster than they could be read": int(n)})
 		}
-		w.latest.Store(store.Diagnose())
+		d := store.Diagnose()
+		if w.cfg.Pictures {
+			w.picture.Store(store.Picture(d))
+		}
+		w.latest.Store(d)
 		if w.cfg.Follow {
 			w.follow(store)
 		}

@@ -41,7 +41,7 @@ var floors = map[string][]string{
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"internal/report":      {"graphs", "internal/evidence", "internal/diagnose", "internal/page"},
 	"internal/baseline":    {"graphs", "internal/evidence", "internal/diagnose", "pathfind/rhythm"},
-	"tui":                  {"graphs", "internal/evidence", "internal/diagnose"},
+	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
 	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline"},
 	"":                     {"internal/cli"},
 	"probes/snmp/agentsim": {},

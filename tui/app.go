@@ -31,8 +31,10 @@ type outcomeMsg struct {
 
 // A screen is one view of a snapshot. What it draws depends on its state, the snapshot and the size alone.
 type screen interface {
+	title() string
 	refresh(s *Snapshot, still bool)
-	handle(msg tea.KeyPressMsg, w, h int, s *Snapshot)
+	// handle takes a key. It returns the screen that the key opens, nil if none.
+	handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen
 	draw(w, h int, s *Snapshot) page
 	setFilter(query string, s *Snapshot)
 	filtered() *filter
@@ -44,6 +46,7 @@ type App struct {
 	ctx     context.Context
 	source  Source
 	trainer Trainer
+	player  Player
 	theme   *theme
 	keys    keyMap
 
@@ -53,8 +56,11 @@ type App struct {
 	reveal bool
 
 	w, h   int
+	tabs   []screen // those that a digit opens; each keeps its filter, order and cursor
 	stack  []screen // the last is on top; the first, the overview, always stays
-	prompt *input
+	prompt *input   // the filter, or the command that is being typed
+	typing bool     // a command
+	keep   bool     // leave the last screen where it can be read after the end
 	help   *helpBox
 	dialog *breakDialog
 
@@ -65,8 +71,10 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, theme: newTheme(cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
-	a.stack = []screen{&overview{keys: &a.keys}}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	k := &a.keys
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}}
+	a.stack = []screen{a.tabs[0]}
 	a.pull()
 	return a
 }
@@ -150,9 +158,11 @@ func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	case a.dialog != nil:
 		return a.pressDialog(msg)
 	case a.prompt != nil:
-		a.pressPrompt(msg)
-		return nil
+		return a.pressPrompt(msg)
 	case key.Matches(msg, k.Quit):
+		return tea.Quit
+	case key.Matches(msg, k.Leave):
+		a.keep = true
 		return tea.Quit
 	case key.Matches(msg, k.Redraw):
 		return tea.ClearScreen
@@ -172,6 +182,13 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.help = &helpBox{keys: k}
 	case key.Matches(msg, k.Filter):
 		a.openPrompt()
+	case key.Matches(msg, k.Command):
+		in := newInput("", 200)
+		a.prompt, a.typing = &in, true
+	case key.Matches(msg, k.Screens):
+		a.visit(int(msg.String()[0] - '1'))
+	case key.Matches(msg, k.Note):
+		return a.note()
 	case key.Matches(msg, k.Back):
 		a.back()
 	case key.Matches(msg, k.Freeze):
@@ -191,15 +208,76 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Reveal):
 		a.toggleReveal()
 	default:
-		if o, ok := a.top().(*overview); ok && key.Matches(msg, k.Open) {
-			if x := o.current(a.shown); x != nil {
-				a.stack = append(a.stack, newLinkScreen(k, x, a.shown))
-			}
+		if a.player != nil && a.pressTime(msg) {
 			return nil
 		}
-		a.top().handle(msg, a.w, a.bodyHeight(), a.shown)
+		if next := a.top().handle(msg, a.w, a.bodyHeight(), a.shown); next != nil {
+			a.open(next)
+		}
 	}
 	return nil
+}
+
+// mostOpen bounds the back-stack.
+const mostOpen = 20
+
+// open puts a screen on top.
+func (a *App) open(s screen) {
+	if len(a.stack) >= mostOpen {
+		a.stack = append(a.stack[:1], a.stack[2:]...)
+	}
+	a.stack = append(a.stack, s)
+}
+
+// visit goes to one of the screens that have a digit; esc leads from there to the overview.
+func (a *App) visit(i int) {
+	a.stack = a.stack[:1]
+	if i > 0 {
+		a.stack = append(a.stack, a.tabs[i])
+	}
+	a.refresh()
+}
+
+// note copies the note for whoever takes over.
+func (a *App) note() tea.Cmd {
+	text := handOff(a.shown)
+	if text == "" {
+		a.say("nothing to hand off yet")
+		return nil
+	}
+	a.say("copied a hand-off note of " + counted(len(text), "byte", "bytes"))
+	return tea.SetClipboard(text)
+}
+
+// pressTime moves in a replay, and reports whether a key asked for it.
+func (a *App) pressTime(msg tea.KeyPressMsg) bool {
+	p, k := a.latest.Playing, &a.keys
+	if p == nil {
+		return false
+	}
+	switch {
+	case key.Matches(msg, k.Play):
+		a.player.Play(!p.Running)
+	case key.Matches(msg, k.SeekBack):
+		a.player.Seek(p.At.Add(-seekStep))
+	case key.Matches(msg, k.SeekOn):
+		a.player.Seek(p.At.Add(seekStep))
+	case key.Matches(msg, k.Slower):
+		a.player.Speed(max(p.Speed/2, leastSpeed))
+	case key.Matches(msg, k.Faster):
+		a.player.Speed(min(p.Speed*2, mostSpeed))
+	case key.Matches(msg, k.Latest):
+		a.player.Whole()
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *App) whole() {
+	if a.player != nil {
+		a.player.Whole()
+	}
 }
 
 // back undoes the last thing that was opened: the filter, then the screen. On the first screen there is nothing left to
@@ -228,28 +306,40 @@ func (a *App) toggleReveal() {
 		return
 	}
 	a.reveal = !a.reveal
-	if o, ok := a.stack[0].(*overview); ok {
-		o.reveal = a.reveal
-	}
+	a.tabs[0].(*overview).reveal = a.reveal
 }
 
 func (a *App) openPrompt() {
 	in := newInput(a.top().filtered().query, 200)
-	a.prompt = &in
+	a.prompt, a.typing = &in, false
 }
 
-// pressPrompt edits the filter, which works at once. It owns every key that prints.
-func (a *App) pressPrompt(msg tea.KeyPressMsg) {
-	if key.Matches(msg, a.keys.KeepFilter, a.keys.LeaveFilter) {
+// pressPrompt edits the filter, which works at once, or the command, which works on enter. It owns every key that prints.
+func (a *App) pressPrompt(msg tea.KeyPressMsg) tea.Cmd {
+	k := &a.keys
+	switch {
+	case key.Matches(msg, k.LeaveFilter):
 		a.prompt = nil
-		return
+	case key.Matches(msg, k.KeepFilter):
+		text := a.prompt.value()
+		a.prompt = nil
+		if a.typing {
+			return a.do(text)
+		}
+	case a.typing && key.Matches(msg, k.Complete):
+		a.complete()
+	default:
+		a.prompt.press(msg)
+		a.apply()
 	}
-	a.prompt.press(msg)
-	a.apply()
+	return nil
 }
 
 // apply filters by what the prompt holds.
 func (a *App) apply() {
+	if a.typing {
+		return
+	}
 	if q := a.prompt.value(); q != a.top().filtered().query {
 		a.top().setFilter(q, a.shown)
 	}

@@ -246,10 +246,10 @@ func TestWithoutADrill(t *testing.T) {
 func TestNextSuspect(t *testing.T) {
 	s := newStage(t, sick(t), 100, 30)
 	s.press("enter", "n", "n")
-	s.sees(t, "Overview > suspect #3  spine4")
+	s.sees(t, "suspect #3  spine4")
 	s.sees(t, "median delay through it is 31 us above its siblings")
 	s.press("N", "N", "N")
-	s.sees(t, "Overview > suspect #1  "+sickLink)
+	s.sees(t, "suspect #1  "+sickLink)
 }
 
 func TestSuspectThatVanishes(t *testing.T) {

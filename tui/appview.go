@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +27,9 @@ func (a *App) chrome() (header, status, footer int) {
 	if a.h >= 4 {
 		header = 1
 	}
+	if a.h >= 20 {
+		header = 2
+	}
 	if a.h >= 12 {
 		status = 1
 	}
@@ -47,6 +51,9 @@ func (a *App) page() page {
 	out.y = -1
 	if header > 0 {
 		out.lines = append(out.lines, a.header())
+	}
+	if header > 1 {
+		out.lines = append(out.lines, a.tabLine())
 	}
 	switch {
 	case a.help != nil:
@@ -86,6 +93,43 @@ func (a *App) page() page {
 	return out.fill(a.w, a.h)
 }
 
+// tabLine names the screens that have a digit, the open one in brackets, and what is opened above it.
+func (a *App) tabLine() line {
+	l := line{}.gap(1)
+	for i, t := range a.tabs {
+		name := fmt.Sprintf("%d %s", i+1, t.title())
+		if a.tab() == i {
+			l = l.add(strong, "["+name+"]").gap(1)
+		} else {
+			l = l.gap(1).add(dim, name).gap(2)
+		}
+	}
+	rec := line{}
+	if r := a.shown.Recording; r > 0 {
+		rec = rec.add(dim, "REC "+span5(r)).gap(1)
+	}
+	room := a.w - l.width() - rec.width() - 2
+	for i := 1; i < len(a.stack) && room > 8; i++ {
+		if a.stack[i] == a.tabs[a.tab()] {
+			continue
+		}
+		name := shorten(a.stack[i].title(), min(room-2, 44))
+		l = l.add(dim, "> ").add(plain, name).gap(1)
+		room -= width(name) + 3
+	}
+	return append(l.gap(max(a.w-l.width()-rec.width(), 0)), rec...)
+}
+
+// tab returns which of the screens with a digit is open, or lies under what is.
+func (a *App) tab() int {
+	for i, t := range a.tabs {
+		if len(a.stack) > 1 && a.stack[1] == t {
+			return i
+		}
+	}
+	return 0
+}
+
 // header says what is looked at, and how old it is. What does not fit goes, the least telling first.
 func (a *App) header() line {
 	s := a.shown
@@ -101,6 +145,9 @@ func (a *App) header() line {
 	}
 	mode := a.mode()
 	at := clock(s.Now)
+	if p := s.Playing; p != nil {
+		at = clock(p.At)
+	}
 	rate := ""
 	if s.Live {
 		rate = count(int(s.Rate+0.5)) + " probes/s"
@@ -139,8 +186,23 @@ func (a *App) mode() line {
 		return line{}.add(warn, "|| FROZEN "+span5(a.latest.Now.Sub(a.shown.Now)))
 	case a.shown.Live:
 		return line{}.add(good, "> LIVE")
+	case a.shown.Playing != nil:
+		return a.shown.Playing.words()
 	}
 	return line{}.add(good, "<< REPLAY")
+}
+
+// words says where a replay stands.
+func (p *Playing) words() line {
+	switch {
+	case p.Busy:
+		return line{}.add(warn, "<< READING")
+	case p.Whole:
+		return line{}.add(good, "<< REPLAY all")
+	case p.Running:
+		return line{}.add(good, fmt.Sprintf("<< REPLAY %gx", p.Speed))
+	}
+	return line{}.add(warn, "<< REPLAY paused")
 }
 
 // status is the row above the footer: what was just done, else the filter, else the drill.
@@ -148,6 +210,8 @@ func (a *App) status() line {
 	l := line{}.gap(1)
 	f := a.top().filtered()
 	switch {
+	case a.prompt != nil && a.typing:
+		return append(l, a.offers()...)
 	case a.message != "":
 		return l.add(strong, elide(clean(a.message), a.w-2))
 	case f.problem != "":
@@ -156,6 +220,26 @@ func (a *App) status() line {
 		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  esc clears it")
 	}
 	return a.drill(l)
+}
+
+// offers says what may be typed next.
+func (a *App) offers() line {
+	text := a.prompt.value()
+	words := strings.Fields(text)
+	found := a.candidates(text)
+	if len(words) > 0 {
+		if c := matching(words[0]); len(c) == 1 && (len(found) == 0 || len(words) == 1 && len(found) == 1) {
+			return line{}.add(press, c[0].name+" "+c[0].args).gap(2).add(dim, c[0].does)
+		}
+	}
+	l := line{}
+	for _, f := range found {
+		if l.width()+width(f)+6 > a.w {
+			return l.add(dim, "...")
+		}
+		l = l.add(plain, f).gap(2)
+	}
+	return l
 }
 
 func (a *App) drill(l line) line {
@@ -191,11 +275,7 @@ func (a *App) footer() line {
 	case a.help != nil:
 		hints = append(hints, hint(k.Back, "close"))
 	default:
-		if len(a.stack) > 1 {
-			hints = append(hints, hint(k.Back, "back"), hint(k.Next, "next suspect"))
-		} else if a.shown.Diagnosis != nil && len(a.shown.Diagnosis.Suspects) > 0 {
-			hints = append(hints, hint(k.Open, "open"))
-		}
+		hints = append(hints, a.screenHints()...)
 		freeze := "freeze"
 		if a.frozen {
 			freeze = "resume"
@@ -211,7 +291,7 @@ func (a *App) footer() line {
 				hints = append(hints, hint(k.Reveal, does))
 			}
 		}
-		hints = append(hints, hint(k.Copy, "copy"))
+		hints = append(hints, hint(k.Copy, "copy"), hint(k.Note, "note"), hint(k.Command, "command"))
 	}
 	l := line{}.gap(1)
 	for _, x := range hints {
@@ -222,11 +302,43 @@ func (a *App) footer() line {
 	return append(l, last...)
 }
 
+// screenHints are the keys of the screen on top.
+func (a *App) screenHints() []line {
+	k := &a.keys
+	var hints []line
+	if len(a.stack) > 1 {
+		hints = append(hints, hint(k.Back, "back"))
+	}
+	switch a.top().(type) {
+	case *overview:
+		if a.shown.Diagnosis != nil && len(a.shown.Diagnosis.Suspects) > 0 {
+			hints = append(hints, hint(k.Open, "open"))
+		}
+	case *linkScreen:
+		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.OnMap, "map"))
+	case *linksScreen:
+		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"))
+	case *mapScreen:
+		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
+	case *pathsScreen:
+		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
+	case *eventsScreen:
+		hints = append(hints, hint(k.Open, "go to link"))
+	}
+	if a.player != nil && a.shown.Playing != nil {
+		hints = append(hints, hint(k.Play, "play"), hint(k.SeekBack, "back"), hint(k.SeekOn, "on"))
+	}
+	return hints
+}
+
 // promptLine is the filter while it is typed.
 func (a *App) promptLine() (l line, x int) {
-	l = line{}.gap(1).add(press, "/ ")
+	mark, tail := "/ ", "  enter keep  esc leave"
+	if a.typing {
+		mark, tail = ": ", "  tab complete  enter do  esc leave"
+	}
+	l = line{}.gap(1).add(press, mark)
 	at := l.width()
-	tail := "  enter keep  esc leave"
 	room := max(a.w-at-len(tail)-1, min(a.w-at, 12))
 	value, x := a.prompt.shown(max(room, 1))
 	l = l.add(strong, value).gap(max(room-width(value), 0)).add(dim, tail)

@@ -21,8 +21,8 @@ var noon = time.Date(2026, 11, 20, 14, 32, 7, 0, time.UTC)
 func leafSpine(tb testing.TB, name string, leaves, spines, hosts int) *graphs.Fabric {
 	tb.Helper()
 	b := graphs.Builder{Name: name}
-	node := func(name string, role graphs.Role) graphs.NodeID {
-		n, err := b.AddNode(graphs.Node{Name: name, Role: role})
+	node := func(name string, role graphs.Role, addresses ...netip.Addr) graphs.NodeID {
+		n, err := b.AddNode(graphs.Node{Name: name, Role: role, Loopback: addresses})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func leafSpine(tb testing.TB, name string, leaves, spines, hosts int) *graphs.Fa
 			link(port(leaf, s+1), port(top, l+1), 100e9)
 		}
 		for h := range hosts {
-			host := node(fmt.Sprintf("h%d-%d", l+1, h+1), graphs.RoleHost)
+			host := node(fmt.Sprintf("h%d-%d", l+1, h+1), graphs.RoleHost, netip.AddrFrom4([4]byte{10, 32, byte(l), byte(h + 1)}))
 			link(graphs.End{Node: host, Port: "eth1"}, port(leaf, spines+h+1), 25e9)
 		}
 	}
@@ -99,8 +99,8 @@ func sick(tb testing.TB) *Snapshot {
 	d.Sources = append(d.Sources, diagnose.Source{By: "spine2", Source: "snmp", Records: 12, Newest: noon.Add(-127 * time.Second)})
 	tape := NewTape(f, 0)
 	record(f, tape)
-	return &Snapshot{Diagnosis: d, Fabric: f, Now: noon, Live: true, Status: "drill", Rate: 4000, History: tape.History(),
-		Faults: []Fault{{ID: "1", Text: "loss on " + sickArc + ", rate 5%"}}}
+	return pictured(&Snapshot{Diagnosis: d, Fabric: f, Now: noon, Live: true, Status: "drill", Rate: 4000, History: tape.History(),
+		Faults: []Fault{{ID: "1", Text: "loss on " + sickArc + ", rate 5%"}}})
 }
 
 // record puts a minute of echoes on the tape, with a gap of eight seconds: flows from leaf1 over every spine to leaf3.
@@ -144,7 +144,7 @@ func well(tb testing.TB) *Snapshot {
 	d.Suspects, d.Cleared, d.Notes = nil, nil, nil
 	d.Sources = d.Sources[:4]
 	s.Diagnosis, s.Faults = &d, nil
-	return s
+	return pictured(s)
 }
 
 // thin is a replay with too little evidence.
@@ -163,7 +163,7 @@ func thin(tb testing.TB) *Snapshot {
 	d.Sources = d.Sources[:1]
 	d.Notes = []string{"only h1-1 probed: run whichlink probe on the other hosts too, at the same time"}
 	s.Diagnosis, s.Faults, s.Live, s.Status = &d, nil, false, "h1-1.jsonl"
-	return s
+	return pictured(s)
 }
 
 // A fixed source hands out whatever snapshot it holds.
@@ -222,7 +222,7 @@ func (s *stage) press(names ...string) tea.Cmd {
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight},
 		"backspace": {Code: tea.KeyBackspace}, "space": {Code: tea.KeySpace, Text: " "}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
 		"pgdown": {Code: tea.KeyPgDown},
 	}
 	var cmd tea.Cmd

@@ -34,6 +34,49 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("enter")
 			return s
 		},
+		"Links": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("3")
+			return s
+		},
+		"LinksFiltered": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("3", "s", "s", "s", "/")
+			s.word("spine flows>31 !spine4")
+			s.press("enter", "j")
+			return s
+		},
+		"MapLeafSpine": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("2")
+			return s
+		},
+		"MapFatTree": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, fatTree(tb), w, h)
+			s.press("2")
+			return s
+		},
+		"MapRandom": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, randomGraph(tb), w, h)
+			s.press("2")
+			return s
+		},
+		"Paths": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("4", "n")
+			return s
+		},
+		"Events": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("5", "j")
+			return s
+		},
+		"Command": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press(":")
+			s.word("goto leaf1:swp")
+			return s
+		},
 		"Help": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press("?")
@@ -49,7 +92,7 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 	}
 }
 
-func sizes() [][2]int { return [][2]int{{60, 15}, {80, 24}, {100, 30}, {200, 60}} }
+func sizes() [][2]int { return [][2]int{{40, 10}, {60, 15}, {80, 24}, {100, 30}, {200, 60}} }
 
 func TestGolden(t *testing.T) {
 	for name, scene := range scenes() {

@@ -5,13 +5,21 @@ import "charm.land/bubbles/v2/key"
 // A keyMap is all keys of the program. Help, footer and the keys themselves come from here, so they cannot differ.
 // No key needs Alt or a function key, and arrows always double letters.
 type keyMap struct {
-	Help, Filter, Back, Freeze, Copy, Break, Reveal, Redraw, Quit, Interrupt key.Binding
+	Help, Command, Filter, Back, Freeze, Note, Copy, Break, Reveal, Redraw, Quit, Leave, Interrupt key.Binding
 
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	TextUp, TextDown                        key.Binding
 
+	Screens    key.Binding // a digit a screen
 	Open       key.Binding
 	Next, Prev key.Binding
+
+	Sort, Reverse, Wide             key.Binding
+	Left, Right, Layer, Order, Pane key.Binding
+	Swap, Paths, OnMap              key.Binding
+
+	Play, SeekBack, SeekOn, Slower, Faster, Latest key.Binding
+	Complete                                       key.Binding
 
 	KeepFilter, LeaveFilter key.Binding
 
@@ -24,7 +32,10 @@ func newKeyMap() keyMap {
 	}
 	return keyMap{
 		Help:      bind("?", "help", "?"),
-		Filter:    bind("/", "filter", "/"),
+		Command:   bind(":", "command, tab completes", ":"),
+		Filter:    bind("/", "filter, on the map find", "/"),
+		Note:      bind("x", "copy a hand-off note", "x"),
+		Screens:   bind("1..5", "go to a screen", "1", "2", "3", "4", "5"),
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
@@ -32,6 +43,7 @@ func newKeyMap() keyMap {
 		Reveal:    bind("R", "reveal the truth", "R"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
 		Quit:      bind("q", "quit", "q"),
+		Leave:     bind("Q", "quit, leave the screen", "Q"),
 		Interrupt: bind("ctrl-c", "quit, always", "ctrl+c"),
 
 		Up:       bind("k up", "up", "k", "up"),
@@ -43,11 +55,31 @@ func newKeyMap() keyMap {
 		TextUp:   bind("K shift-up", "proof up", "K", "shift+up"),
 		TextDown: bind("J shift-down", "proof down", "J", "shift+down"),
 
-		Open: bind("enter", "open the suspect", "enter"),
+		Sort:    bind("s", "sort by the next column", "s"),
+		Reverse: bind("S", "turn the order", "S"),
+		Wide:    bind("w", "wide columns", "w"),
+		Left:    bind("h left", "left", "h", "left"),
+		Right:   bind("l right", "right", "l", "right"),
+		Layer:   bind("L", "next layer", "L"),
+		Order:   bind("o", "order by name, worst first", "o"),
+		Pane:    bind("tab", "the other matrix", "tab"),
+		Swap:    bind("w", "swap the ends", "w"),
+		Paths:   bind("v", "paths over the link", "v"),
+		OnMap:   bind("m", "show it on the map", "m"),
+
+		Play:     bind("space", "play, pause", "space"),
+		SeekBack: bind("<", "ten seconds back", "<", ","),
+		SeekOn:   bind(">", "ten seconds on", ">", "."),
+		Slower:   bind("{", "half the speed", "{"),
+		Faster:   bind("}", "twice the speed", "}"),
+		Latest:   bind("T", "all of it", "T"),
+		Complete: bind("tab", "complete the command", "tab"),
+
+		Open: bind("enter", "open what is selected", "enter"),
 		Next: bind("n", "next suspect", "n"),
 		Prev: bind("N", "suspect before", "N"),
 
-		KeepFilter:  bind("enter", "keep the filter", "enter"),
+		KeepFilter:  bind("enter", "keep it, do it", "enter"),
 		LeaveFilter: bind("esc", "leave, then clear", "esc"),
 
 		NextField:  bind("tab", "next field", "tab"),
@@ -69,7 +101,7 @@ type keyGroup struct {
 
 func (k *keyMap) everywhere() keyGroup {
 	return keyGroup{"Everywhere", []key.Binding{
-		k.Help, k.Filter, k.Back, k.Freeze, k.Copy, k.Break, k.Reveal, k.Redraw, k.Quit, k.Interrupt}}
+		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Note, k.Break, k.Reveal, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
 }
 
 func (k *keyMap) lists() keyGroup {
@@ -77,12 +109,28 @@ func (k *keyMap) lists() keyGroup {
 		k.Down, k.Up, k.PageDown, k.PageUp, k.Top, k.Bottom, k.TextDown, k.TextUp}}
 }
 
-func (k *keyMap) overview() keyGroup { return keyGroup{"Overview", []key.Binding{k.Open}} }
+func (k *keyMap) suspect() keyGroup {
+	return keyGroup{"Suspect, map and paths", []key.Binding{k.Next, k.Prev}}
+}
 
-func (k *keyMap) suspect() keyGroup { return keyGroup{"Suspect", []key.Binding{k.Next, k.Prev}} }
+func (k *keyMap) link() keyGroup { return keyGroup{"Link", []key.Binding{k.Paths, k.OnMap}} }
+
+func (k *keyMap) table() keyGroup { return keyGroup{"Links", []key.Binding{k.Sort, k.Reverse, k.Wide}} }
+
+func (k *keyMap) matrix() keyGroup {
+	return keyGroup{"Map and paths", []key.Binding{k.Left, k.Right}}
+}
+
+func (k *keyMap) chart() keyGroup { return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Pane}} }
+
+func (k *keyMap) pair() keyGroup { return keyGroup{"Paths", []key.Binding{k.Swap}} }
+
+func (k *keyMap) time() keyGroup {
+	return keyGroup{"Time, in a replay", []key.Binding{k.Play, k.SeekBack, k.SeekOn, k.Slower, k.Faster, k.Latest}}
+}
 
 func (k *keyMap) prompt() keyGroup {
-	return keyGroup{"In the filter", []key.Binding{k.KeepFilter, k.LeaveFilter}}
+	return keyGroup{"In the filter, in a command", []key.Binding{k.KeepFilter, k.LeaveFilter, k.Complete}}
 }
 
 func (k *keyMap) dialog() keyGroup {
@@ -92,5 +140,5 @@ func (k *keyMap) dialog() keyGroup {
 
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.lists(), k.overview(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
 }

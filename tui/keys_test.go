@@ -11,9 +11,13 @@ import (
 // places returns, by name of the place, the groups of keys that work there at once.
 func places(k *keyMap) map[string][]keyGroup {
 	return map[string][]keyGroup{
-		"overview": {k.everywhere(), k.lists(), k.overview()},
-		"suspect":  {k.everywhere(), k.lists(), k.suspect()},
-		"filter":   {k.prompt()},
+		"overview": {k.everywhere(), k.lists(), k.time()},
+		"suspect":  {k.everywhere(), k.lists(), k.suspect(), k.link(), k.time()},
+		"map":      {k.everywhere(), k.suspect(), k.matrix(), k.chart(), k.time()},
+		"links":    {k.everywhere(), k.lists(), k.table(), k.time()},
+		"paths":    {k.everywhere(), k.suspect(), k.matrix(), k.pair(), k.time()},
+		"events":   {k.everywhere(), k.lists(), k.time()},
+		"prompt":   {k.prompt()},
 		"dialog":   {k.dialog()},
 	}
 }

@@ -18,7 +18,7 @@ import (
 // over time. A suspect of another kind has no series of its own and shows its proof at full size.
 type linkScreen struct {
 	keys   *keyMap
-	id     string // of the suspect, which keeps its place whatever its rank
+	id     string // of the suspect, which keeps its place whatever its rank; empty for a link that was opened by itself
 	link   string // name; empty if the suspect has none
 	rows   rows
 	filter filter
@@ -35,13 +35,22 @@ func newLinkScreen(k *keyMap, x *diagnose.Suspect, s *Snapshot) *linkScreen {
 	return l
 }
 
+// newLinkScreenOf opens a link, suspected or not.
+func newLinkScreenOf(k *keyMap, id graphs.LinkID, s *Snapshot) *linkScreen {
+	l := &linkScreen{keys: k, link: s.Fabric.LinkName(id)}
+	l.refresh(s, false)
+	return l
+}
+
+func (l *linkScreen) title() string { return cmp.Or(l.link, l.id) }
+
 // suspect returns what the snapshot says of it now, nil if it is no suspect any more.
 func (l *linkScreen) suspect(s *Snapshot) *diagnose.Suspect {
 	if s.Diagnosis == nil {
 		return nil
 	}
 	for i := range s.Diagnosis.Suspects {
-		if x := &s.Diagnosis.Suspects[i]; x.ID == l.id {
+		if x := &s.Diagnosis.Suspects[i]; x.ID == l.id || l.id == "" && x.Link == l.link {
 			return x
 		}
 	}
@@ -148,30 +157,34 @@ func (l *linkScreen) step(n int, s *Snapshot) {
 	if s.Diagnosis == nil || len(s.Diagnosis.Suspects) == 0 {
 		return
 	}
-	at := slices.IndexFunc(s.Diagnosis.Suspects, func(x diagnose.Suspect) bool { return x.ID == l.id })
+	at := slices.IndexFunc(s.Diagnosis.Suspects, func(x diagnose.Suspect) bool { return x.ID == l.id || l.id == "" && x.Link == l.link })
 	at = min(max(at+n, 0), len(s.Diagnosis.Suspects)-1)
 	if x := &s.Diagnosis.Suspects[at]; x.ID != l.id {
 		*l = *newLinkScreen(l.keys, x, s)
 	}
 }
 
-func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) {
+func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	if moveRows(&l.rows, l.keys, msg) {
-		return
+		return nil
 	}
 	switch {
 	case key.Matches(msg, l.keys.Next):
 		l.step(1, s)
-		return
+		return nil
 	case key.Matches(msg, l.keys.Prev):
 		l.step(-1, s)
-		return
+		return nil
+	case key.Matches(msg, l.keys.Paths):
+		return l.paths(s)
+	case key.Matches(msg, l.keys.OnMap):
+		return l.onMap(s)
 	case key.Matches(msg, l.keys.TextDown):
 		l.scroll++
 	case key.Matches(msg, l.keys.TextUp):
 		l.scroll--
 	default:
-		return
+		return nil
 	}
 	p := l.plan(w, h)
 	vw := w
@@ -179,6 +192,36 @@ func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) {
 		vw = verdictWidth(w)
 	}
 	l.scroll = scrollTo(l.scroll, len(l.verdict(vw-4, s)), p.verdict-2)
+	return nil
+}
+
+// paths opens the paths of the pair that lost most across the link.
+func (l *linkScreen) paths(s *Snapshot) screen {
+	v, ok := s.History.(*tapeView)
+	id := l.linkID(s)
+	if !ok || s.Picture == nil || id == graphs.None {
+		return nil
+	}
+	src, dst, ok := v.worstPair(id)
+	if !ok {
+		return nil
+	}
+	p := newPathsScreen(l.keys)
+	p.fabric = s.Picture.Fabric
+	p.setPair(src, dst, s)
+	return p
+}
+
+// onMap shows the link on the map.
+func (l *linkScreen) onMap(s *Snapshot) screen {
+	id := l.linkID(s)
+	if s.Picture == nil || id == graphs.None {
+		return nil
+	}
+	m := newMapScreen(l.keys)
+	m.refresh(s, false)
+	m.jump(id)
+	return m
 }
 
 func (l *linkScreen) copied(s *Snapshot) string {
@@ -200,8 +243,8 @@ type linkPlan struct {
 	side                   bool // verdict and series side by side
 }
 
-// seriesRows are loss and delay in both directions, the names of the ends, and the scale of time.
-const seriesRows = 6
+// seriesRows are the names of the ends, loss and delay in both directions, when it went down, and the scale of time.
+const seriesRows = 7
 
 func (l *linkScreen) plan(w, h int) linkPlan {
 	h-- // the line that says where we are
@@ -243,7 +286,7 @@ func (l *linkScreen) draw(w, h int, s *Snapshot) page {
 
 // trail says where we are.
 func (l *linkScreen) trail(s *Snapshot, w int) line {
-	out := line{}.gap(1).add(dim, "Overview > ")
+	out := line{}.gap(1)
 	rank := ""
 	if x := l.suspect(s); x != nil {
 		rank = fmt.Sprintf("suspect #%d  ", x.Rank)
@@ -267,6 +310,9 @@ func (l *linkScreen) trail(s *Snapshot, w int) line {
 // headline says what the suspect is said to be.
 func (l *linkScreen) headline(s *Snapshot, w int) []line {
 	x := l.suspect(s)
+	if x == nil && l.id == "" {
+		return []line{line{}.add(plain, "not suspected")}
+	}
 	if x == nil {
 		return []line{line{}.add(plain, elide("no suspect any more: what it was seen to do is explained otherwise, or over", w))}
 	}
@@ -287,7 +333,7 @@ func (l *linkScreen) verdict(w int, s *Snapshot) []line {
 	if x := l.suspect(s); x != nil {
 		out = append(out, proof(x, w)...)
 	}
-	return out
+	return append(out, l.facts(w, s)...)
 }
 
 func (l *linkScreen) drawVerdict(w, h int, s *Snapshot) page {

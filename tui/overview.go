@@ -23,6 +23,8 @@ type overview struct {
 	peek *linkScreen
 }
 
+func (o *overview) title() string { return "Overview" }
+
 // refresh takes over what a new snapshot holds. With still, rows keep their places.
 func (o *overview) refresh(s *Snapshot, still bool) {
 	was := o.rows.selected
@@ -98,43 +100,32 @@ func suspectAt(s *Snapshot, i int) *diagnose.Suspect {
 	return &s.Diagnosis.Suspects[i]
 }
 
-func (o *overview) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) {
+func (o *overview) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	if moveRows(&o.rows, o.keys, msg) {
 		o.scroll = 0
-		return
+		return nil
 	}
 	switch {
+	case key.Matches(msg, o.keys.Open):
+		if x := o.current(s); x != nil {
+			return newLinkScreen(o.keys, x, s)
+		}
+		return nil
 	case key.Matches(msg, o.keys.TextDown):
 		o.scroll++
 	case key.Matches(msg, o.keys.TextUp):
 		o.scroll--
 	default:
-		return
+		return nil
 	}
 	n, room := o.proofSize(w, h, s)
 	o.scroll = scrollTo(o.scroll, n, room)
+	return nil
 }
 
 // moveRows does what the keys of lists ask for, and reports whether msg was one of them.
 func moveRows(r *rows, k *keyMap, msg tea.KeyPressMsg) bool {
-	n := len(r.order)
-	switch {
-	case key.Matches(msg, k.Up):
-		r.move(-1)
-	case key.Matches(msg, k.Down):
-		r.move(1)
-	case key.Matches(msg, k.PageUp):
-		r.move(-10)
-	case key.Matches(msg, k.PageDown):
-		r.move(10)
-	case key.Matches(msg, k.Top):
-		r.move(-n)
-	case key.Matches(msg, k.Bottom):
-		r.move(n)
-	default:
-		return false
-	}
-	return true
+	return moveList(r.move, len(r.order), k, msg)
 }
 
 // copied returns the selected row as text to hand on.

@@ -8,14 +8,17 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Config says what to show and where.
@@ -23,6 +26,10 @@ type Config struct {
 	Source Source
 	// Trainer breaks and heals the drill; nil if this is none.
 	Trainer Trainer
+	// Player moves in recorded evidence; nil if what is shown happens now.
+	Player Player
+	// Theme is one of [ThemeNames]; empty means the first.
+	Theme string
 	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.
 	NoColor bool
 	// ASCII draws with ASCII alone.
@@ -49,9 +56,22 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Output != nil {
 		options = append(options, tea.WithOutput(cfg.Output))
 	}
-	_, err := tea.NewProgram(NewApp(ctx, cfg), options...).Run()
+	last, err := tea.NewProgram(NewApp(ctx, cfg), options...).Run()
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("terminal ui: %w", err)
 	}
+	if a, ok := last.(*App); ok && a.keep {
+		_, err := fmt.Fprintln(cmp.Or[io.Writer](cfg.Output, os.Stdout), a.left())
+		return err
+	}
 	return nil
+}
+
+// left is the last screen as plain text, for the terminal's own memory.
+func (a *App) left() string {
+	rows := strings.Split(ansi.Strip(a.View().Content), "\n")
+	for i := range rows {
+		rows[i] = strings.TrimRight(rows[i], " ")
+	}
+	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }

@@ -12,10 +12,16 @@ import (
 type Snapshot struct {
 	Diagnosis *diagnose.Diagnosis // nil until there is one
 	Fabric    *graphs.Fabric      // nil if none is known
+	// Picture is what was counted of every link and what happened, nil if that is not known. Its fabric is Fabric.
+	Picture *diagnose.Picture
 	// Now is when the snapshot was made. Ages are counted from it; screens have no clock of their own.
 	Now time.Time
 	// Live tells measuring from the replay of records.
 	Live bool
+	// Recording is for how long the evidence has been recorded, 0 if it is not.
+	Recording time.Duration
+	// Playing is where a replay stands, nil if this is none that can be moved in.
+	Playing *Playing
 	// Status says in a word or two where the evidence comes from, such as "drill".
 	Status string
 	// Rate is probes sent, a second. It is shown only if Live.
@@ -43,6 +49,8 @@ type Fault struct {
 // unlike it, it may do its work when asked, in a few milliseconds. A [Tape] makes them.
 type History interface {
 	Link(graphs.LinkID) *LinkDetail
+	// Pair returns the flows that were measured from one node to another.
+	Pair(src, dst graphs.NodeID) []PairFlow
 }
 
 // A LinkDetail is what the flows that cross a link measured, in bins of equal length.

@@ -140,10 +140,11 @@ func (t *Tape) way(path []string, candidates [][]string) int32 {
 
 // History returns all that is on the tape now.
 func (t *Tape) History() History {
-	return &tapeView{entries: t.entries, flows: t.flows, ways: t.ways, window: t.window}
+	return &tapeView{fabric: t.fabric, entries: t.entries, flows: t.flows, ways: t.ways, window: t.window}
 }
 
 type tapeView struct {
+	fabric  *graphs.Fabric
 	entries []tapeEntry
 	flows   []evidence.Flow
 	ways    [][][]graphs.ArcID

@@ -29,6 +29,32 @@ type theme struct {
 	styles [numStyles]lipgloss.Style
 }
 
+// ThemeNames are the names of the themes: terminal has the sixteen colours that the terminal's owner has chosen; dark and light have their own, for
+// grounds of that kind, which people who see few colours tell apart; mono has none.
+func ThemeNames() []string { return []string{"terminal", "dark", "light", "mono"} }
+
+// themeOf returns the theme of a name; an unknown one is the terminal's.
+func themeOf(name string, ascii bool) *theme {
+	t := newTheme(ascii)
+	colour := func(good_, warn_, bad_ string) {
+		s := lipgloss.NewStyle
+		t.styles[good] = s().Foreground(lipgloss.Color(good_))
+		t.styles[warn] = s().Foreground(lipgloss.Color(warn_))
+		t.styles[bad] = s().Bold(true).Foreground(lipgloss.Color(bad_))
+	}
+	// The palette of Okabe and Ito, and darker ones of the same hues for light grounds.
+	switch name {
+	case "dark":
+		colour("#56b4e9", "#e69f00", "#ff6f3c")
+	case "light":
+		colour("#005b8e", "#7a4f00", "#a83200")
+	case "mono":
+		s := lipgloss.NewStyle
+		t.styles[good], t.styles[warn], t.styles[bad] = s(), s().Bold(true), s().Bold(true)
+	}
+	return t
+}
+
 func newTheme(ascii bool) *theme {
 	s := lipgloss.NewStyle
 	return &theme{ascii: ascii, styles: [numStyles]lipgloss.Style{
@@ -104,7 +130,7 @@ func asciiOf(r rune) (byte, bool) {
 		return '-', true
 	case '│':
 		return '|', true
-	case '┌', '┐', '└', '┘', '✓':
+	case '┌', '┐', '└', '┘', '├', '✓':
 		return '+', true
 	case '…':
 		return '~', true

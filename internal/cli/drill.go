@@ -60,7 +60,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	}
 	cfg := diagnose.WatchConfig{
 		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
-		Horizon: horizon, Record: d.record, Logger: e.logger(),
+		Horizon: horizon, Pictures: true, Record: d.record, Logger: e.logger(),
 	}
 	for _, h := range hosts {
 		cfg.Hosts = append(cfg.Hosts, diagnose.WatchHost{
@@ -71,7 +71,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	if d.watch, err = diagnose.NewWatch(cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	d.latest = d.watch.Latest
+	d.latest, d.picture = d.watch.Latest, d.watch.Picture
 	return d, nil
 }
 

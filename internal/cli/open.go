@@ -113,6 +113,8 @@ type view struct {
 	rate   float64
 	ports  *diagnose.PortSeries
 	latest func() *diagnose.Diagnosis
+	// picture is what there is to draw with the diagnosis; it may be nil, and so may what it returns.
+	picture func() *diagnose.Picture
 
 	history atomic.Pointer[tui.History]
 }
@@ -126,6 +128,11 @@ func (v *view) record(r *evidence.Record) {
 // Snapshot implements [tui.Source].
 func (v *view) Snapshot() *tui.Snapshot {
 	s := &tui.Snapshot{Diagnosis: v.latest(), Fabric: v.fabric, Now: time.Now(), Live: v.live, Status: v.status, Rate: v.rate, Ports: v.ports}
+	if v.picture != nil {
+		if p := v.picture(); p != nil {
+			s.Picture, s.Diagnosis = p, p.Diagnosis
+		}
+	}
 	if h := v.history.Load(); h != nil {
 		s.History = *h
 	}
@@ -139,11 +146,11 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		return err
 	}
 	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports})
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true})
 	if err != nil {
 		return err
 	}
-	v.latest = w.Latest
+	v.latest, v.picture = w.Latest, w.Picture
 	if !e.terminal() {
 		return withHint(errors.New("no terminal to open the screens on"), "whichlink check --fabric %s measures once and prints one line", m.fabric)
 	}
@@ -196,7 +203,8 @@ func (e *env) replay(ctx context.Context, f *graphs.Fabric, read func(*diagnose.
 		return failed
 	}
 	d := store.Diagnose()
-	v.latest = func() *diagnose.Diagnosis { return d }
+	p := store.Picture(d)
+	v.latest, v.picture = func() *diagnose.Diagnosis { return d }, func() *diagnose.Picture { return p }
 	if !e.terminal() {
 		return errors.Join(e.printDiagnosis(d, "text"), failed)
 	}

@@ -1,0 +1,205 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"whichlink/internal/diagnose"
+)
+
+// The events screen shows what happened when, in lanes by source and as a list, the newest first.
+type eventsScreen struct {
+	keys   *keyMap
+	filter filter
+	rows   rows
+}
+
+func (e *eventsScreen) title() string { return "Events" }
+
+func events(s *Snapshot) []diagnose.Event {
+	if s.Picture == nil {
+		return nil
+	}
+	return s.Picture.Events
+}
+
+func (e *eventsScreen) refresh(s *Snapshot, still bool) {
+	list := events(s)
+	next := make([]rowRef, 0, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		x := &list[i]
+		if len(e.filter.terms) == 0 || e.filter.match(strings.ToLower(x.Lane+" "+x.What+" "+x.About), func(string) (float64, bool) { return float64(x.Count), true }) {
+			next = append(next, rowRef{fmt.Sprint(x.At.UnixNano(), x.Lane, x.What, x.About), i})
+		}
+	}
+	e.rows.update(next, still)
+}
+
+func (e *eventsScreen) setFilter(query string, s *Snapshot) {
+	e.filter = parseFilter(query, []string{"count"})
+	e.refresh(s, false)
+}
+
+func (e *eventsScreen) filtered() *filter { return &e.filter }
+
+func (e *eventsScreen) current(s *Snapshot) *diagnose.Event {
+	r, ok := e.rows.current()
+	if list := events(s); ok && r.at < len(list) {
+		return &list[r.at]
+	}
+	return nil
+}
+
+// handle opens the link that an event is about.
+func (e *eventsScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
+	if moveRows(&e.rows, e.keys, msg) || !key.Matches(msg, e.keys.Open) {
+		return nil
+	}
+	if x := e.current(s); x != nil {
+		return linkNamed(e.keys, x.About, s)
+	}
+	return nil
+}
+
+// linkNamed opens the link of a name: of a link, an arc or a port. Of anything else it opens nothing.
+func linkNamed(k *keyMap, name string, s *Snapshot) screen {
+	if s.Fabric == nil {
+		return nil
+	}
+	if l, ok := s.Fabric.LinkByName(name); ok {
+		return newLinkScreenOf(k, l, s)
+	}
+	if a, ok := s.Fabric.ArcByName(name); ok {
+		return newLinkScreenOf(k, a.Link(), s)
+	}
+	if p, ok := s.Fabric.PortByName(name); ok {
+		if a := s.Fabric.ArcFrom(p); a >= 0 {
+			return newLinkScreenOf(k, a.Link(), s)
+		}
+	}
+	return nil
+}
+
+func (e *eventsScreen) copied(s *Snapshot) string {
+	x := e.current(s)
+	if x == nil {
+		return ""
+	}
+	return clean(fmt.Sprintf("%s %s %s %s", x.At.UTC().Format(time.RFC3339), x.Lane, x.What, x.About))
+}
+
+func (e *eventsScreen) draw(w, h int, s *Snapshot) page {
+	if len(events(s)) == 0 {
+		return text(line{}.gap(1).add(dim, "nothing happened yet: no port went down, no flow moved, nothing is suspected")).fill(w, h)
+	}
+	out := page{y: -1}
+	rest := h
+	if w >= stackFrom && h >= 18 {
+		lanes := e.lanes(w-4, s)
+		out = frame("Lanes", "", w, len(lanes)+2, text(lanes...))
+		rest -= len(out.lines)
+	}
+	if rest < 8 || w < stackFrom {
+		return out.below(e.table(w, rest, s)).fill(w, h)
+	}
+	note := counted(len(events(s)), "event", "events")
+	if n := s.Picture.Forgotten; n > 0 {
+		note += ", " + count(n) + " older forgotten"
+	}
+	if e.filter.query != "" {
+		note = fmt.Sprintf("filter %q: %d of %d", e.filter.query, len(e.rows.order), len(events(s)))
+	}
+	return out.below(frame("Events, the newest first", note, w, rest, e.table(w-4, rest-2, s))).fill(w, h)
+}
+
+// laneNames are the lanes that have something in them, in the order of the sources.
+func laneNames(list []diagnose.Event) []string {
+	var names []string
+	for _, n := range []string{"probe", "snmp", "pcap", "note", diagnose.LaneVerdict} {
+		if slices.ContainsFunc(list, func(x diagnose.Event) bool { return x.Lane == n }) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// lanes draws one row a source, a mark where something happened, all over one scale of time.
+func (e *eventsScreen) lanes(w int, s *Snapshot) []line {
+	list := events(s)
+	from, to := list[0].At, list[len(list)-1].At
+	if s.Diagnosis != nil && s.Diagnosis.To.After(to) {
+		to = s.Diagnosis.To
+	}
+	const label = 9
+	span := max(w-label, 4)
+	all := max(to.Sub(from), time.Second)
+	column := func(at time.Time) int { return min(int(at.Sub(from)*time.Duration(span)/all), span-1) }
+	cursor := -1
+	if x := e.current(s); x != nil {
+		cursor = column(x.At)
+	}
+	var out []line
+	for _, name := range laneNames(list) {
+		cells := []byte(strings.Repeat(".", span))
+		for i := range list {
+			if list[i].Lane != name {
+				continue
+			}
+			mark := byte('!')
+			if name == "note" {
+				mark = 'N'
+			}
+			cells[column(list[i].At)] = mark
+		}
+		out = append(out, line{}.left(dim, name, label).ink(plain, string(cells)))
+	}
+	foot := line{}.left(dim, "", label)
+	if cursor >= 0 {
+		foot = foot.gap(cursor).add(strong, "^")
+	}
+	out = append(out, foot)
+	ends := clock(from) + " to " + clock(to)
+	return append(out, line{}.left(dim, "", label).add(dim, fmt.Sprintf("%s, a column is %s", ends, (all/time.Duration(span)).Round(10*time.Millisecond))))
+}
+
+func (e *eventsScreen) table(w, h int, s *Snapshot) page {
+	about := min(w/3, 44)
+	what := max(w-2-13-1-8-about-1, 6)
+	out := page{y: -1}
+	if h >= 3 {
+		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", 13).gap(1).left(dim, "lane", 8).left(dim, "what", what).gap(1).left(dim, "about", about))
+		h--
+	}
+	if len(e.rows.order) == 0 {
+		return out.below(text(line{}.gap(2).add(dim, elide("no event passes the filter; esc clears it", w-2))))
+	}
+	list := events(s)
+	cursor := e.rows.cursor()
+	first, end := window(len(e.rows.order), cursor, h)
+	for i := first; i < end; i++ {
+		if e.rows.order[i].at >= len(list) {
+			continue
+		}
+		x := &list[e.rows.order[i].at]
+		mark, st := " ", plain
+		if i == cursor {
+			mark = ">"
+		}
+		if x.Lane == diagnose.LaneVerdict {
+			st = strong
+		}
+		row := line{}.left(plain, mark, 2).left(dim, x.At.UTC().Format("15:04:05.000Z"), 13).gap(1).left(dim, x.Lane, 8).
+			left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
+		if i == cursor {
+			out.x, out.y = 0, len(out.lines)
+			row = row.fit(w).restyled(chosen)
+		}
+		out.lines = append(out.lines, row)
+	}
+	return out
+}

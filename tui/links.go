@@ -1,0 +1,410 @@
+package tui
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+)
+
+// The links screen lists every link of the fabric with what was counted on it. It holds ids alone, and formats only the rows that can be seen:
+// sixty thousand links cost no more to draw than twenty.
+type linksScreen struct {
+	keys   *keyMap
+	filter filter
+	by     int // the column that sorts
+	turned bool
+	wide   bool
+
+	fabric *graphs.Fabric
+	names  []string // in lower case, for the filter; made when a filter is first asked for
+	states map[graphs.LinkID]diagnose.Symptom
+
+	order    []graphs.LinkID
+	at       int // of the cursor in the order
+	selected graphs.LinkID
+	moved    bool
+}
+
+func newLinksScreen(k *keyMap) *linksScreen { return &linksScreen{keys: k, selected: graphs.None} }
+
+func (l *linksScreen) title() string { return "Links" }
+
+// A linkRow is what a column may look at: the tallies of both directions.
+type linkRow struct {
+	id       graphs.LinkID
+	forward  *diagnose.ArcTally
+	backward *diagnose.ArcTally
+	symptom  diagnose.Symptom
+}
+
+// worst returns the larger of a value of both directions, NaN where neither has one.
+func (r *linkRow) worst(of func(*diagnose.ArcTally) float64) float64 {
+	a, b := of(r.forward), of(r.backward)
+	if math.IsNaN(a) || b > a {
+		return b
+	}
+	return a
+}
+
+func (r *linkRow) state() string {
+	switch {
+	case r.symptom != "":
+		return strings.ToLower(symptomWord(r.symptom))
+	case !r.forward.Measured && !r.backward.Measured:
+		return "dark"
+	case !r.forward.Measured || !r.backward.Measured:
+		return "half dark"
+	}
+	return "ok"
+}
+
+// A linkColumn is one column: what it is called in heads and filters, how wide it is, what it sorts and compares by, and how it is written.
+type linkColumn struct {
+	name  string
+	width int
+	wide  bool // shown only when wide columns are asked for, or there is much room
+	value func(*linkRow) float64
+	write func(float64) string
+}
+
+func linkColumns() []linkColumn {
+	tally := func(of func(*diagnose.ArcTally) float64) func(*linkRow) float64 {
+		return func(r *linkRow) float64 { return r.worst(of) }
+	}
+	whole := func(v float64) string { return count(int(v)) }
+	return []linkColumn{
+		{"p", 4, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Suspicion) }), probability},
+		{"loss", 7, false, tally((*diagnose.ArcTally).Loss), percent},
+		{"lossy", 6, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Lossy) }), whole},
+		{"flows", 6, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Flows) }), whole},
+		{"late", 7, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Late) }), micros},
+		{"flaps", 5, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Flaps) }), whole},
+		{"use", 7, false, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Use) }), percent},
+		{"expect", 7, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Expected) }), percent},
+		{"sent", 9, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Sent) }), whole},
+		{"lost", 7, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Lost) }), whole},
+	}
+}
+
+// inPercent are the columns that a filter compares in hundredths.
+func inPercent(name string) bool { return name == "loss" || name == "use" || name == "expect" }
+
+func (l *linksScreen) row(s *Snapshot, id graphs.LinkID) linkRow {
+	p := s.Picture
+	return linkRow{id, &p.Arcs[id.Forward()], &p.Arcs[id.Backward()], l.states[id]}
+}
+
+// refresh sorts anew. While a key was pressed a moment ago (still), every row keeps its place.
+func (l *linksScreen) refresh(s *Snapshot, still bool) {
+	if s.Picture == nil {
+		l.order, l.fabric = nil, nil
+		return
+	}
+	same := l.fabric == s.Picture.Fabric
+	if !same {
+		l.fabric, l.names, l.moved = s.Picture.Fabric, nil, false
+	}
+	l.states = symptomsOf(s)
+	if still && same {
+		return
+	}
+	l.arrange(s)
+}
+
+// symptomsOf says by link what it is suspected of, of suspects that are named.
+func symptomsOf(s *Snapshot) map[graphs.LinkID]diagnose.Symptom {
+	out := map[graphs.LinkID]diagnose.Symptom{}
+	if s.Diagnosis == nil {
+		return out
+	}
+	for i := range s.Diagnosis.Suspects {
+		x := &s.Diagnosis.Suspects[i]
+		if x.Probability < diagnose.Named {
+			break
+		}
+		for _, a := range s.Picture.ArcsOf(x.ID) {
+			if _, ok := out[a.Link()]; !ok {
+				out[a.Link()] = x.Symptom
+			}
+		}
+	}
+	return out
+}
+
+// arrange filters and sorts, and puts the cursor back on its link.
+func (l *linksScreen) arrange(s *Snapshot) {
+	c := linkColumns()[l.by]
+	type keyed struct {
+		v  float64
+		id graphs.LinkID
+	}
+	n := s.Picture.Fabric.NumLinks()
+	rows := make([]keyed, 0, n)
+	for id := range graphs.LinkID(n) {
+		r := l.row(s, id)
+		if len(l.filter.terms) > 0 && !l.matches(&r, s) {
+			continue
+		}
+		v := c.value(&r)
+		if math.IsNaN(v) {
+			v = -1 // what is not known comes after all that is
+		}
+		rows = append(rows, keyed{v, id})
+	}
+	slices.SortFunc(rows, func(a, b keyed) int {
+		o := cmp.Compare(b.v, a.v)
+		if l.turned {
+			o = -o
+		}
+		return cmp.Or(o, cmp.Compare(a.id, b.id))
+	})
+	l.order = slices.Grow(l.order[:0:0], len(rows))
+	for _, r := range rows {
+		l.order = append(l.order, r.id)
+	}
+	l.place()
+}
+
+// place finds the cursor's link in the order.
+func (l *linksScreen) place() {
+	if !l.moved {
+		l.at = 0
+	} else if i := slices.Index(l.order, l.selected); i >= 0 {
+		l.at = i
+	}
+	l.at = min(max(l.at, 0), max(len(l.order)-1, 0))
+	if len(l.order) > 0 {
+		l.selected = l.order[l.at]
+	}
+}
+
+func (l *linksScreen) matches(r *linkRow, s *Snapshot) bool {
+	if l.names == nil {
+		f := s.Picture.Fabric
+		l.names = make([]string, f.NumLinks())
+		for id := range graphs.LinkID(f.NumLinks()) {
+			l.names[id] = strings.ToLower(f.LinkName(id))
+		}
+	}
+	text := l.names[r.id]
+	if st := r.state(); st != "ok" {
+		text += " " + st
+	}
+	return l.filter.match(text, func(field string) (float64, bool) {
+		for _, c := range linkColumns() {
+			if c.name == field {
+				v := c.value(r)
+				if inPercent(field) {
+					v *= 100
+				}
+				return v, !math.IsNaN(v)
+			}
+		}
+		return 0, false
+	})
+}
+
+func linkFields() []string {
+	var names []string
+	for _, c := range linkColumns() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func (l *linksScreen) setFilter(query string, s *Snapshot) {
+	l.filter = parseFilter(query, linkFields())
+	if s.Picture != nil {
+		l.arrange(s)
+	}
+}
+
+func (l *linksScreen) filtered() *filter { return &l.filter }
+
+func (l *linksScreen) move(n int) {
+	l.moved = true
+	l.at = min(max(l.at+n, 0), max(len(l.order)-1, 0))
+	if len(l.order) > 0 {
+		l.selected = l.order[l.at]
+	}
+}
+
+// sortBy sorts by the column of a name, and reports whether there is one.
+func (l *linksScreen) sortBy(name string, s *Snapshot) bool {
+	i := slices.Index(linkFields(), name)
+	if i < 0 {
+		return false
+	}
+	l.by = i
+	if s.Picture != nil {
+		l.arrange(s)
+	}
+	return true
+}
+
+func (l *linksScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
+	k := l.keys
+	if s.Picture == nil || moveList(l.move, len(l.order), k, msg) {
+		return nil
+	}
+	switch {
+	case key.Matches(msg, k.Open):
+		if len(l.order) > 0 {
+			return newLinkScreenOf(k, l.selected, s)
+		}
+	case key.Matches(msg, k.Sort):
+		l.by = (l.by + 1) % len(linkColumns())
+		l.arrange(s)
+	case key.Matches(msg, k.Reverse):
+		l.turned = !l.turned
+		l.arrange(s)
+	case key.Matches(msg, k.Wide):
+		l.wide = !l.wide
+	}
+	return nil
+}
+
+// moveList is what the keys of lists do, told as a move by so many of n rows. It reports whether msg was one of them.
+func moveList(move func(int), n int, k *keyMap, msg tea.KeyPressMsg) bool {
+	switch {
+	case key.Matches(msg, k.Up):
+		move(-1)
+	case key.Matches(msg, k.Down):
+		move(1)
+	case key.Matches(msg, k.PageUp):
+		move(-10)
+	case key.Matches(msg, k.PageDown):
+		move(10)
+	case key.Matches(msg, k.Top):
+		move(-n)
+	case key.Matches(msg, k.Bottom):
+		move(n)
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *linksScreen) copied(s *Snapshot) string {
+	if s.Picture == nil || len(l.order) == 0 {
+		return ""
+	}
+	r := l.row(s, l.selected)
+	words := []string{s.Picture.Fabric.LinkName(r.id), r.state()}
+	for _, c := range linkColumns() {
+		if v := c.value(&r); !math.IsNaN(v) {
+			words = append(words, c.name+"="+strings.ReplaceAll(c.write(v), " ", ""))
+		}
+	}
+	return clean(strings.Join(words, " "))
+}
+
+// columns returns the columns that fit beside a name of at least 16 cells, and the cells of the name.
+func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
+	all := linkColumns()
+	const state = 10
+	name = w - 2 - state
+	for i, c := range all {
+		if c.wide && !l.wide && w < wideFrom {
+			continue
+		}
+		least := 30
+		if w < stackFrom {
+			least = 16
+		}
+		// The column that sorts is always in sight.
+		if name-c.width-2 < least && i != l.by {
+			continue
+		}
+		name -= c.width + 2
+		fit = append(fit, c)
+	}
+	return fit, max(name, 4)
+}
+
+func (l *linksScreen) draw(w, h int, s *Snapshot) page {
+	if s.Picture == nil {
+		return text(line{}.gap(1).add(warn, "? no links").gap(2).add(plain, "nothing was measured on a known fabric yet")).fill(w, h)
+	}
+	if w < stackFrom || h < 10 {
+		return l.table(w, h, s).fill(w, h)
+	}
+	how := "descending"
+	if l.turned {
+		how = "ascending"
+	}
+	note := "sort " + linkColumns()[l.by].name + " " + how
+	total := s.Picture.Fabric.NumLinks()
+	title := counted(total, "link", "links")
+	if l.filter.query != "" {
+		title = "filter " + strconv.Quote(l.filter.query) + ": " + count(len(l.order)) + " of " + count(total) + " links"
+	}
+	return frame(title, note, w, h, l.table(w-4, h-2, s)).fill(w, h)
+}
+
+func (l *linksScreen) table(w, h int, s *Snapshot) page {
+	cols, name := l.columns(w)
+	by := linkColumns()[l.by].name
+	head := line{}.gap(2).left(dim, "link", name).gap(1).left(dim, "state", 9)
+	for _, c := range cols {
+		st := dim
+		if c.name == by {
+			st = strong
+		}
+		head = head.gap(2).right(st, c.name, c.width)
+	}
+	out := page{y: -1}
+	if h >= 3 {
+		out.lines = append(out.lines, head)
+		h--
+	}
+	if len(l.order) == 0 {
+		return out.below(text(line{}.gap(2).add(dim, elide("no link passes the filter; esc clears it", w-2))))
+	}
+	first, end := window(len(l.order), l.at, h)
+	for i := first; i < end; i++ {
+		r := l.row(s, l.order[i])
+		row := l.line(&r, cols, name, i == l.at, s)
+		if i == l.at {
+			out.x, out.y = 0, len(out.lines)
+			row = row.fit(w).restyled(chosen)
+		}
+		out.lines = append(out.lines, row)
+	}
+	return out
+}
+
+func (l *linksScreen) line(r *linkRow, cols []linkColumn, name int, selected bool, s *Snapshot) line {
+	mark := " "
+	if selected {
+		mark = ">"
+	}
+	st, state := plain, r.state()
+	switch {
+	case r.symptom != "":
+		st, state = severity(float64(max(r.forward.Suspicion, r.backward.Suspicion))), symptomWord(r.symptom)
+	case state != "ok":
+		st, state = warn, "? "+state
+		if state == "? half dark" {
+			state = "? half"
+		}
+	}
+	out := line{}.left(plain, mark, 2).left(plain, shorten(s.Picture.Fabric.LinkName(r.id), name), name).gap(1).left(st, state, 9)
+	for _, c := range cols {
+		v := c.value(r)
+		cell := "?"
+		if !math.IsNaN(v) {
+			cell = c.write(v)
+		}
+		out = out.gap(2).right(plain, cell, c.width)
+	}
+	return out
+}

@@ -1,0 +1,420 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"whichlink/graphs"
+)
+
+// The map shows the whole fabric at once, a cell a link or the worst of several. A Clos is drawn as planes by pods and then pod by pod; any other
+// fabric as who is next to whom, with what lies around one link beside it.
+type mapScreen struct {
+	keys   *keyMap
+	layout *layout
+	layer  int
+	byName bool
+
+	pane     int // 0 the main matrix, 1 the pod's
+	row, col [2]int
+	// focus is the link under the cursor, which is kept when the cells change.
+	focus  graphs.LinkID
+	moved  bool
+	filter filter
+
+	// What was filled in last, and from what.
+	from   *Snapshot
+	size   [2]int
+	order  grid
+	filled [2]*heat
+}
+
+func newMapScreen(k *keyMap) *mapScreen { return &mapScreen{keys: k, focus: graphs.None} }
+
+func (m *mapScreen) title() string { return "Map" }
+
+func (m *mapScreen) setFilter(query string, s *Snapshot) {
+	m.filter = parseFilter(query, nil)
+	if s.Picture == nil || query == "" {
+		return
+	}
+	// On a map, to filter is to find: the cursor goes to the worst link whose name holds the words.
+	l := layers()[m.layer]
+	best, at := -1.0, graphs.LinkID(graphs.None)
+	none := func(string) (float64, bool) { return 0, false }
+	for id := range graphs.LinkID(s.Picture.Fabric.NumLinks()) {
+		if v := l.rank(l.of(s.Picture, id)); v > best && m.filter.match(strings.ToLower(s.Picture.Fabric.LinkName(id)), none) {
+			best, at = v, id
+		}
+	}
+	if at == graphs.None {
+		m.filter.problem = "no link of this name"
+		return
+	}
+	m.jump(at)
+}
+
+func (m *mapScreen) filtered() *filter { return &m.filter }
+
+// jump puts the cursor on a link.
+func (m *mapScreen) jump(id graphs.LinkID) {
+	m.focus, m.moved = id, true
+	m.from = nil
+}
+
+func (m *mapScreen) refresh(s *Snapshot, still bool) {
+	if s.Picture == nil {
+		return
+	}
+	if m.layout == nil || m.layout.fabric != s.Picture.Fabric {
+		m.layout = newLayout(s.Picture.Fabric)
+		m.moved = false
+	}
+	if !m.layout.clos && (!still || m.order.rowOf == nil) {
+		m.arrange(s)
+	}
+	if !m.moved {
+		m.focus = m.worstLink(s)
+	}
+}
+
+// arrange orders the switches of a fabric without tiers.
+func (m *mapScreen) arrange(s *Snapshot) {
+	l := layers()[m.layer]
+	f := s.Picture.Fabric
+	worst := make([]float64, f.NumNodes())
+	for id := range graphs.LinkID(f.NumLinks()) {
+		v := l.rank(l.of(s.Picture, id))
+		for _, n := range [2]graphs.NodeID{f.Tail(id.Forward()), f.Head(id.Forward())} {
+			worst[n] = max(worst[n], v)
+		}
+	}
+	m.order = m.layout.adjacency(worst, m.byName)
+	m.from = nil
+}
+
+// worstLink is the worst link between switches by the layer that is shown.
+func (m *mapScreen) worstLink(s *Snapshot) graphs.LinkID {
+	l := layers()[m.layer]
+	best, at := -1.0, graphs.LinkID(graphs.None)
+	for id := range graphs.LinkID(s.Picture.Fabric.NumLinks()) {
+		if s.Picture.Fabric.IsHostArc(id.Forward()) {
+			continue
+		}
+		if v := l.rank(l.of(s.Picture, id)); v > best {
+			best, at = v, id
+		}
+	}
+	return at
+}
+
+func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
+	if s.Picture == nil {
+		return nil
+	}
+	k := m.keys
+	m.prepare(w, h, s)
+	switch {
+	case key.Matches(msg, k.Up):
+		m.step(-1, 0, s)
+	case key.Matches(msg, k.Down):
+		m.step(1, 0, s)
+	case key.Matches(msg, k.Left):
+		m.step(0, -1, s)
+	case key.Matches(msg, k.Right):
+		m.step(0, 1, s)
+	case key.Matches(msg, k.Layer):
+		m.layer = (m.layer + 1) % len(layers())
+		m.from = nil
+		m.refresh(s, false)
+	case key.Matches(msg, k.Order):
+		m.byName = !m.byName
+		m.refresh(s, false)
+	case key.Matches(msg, k.Pane):
+		if m.filled[1] != nil && m.filled[1].rows > 0 {
+			m.pane = 1 - m.pane
+			m.take()
+		}
+	case key.Matches(msg, k.Next):
+		m.suspect(1, s)
+	case key.Matches(msg, k.Prev):
+		m.suspect(-1, s)
+	case key.Matches(msg, k.Open):
+		if m.focus != graphs.None {
+			return newLinkScreenOf(k, m.focus, s)
+		}
+	}
+	return nil
+}
+
+// step moves the cursor by a cell of the pane that has it.
+func (m *mapScreen) step(rows, cols int, s *Snapshot) {
+	h := m.filled[m.pane]
+	if h == nil || h.rows == 0 {
+		return
+	}
+	m.moved = true
+	m.row[m.pane] = min(max(m.row[m.pane]+rows, 0), h.rows-1)
+	m.col[m.pane] = min(max(m.col[m.pane]+cols, 0), h.cols-1)
+	m.take()
+	if m.pane == 0 && m.layout.pods != nil {
+		m.from = nil // another pod
+	}
+}
+
+// take puts the focus on the link of the cell under the cursor.
+func (m *mapScreen) take() {
+	if h := m.filled[m.pane]; h != nil && h.rows > 0 {
+		m.focus = h.worst[m.row[m.pane]*h.cols+m.col[m.pane]]
+	}
+}
+
+// suspect goes to the next suspect that is a link.
+func (m *mapScreen) suspect(n int, s *Snapshot) {
+	if s.Diagnosis == nil {
+		return
+	}
+	var links []graphs.LinkID
+	for i := range s.Diagnosis.Suspects {
+		if id, ok := s.Picture.Fabric.LinkByName(s.Diagnosis.Suspects[i].Link); ok && !slices.Contains(links, id) {
+			links = append(links, id)
+		}
+	}
+	if len(links) > 0 {
+		i := slices.Index(links, m.focus)
+		m.jump(links[(max(i, 0)+n*min(i+1, 1)+len(links))%len(links)])
+	}
+}
+
+func (m *mapScreen) copied(s *Snapshot) string {
+	if s.Picture == nil || m.focus == graphs.None {
+		return ""
+	}
+	l := linksScreen{states: symptomsOf(s), selected: m.focus, order: []graphs.LinkID{m.focus}}
+	return l.copied(s)
+}
+
+const (
+	rowLabel = 10
+	// aheadOf is what stands above and below the cells of the main matrix: the column heads, the ramp and what it means.
+	aroundCells = 3
+)
+
+// halves shares the width out between the main matrix and what stands beside it; there is nothing beside it on a narrow screen.
+func (m *mapScreen) halves(w, h int) (left, right int) {
+	if w < panesFrom || h < 12 {
+		return w, 0
+	}
+	left = w * 11 / 20
+	return left, w - left
+}
+
+// prepare fills the matrices in for a size, if that was not done.
+func (m *mapScreen) prepare(w, h int, s *Snapshot) {
+	if m.layout == nil || m.layout.fabric != s.Picture.Fabric {
+		m.refresh(s, false)
+	}
+	if m.from == s && m.size == [2]int{w, h} {
+		return
+	}
+	m.from, m.size = s, [2]int{w, h}
+	l := layers()[m.layer]
+	left, right := m.halves(w, h)
+	main := &m.layout.main
+	if !m.layout.clos {
+		main = &m.order
+	}
+	m.filled = [2]*heat{main.fill(&l, s.Picture, h-2-aroundCells, left-4-rowLabel), nil}
+	podOf := -1
+	if r, c, ok := m.filled[0].find(m.focus); ok {
+		if m.pane == 0 {
+			m.row[0], m.col[0] = r, c
+		}
+	}
+	m.bound(0)
+	if m.layout.pods == nil {
+		m.pane = 0
+		return
+	}
+	for i := range m.layout.pods {
+		if m.focus != graphs.None && m.layout.pods[i].rowOf[m.focus] >= 0 {
+			podOf = i
+			m.pane = 1
+		}
+	}
+	if podOf < 0 {
+		m.pane = 0
+		podOf = min(m.col[0]*m.filled[0].colBlock, len(m.layout.pods)-1)
+	} else {
+		m.col[0] = podOf / m.filled[0].colBlock
+	}
+	width := right
+	if right == 0 {
+		width = left
+	}
+	m.filled[1] = m.layout.pods[podOf].fill(&l, s.Picture, h-2-aroundCells, (width-4-rowLabel)/2)
+	if r, c, ok := m.filled[1].find(m.focus); ok {
+		m.row[1], m.col[1] = r, c
+	}
+	m.bound(1)
+}
+
+func (m *mapScreen) bound(pane int) {
+	h := m.filled[pane]
+	m.row[pane] = min(max(m.row[pane], 0), max(h.rows-1, 0))
+	m.col[pane] = min(max(m.col[pane], 0), max(h.cols-1, 0))
+}
+
+func (m *mapScreen) draw(w, h int, s *Snapshot) page {
+	if s.Picture == nil {
+		return text(line{}.gap(1).add(warn, "? no map").gap(2).add(plain, "nothing was measured on a known fabric yet")).fill(w, h)
+	}
+	m.prepare(w, h, s)
+	left, right := m.halves(w, h)
+	if right == 0 {
+		return m.drawGrid(m.pane, w, h, s).fill(w, h)
+	}
+	out := m.drawGrid(0, left, h, s)
+	beside := m.drawEgo(right, h, s)
+	if m.filled[1] != nil {
+		beside = m.drawGrid(1, right, h, s)
+	}
+	if m.pane == 1 {
+		out.y = -1
+	} else {
+		beside.y = -1
+	}
+	return out.beside(beside, left).fill(w, h)
+}
+
+// drawGrid draws one of the matrices with its heads, its ramp, and what the link under the cursor is.
+func (m *mapScreen) drawGrid(pane, w, h int, s *Snapshot) page {
+	l := layers()[m.layer]
+	f := m.filled[pane]
+	if f == nil || f.rows == 0 {
+		return frame("Map", "", w, h, text(line{}.add(dim, "no links between switches")))
+	}
+	row, col := m.row[pane], m.col[pane]
+	if pane != m.pane && pane == 1 {
+		row, col = -1, -1
+	}
+	head := line{}.gap(rowLabel)
+	if col >= 0 {
+		head = line{}.left(dim, "", rowLabel).add(strong, elide("column "+f.grid.cols[col*f.colBlock], max(w-4-rowLabel, 4)))
+	}
+	cells := f.draw(&l, row, col, rowLabel, 2*f.cols <= w-4-rowLabel)
+	out := text(head).below(cells)
+	out = out.fill(w-4, h-2-2)
+	out.lines = append(out.lines, m.about(f, row, col, w-4, s), line{}.add(dim, elide(l.scale+"  ? no evidence", w-4)))
+	note := "layer " + l.name
+	if f.rowBlock*f.colBlock > 1 {
+		note = fmt.Sprintf("a cell is the worst of %dx%d, %s", f.rowBlock, f.colBlock, note)
+	}
+	return frame(f.grid.title, note, w, h, out)
+}
+
+// about says what the cell under the cursor holds.
+func (m *mapScreen) about(f *heat, row, col, w int, s *Snapshot) line {
+	if row < 0 || f.rows == 0 {
+		return nil
+	}
+	cell := row*f.cols + col
+	id := f.worst[cell]
+	if id == graphs.None {
+		return line{}.add(dim, "no link here")
+	}
+	l := layers()[m.layer]
+	g, st := l.glyph(f.value[cell])
+	out := line{}.add(st, string(g)).gap(1)
+	tail := ""
+	if n := f.links[cell]; n > 1 {
+		tail = fmt.Sprintf(" and %d more", n-1)
+	}
+	return out.add(strong, shorten(s.Picture.Fabric.LinkName(id), max(w-2-width(tail), 4))).add(dim, tail)
+}
+
+// A spoke is a link of the ego graph, with the node at its far end.
+type spoke struct {
+	link graphs.LinkID
+	to   graphs.NodeID
+	rank float64
+}
+
+// spokes are the links of a switch, the worst first.
+func (m *mapScreen) spokes(n graphs.NodeID, s *Snapshot, but graphs.LinkID) []spoke {
+	l := layers()[m.layer]
+	f := s.Picture.Fabric
+	var out []spoke
+	for _, a := range f.Out(n) {
+		if a.Link() != but && !f.Node(f.Head(a)).IsHost() {
+			out = append(out, spoke{a.Link(), f.Head(a), l.rank(l.of(s.Picture, a.Link()))})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b spoke) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(f.NodeName(a.to), f.NodeName(b.to)))
+	})
+	return out
+}
+
+// drawEgo draws what lies around the link under the cursor, two hops from each of its ends: if the other links of an end are clean, it is not the switch.
+func (m *mapScreen) drawEgo(w, h int, s *Snapshot) page {
+	f := s.Picture.Fabric
+	if m.focus == graphs.None {
+		return frame("Around the link", "", w, h, text(line{}.add(dim, "no link here: move to one")))
+	}
+	inner := w - 4
+	l := layers()[m.layer]
+	g, st := l.glyph(l.of(s.Picture, m.focus))
+	ends := [2]graphs.NodeID{f.Tail(m.focus.Forward()), f.Head(m.focus.Forward())}
+	lines := []line{line{}.add(strong, f.NodeName(ends[0])).add(st, " ="+string(g)+"= ").add(strong, f.NodeName(ends[1])), nil}
+	room := h - 2 - len(lines)
+	for i, n := range ends {
+		all := m.spokes(n, s, m.focus)
+		raised := 0
+		for _, x := range all {
+			if x.rank >= l.steps[0] {
+				raised++
+			}
+		}
+		lines = append(lines, line{}.add(strong, f.NodeName(n)).add(dim, fmt.Sprintf("  %s, %d raised", counted(len(all), "other link", "other links"), raised)))
+		most := max(room/2-3, 1)
+		if i == 1 {
+			most = max(h-2-len(lines)-1, 1)
+		}
+		for j, x := range all {
+			if j >= most {
+				lines = append(lines, line{}.ink(dim, "└─ ").add(dim, count(len(all)-j)+" more"))
+				break
+			}
+			lines = append(lines, m.drawSpoke(x, &l, j == len(all)-1, inner, s))
+		}
+		lines = append(lines, nil)
+	}
+	return frame("Around the link, two hops", "layer "+l.name, w, h, text(lines...))
+}
+
+func (m *mapScreen) drawSpoke(x spoke, l *layer, last bool, w int, s *Snapshot) line {
+	f := s.Picture.Fabric
+	branch := "├─"
+	if last {
+		branch = "└─"
+	}
+	g, st := l.glyph(l.of(s.Picture, x.link))
+	out := line{}.ink(dim, branch).add(st, string(g)).ink(dim, "─ ").left(plain, f.NodeName(x.to), 14)
+	further := m.spokes(x.to, s, x.link)
+	for i, y := range further {
+		name := " " + elide(clean(f.NodeName(y.to)), 14)
+		more := fmt.Sprintf(" %d more", len(further)-i)
+		if i >= 2 || out.width()+3+width(name)+len(more) > w {
+			return out.add(dim, more)
+		}
+		g, st := l.glyph(l.of(s.Picture, y.link))
+		out = out.ink(dim, " ─").add(st, string(g)).add(plain, name)
+	}
+	return out
+}

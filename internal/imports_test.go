@@ -39,10 +39,11 @@ var floors = map[string][]string{
 	"internal/flock":       {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
 	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
+	"internal/session":     {"graphs", "graphs/formats", "internal/evidence", "internal/diagnose"},
 	"internal/report":      {"graphs", "internal/evidence", "internal/diagnose", "internal/page"},
 	"internal/baseline":    {"graphs", "internal/evidence", "internal/diagnose", "pathfind/rhythm"},
 	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
-	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline"},
+	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
 	"":                     {"internal/cli"},
 	"probes/snmp/agentsim": {},
 }

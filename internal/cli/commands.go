@@ -3,11 +3,13 @@ package cli
 import (
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"whichlink/graphs"
+	"whichlink/tui"
 )
 
 func newRootCmd(e *env) *cobra.Command {
@@ -22,7 +24,10 @@ func newRootCmd(e *env) *cobra.Command {
 		SilenceUsage:  true,
 		Long: `Which link is it? Whichlink measures a data-centre fabric with real packets and names the link, the direction, the symptom,
 a probability, the proof and the next step. Without arguments it opens the terminal UI on a drill: a practice fabric in network
-namespaces, with a fault to find. With --fabric it measures from this host, and with evidence files it shows what they say.`,
+namespaces, with a fault to find. With --fabric it measures from this host, and with evidence files it shows what they say, and moves in them.
+
+What is measured on screens is recorded to $XDG_STATE_HOME/whichlink (~/.local/state/whichlink), at most 64 MiB a session and 256 MiB in all;
+whichlink FILE shows such a recording again.`,
 		Args: func(_ *cobra.Command, files []string) error {
 			for _, f := range files {
 				if _, err := os.Stat(f); err != nil && f != "-" && !strings.ContainsAny(f, "./") {
@@ -31,12 +36,20 @@ namespaces, with a fault to find. With --fabric it measures from this host, and 
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, files []string) error { return e.openMain(cmd, &m, files, onDrill, fault) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if !slices.Contains(tui.ThemeNames(), e.theme) {
+				return usagef("--theme %q is not one of %s", graphs.Clean(e.theme), strings.Join(tui.ThemeNames(), ", "))
+			}
+			return e.openMain(cmd, &m, files, onDrill, fault)
+		},
 	}
 	m.flags(root)
 	m.snmpFlags(root)
 	root.Flags().BoolVar(&onDrill, "drill", false, "practise on the fabric of --fabric, in network namespaces")
 	root.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
+	root.Flags().BoolVar(&e.plain, "plain", false, "tell what changes line by line, for screen readers and logs, in place of screens")
+	root.Flags().StringVar(&e.theme, "theme", tui.ThemeNames()[0], "colours, `NAME`: "+strings.Join(tui.ThemeNames(), ", "))
+	_ = root.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(tui.ThemeNames(), cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),
 		newFabricCmd(e), newLabCmd(e), newPcapCmd(e), newSNMPCmd(e), newReportCmd(e), newManCmd())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })

@@ -17,6 +17,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
+	"whichlink/internal/session"
 	"whichlink/tui"
 )
 
@@ -55,15 +56,25 @@ func (e *env) terminal() bool {
 
 // screens runs the terminal UI until somebody quits.
 func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer) error {
-	return tui.Run(ctx, tui.Config{Source: s, Trainer: t, NoColor: !e.colour(), ASCII: e.ascii})
+	cfg := tui.Config{Source: s, Trainer: t, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
+	if p, ok := s.(tui.Player); ok {
+		cfg.Player = p
+	}
+	if e.plain {
+		return tui.RunPlain(ctx, cfg)
+	}
+	return tui.Run(ctx, cfg)
 }
+
+// show reports whether there is somebody to show screens, or lines, to.
+func (e *env) show() bool { return e.plain || e.terminal() }
 
 // openDrill shows the drill, or runs it once and prints the diagnosis where there is no terminal.
 func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 	if err := lab.Enter(); err != nil {
 		return err
 	}
-	if !e.terminal() {
+	if !e.show() {
 		ctx, cancel := context.WithTimeout(ctx, onceFor)
 		defer cancel()
 		d, err := e.checkDrill(ctx, m, fault, onceFor, func(*graphs.Fabric) func(*evidence.Record) { return nil })
@@ -85,6 +96,7 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 	if err := d.breakInWords(fault); err != nil {
 		return err
 	}
+	defer e.keep(&d.view)()
 	return e.watchOnScreen(ctx, d.watch, d, d)
 }
 
@@ -117,9 +129,36 @@ type view struct {
 	picture func() *diagnose.Picture
 
 	history atomic.Pointer[tui.History]
+
+	recorder *session.Recorder // nil if nothing is recorded
+	begun    time.Time
+}
+
+// keep records the session, from now on. That it cannot is no reason not to measure.
+func (e *env) keep(v *view) (finish func()) {
+	dir, err := session.Dir()
+	if err == nil {
+		v.recorder, err = session.Record(session.RecorderConfig{Dir: dir, Fabric: v.fabric})
+	}
+	if err != nil {
+		e.say("not recording: %v", err)
+		return func() {}
+	}
+	v.begun = time.Now()
+	return func() {
+		name := v.recorder.Path()
+		if err := v.recorder.Close(); err != nil {
+			e.say("%v", err)
+			return
+		}
+		e.say("recorded; whichlink %s shows it again", name)
+	}
 }
 
 func (v *view) record(r *evidence.Record) {
+	if v.recorder != nil {
+		v.recorder.Add(r)
+	}
 	v.tape.Add(r)
 	h := v.tape.History()
 	v.history.Store(&h)
@@ -136,6 +175,13 @@ func (v *view) Snapshot() *tui.Snapshot {
 	if h := v.history.Load(); h != nil {
 		s.History = *h
 	}
+	switch {
+	case v.recorder == nil:
+	case v.recorder.Err() != nil:
+		s.Status += ", NOT RECORDED"
+	default:
+		s.Recording = s.Now.Sub(v.begun)
+	}
 	return s
 }
 
@@ -151,22 +197,12 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		return err
 	}
 	v.latest, v.picture = w.Latest, w.Picture
-	if !e.terminal() {
+	if !e.show() {
 		return withHint(errors.New("no terminal to open the screens on"), "whichlink check --fabric %s measures once and prints one line", m.fabric)
 	}
 	e.say("%s", w.Statement())
+	defer e.keep(v)()
 	return e.watchOnScreen(ctx, w, v, nil)
-}
-
-// openFiles shows evidence that was written before.
-func (e *env) openFiles(ctx context.Context, fabric string, files []string) error {
-	f, err := e.readFabric(fabric)
-	if err != nil {
-		return err
-	}
-	return e.replay(ctx, f, func(s *diagnose.Store, also func(*evidence.Record)) error {
-		return e.readEvidence(s, files, also)
-	})
 }
 
 // recordedDrill is where the recorded drill lies among the program's own files.
@@ -183,7 +219,7 @@ func (e *env) replayRecorded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.replay(ctx, fabric.Fabric, func(s *diagnose.Store, also func(*evidence.Record)) error {
+	return e.replay(ctx, fabric.Fabric, nil, func(s *diagnose.Store, also func(*evidence.Record)) error {
 		const name = recordedDrill + "/evidence.jsonl"
 		records, err := e.recorded.Open(name)
 		if err != nil {
@@ -192,24 +228,4 @@ func (e *env) replayRecorded(ctx context.Context) error {
 		defer records.Close()
 		return readRecords(s, name, records, also)
 	})
-}
-
-// replay shows what evidence says, on screens or as text. If reading fails in the middle, what was read is shown all the same.
-func (e *env) replay(ctx context.Context, f *graphs.Fabric, read func(*diagnose.Store, func(*evidence.Record)) error) error {
-	v := &view{fabric: f, tape: tui.NewTape(f, 24*time.Hour), status: "replay", ports: diagnose.NewPortSeries(0)}
-	store := diagnose.NewStore(f, diagnose.Config{Series: v.ports})
-	failed := read(store, v.record)
-	if failed != nil && store.Records() == 0 {
-		return failed
-	}
-	d := store.Diagnose()
-	p := store.Picture(d)
-	v.latest, v.picture = func() *diagnose.Diagnosis { return d }, func() *diagnose.Picture { return p }
-	if !e.terminal() {
-		return errors.Join(e.printDiagnosis(d, "text"), failed)
-	}
-	if failed != nil {
-		e.say("%v", failed)
-	}
-	return e.screens(ctx, v, nil)
 }

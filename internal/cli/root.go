@@ -26,6 +26,8 @@ type env struct {
 
 	noColor bool
 	ascii   bool
+	plain   bool
+	theme   string
 	quiet   bool
 	verbose bool
 }

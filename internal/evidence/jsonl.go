@@ -49,10 +49,17 @@ func (e *LineError) Unwrap() error { return e.Err }
 // that stood before it was handed over; but a last line without its newline was cut short by the end of its writer, and is
 // counted as skipped.
 func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) {
+	return ReadPlaces(in, file, func(r *Record, _ int64) bool { return yield(r) })
+}
+
+// ReadPlaces is Read that also tells where the line of each record begins, in bytes from where the reading began.
+func ReadPlaces(in io.Reader, file string, yield func(r *Record, place int64) bool) (Skipped, error) {
 	skipped := Skipped{}
+	var place, next int64
 	buf := bufio.NewReaderSize(in, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(buf)
+		place, next = next, next+int64(len(line))
 		whole := err == nil
 		if err != nil && !errors.Is(err, io.EOF) {
 			return skipped, &LineError{graphs.Clean(file), n, err}
@@ -74,7 +81,7 @@ func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) 
 				skipped[why]++
 			} else if err := r.check(); err != nil {
 				return skipped, &LineError{graphs.Clean(file), n, err}
-			} else if !yield(r) {
+			} else if !yield(r, place) {
 				return skipped, nil
 			}
 		}

@@ -60,6 +60,7 @@ type App struct {
 	stack  []screen // the last is on top; the first, the overview, always stays
 	prompt *input   // the filter, or the command that is being typed
 	typing bool     // a command
+	mouse  bool     // take the mouse from the terminal
 	keep   bool     // leave the last screen where it can be read after the end
 	help   *helpBox
 	dialog *breakDialog
@@ -132,6 +133,10 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.PasteMsg:
 		a.paste(msg)
+	case tea.MouseWheelMsg:
+		return a, a.wheel(msg)
+	case tea.MouseClickMsg:
+		a.click(msg)
 	case tea.KeyPressMsg:
 		a.still = stillFor
 		return a, a.press(msg)
@@ -189,6 +194,9 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.visit(int(msg.String()[0] - '1'))
 	case key.Matches(msg, k.Note):
 		return a.note()
+	case key.Matches(msg, k.Mouse):
+		a.mouse = !a.mouse
+		a.say(map[bool]string{true: "mouse on: the terminal selects no text now", false: "mouse off"}[a.mouse])
 	case key.Matches(msg, k.Back):
 		a.back()
 	case key.Matches(msg, k.Freeze):

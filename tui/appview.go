@@ -14,6 +14,9 @@ func (a *App) View() tea.View {
 	p := a.page()
 	v := tea.NewView(a.theme.paint(p.lines))
 	v.AltScreen = true
+	if a.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	if p.y >= 0 {
 		c := tea.NewCursor(p.x, p.y)
 		c.Blink = false
@@ -97,7 +100,7 @@ func (a *App) page() page {
 func (a *App) tabLine() line {
 	l := line{}.gap(1)
 	for i, t := range a.tabs {
-		name := fmt.Sprintf("%d %s", i+1, t.title())
+		name := a.tabName(i, t)
 		if a.tab() == i {
 			l = l.add(strong, "["+name+"]").gap(1)
 		} else {
@@ -119,6 +122,8 @@ func (a *App) tabLine() line {
 	}
 	return append(l.gap(max(a.w-l.width()-rec.width(), 0)), rec...)
 }
+
+func (a *App) tabName(i int, t screen) string { return fmt.Sprintf("%d %s", i+1, t.title()) }
 
 // tab returns which of the screens with a digit is open, or lies under what is.
 func (a *App) tab() int {

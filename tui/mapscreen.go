@@ -32,6 +32,16 @@ type mapScreen struct {
 	size   [2]int
 	order  grid
 	filled [2]*heat
+	around ego
+}
+
+// An ego is what was drawn around a link. To find the worst of all that lies two hops away takes longer than a frame may.
+type ego struct {
+	focus graphs.LinkID
+	from  *Snapshot
+	layer int
+	size  [2]int
+	page  page
 }
 
 func newMapScreen(k *keyMap) *mapScreen { return &mapScreen{keys: k, focus: graphs.None} }
@@ -280,9 +290,15 @@ func (m *mapScreen) draw(w, h int, s *Snapshot) page {
 		return m.drawGrid(m.pane, w, h, s).fill(w, h)
 	}
 	out := m.drawGrid(0, left, h, s)
-	beside := m.drawEgo(right, h, s)
+	var beside page
 	if m.filled[1] != nil {
 		beside = m.drawGrid(1, right, h, s)
+	} else {
+		a := &m.around
+		if a.from != s || a.focus != m.focus || a.layer != m.layer || a.size != [2]int{right, h} {
+			*a = ego{m.focus, s, m.layer, [2]int{right, h}, m.drawEgo(right, h, s)}
+		}
+		beside = a.page
 	}
 	if m.pane == 1 {
 		out.y = -1

@@ -40,7 +40,9 @@ type Config struct {
 }
 
 // Run shows the terminal UI until somebody quits or ctx ends, and leaves the terminal as it was. That ctx ended is no error.
-func Run(ctx context.Context, cfg Config) error {
+func Run(ctx context.Context, cfg Config) error { return run(ctx, cfg) }
+
+func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 	if cfg.Source == nil {
 		return errors.New("terminal ui: no source to show")
 	}
@@ -56,7 +58,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Output != nil {
 		options = append(options, tea.WithOutput(cfg.Output))
 	}
-	last, err := tea.NewProgram(NewApp(ctx, cfg), options...).Run()
+	last, err := tea.NewProgram(NewApp(ctx, cfg), append(options, more...)...).Run()
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("terminal ui: %w", err)
 	}

@@ -27,6 +27,18 @@ const (
 type theme struct {
 	ascii  bool
 	styles [numStyles]lipgloss.Style
+	// on and off are what the terminal gets before and after text of a style. A map has hundreds of pieces: to render each by itself takes longer
+	// than to draw it.
+	on, off [numStyles]string
+}
+
+// ready takes over the styles.
+func (t *theme) ready() *theme {
+	for i, s := range t.styles {
+		const piece = "x"
+		t.on[i], t.off[i], _ = strings.Cut(s.Render(piece), piece)
+	}
+	return t
 }
 
 // ThemeNames are the names of the themes: terminal has the sixteen colours that the terminal's owner has chosen; dark and light have their own, for
@@ -52,12 +64,12 @@ func themeOf(name string, ascii bool) *theme {
 		s := lipgloss.NewStyle
 		t.styles[good], t.styles[warn], t.styles[bad] = s(), s().Bold(true), s().Bold(true)
 	}
-	return t
+	return t.ready()
 }
 
 func newTheme(ascii bool) *theme {
 	s := lipgloss.NewStyle
-	return &theme{ascii: ascii, styles: [numStyles]lipgloss.Style{
+	t := &theme{ascii: ascii, styles: [numStyles]lipgloss.Style{
 		plain:  s(),
 		dim:    s().Faint(true),
 		strong: s().Bold(true),
@@ -68,6 +80,7 @@ func newTheme(ascii bool) *theme {
 		press:  s().Bold(true),
 		chosen: s().Reverse(true),
 	}}
+	return t.ready()
 }
 
 // paint turns lines into what the terminal gets.
@@ -92,7 +105,9 @@ func (t *theme) paint(lines []line) string {
 			if s := l[j].style; s == plain || s != chosen && strings.TrimLeft(text, " ") == "" {
 				b.WriteString(text)
 			} else {
-				b.WriteString(t.styles[s].Render(text))
+				b.WriteString(t.on[s])
+				b.WriteString(text)
+				b.WriteString(t.off[s])
 			}
 			j = k
 		}

@@ -120,8 +120,8 @@ func (g *grid) fill(l *layer, p *diagnose.Picture, rows, cols int) *heat {
 		}
 	}
 	for id := range graphs.LinkID(len(g.rowOf)) {
-		r, c := int(g.rowOf[id]), int(g.colOf[id])
-		if r < 0 {
+		r, c, ok := g.at(id)
+		if !ok {
 			continue
 		}
 		v := l.of(p, id)
@@ -136,10 +136,11 @@ func (g *grid) fill(l *layer, p *diagnose.Picture, rows, cols int) *heat {
 
 // find returns the cell of a link.
 func (h *heat) find(id graphs.LinkID) (row, col int, ok bool) {
-	if id < 0 || int(id) >= len(h.grid.rowOf) || h.grid.rowOf[id] < 0 || h.rows == 0 {
+	r, c, ok := h.grid.at(id)
+	if !ok || h.rows == 0 {
 		return 0, 0, false
 	}
-	return int(h.grid.rowOf[id]) / h.rowBlock, int(h.grid.colOf[id]) / h.colBlock, true
+	return r / h.rowBlock, c / h.colBlock, true
 }
 
 // draw draws the cells with the names of the rows, the cursor's cell in brackets. wide gives each cell two columns.

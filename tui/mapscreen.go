@@ -252,7 +252,7 @@ func (m *mapScreen) prepare(w, h int, s *Snapshot) {
 		return
 	}
 	for i := range m.layout.pods {
-		if m.focus != graphs.None && m.layout.pods[i].rowOf[m.focus] >= 0 {
+		if _, _, ok := m.layout.pods[i].at(m.focus); ok {
 			podOf = i
 			m.pane = 1
 		}

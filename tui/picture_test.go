@@ -75,7 +75,7 @@ func fatTree(tb testing.TB) *Snapshot {
 	}
 	l := newLayout(f)
 	for id := range graphs.LinkID(f.NumLinks()) {
-		if l.pods[3].rowOf[id] == 2 && l.pods[3].colOf[id] == 1 {
+		if r, c, ok := l.pods[3].at(id); ok && r == 2 && c == 1 {
 			return on(tb, f, id)
 		}
 	}
@@ -111,9 +111,9 @@ func TestLayout(t *testing.T) {
 		for id := range graphs.LinkID(s.Fabric.NumLinks()) {
 			n := 0
 			for i := range grids {
-				if r, c := grids[i].rowOf[id], grids[i].colOf[id]; r >= 0 {
+				if r, c, ok := grids[i].at(id); ok {
 					n++
-					if int(r) >= len(grids[i].rows) || int(c) >= len(grids[i].cols) {
+					if r >= len(grids[i].rows) || c >= len(grids[i].cols) {
 						t.Errorf("%s: %s stands outside of its matrix", name, s.Fabric.LinkName(id))
 					}
 				}

@@ -15,8 +15,19 @@ type grid struct {
 	rows, cols []string // their names
 	rowOf      []int32  // by link
 	colOf      []int32
+	// partOf, if set, is the part of the fabric that a link is in, and part the one that is laid out: all pods share one index.
+	partOf []int32
+	part   int32
 	// both says that rows and columns are the same nodes, and every link stands on both sides of the diagonal.
 	both bool
+}
+
+// at returns the row and the column of a link.
+func (g *grid) at(id graphs.LinkID) (row, col int, ok bool) {
+	if id < 0 || int(id) >= len(g.rowOf) || g.rowOf[id] < 0 || g.partOf != nil && g.partOf[id] != g.part {
+		return 0, 0, false
+	}
+	return int(g.rowOf[id]), int(g.colOf[id]), true
 }
 
 // A layout is how a fabric is drawn: by its tiers if it is a Clos, else by who is next to whom.
@@ -117,6 +128,12 @@ func (l *layout) empty(title string) grid {
 // bipartite lays out the links between two sets of switches.
 func (l *layout) bipartite(title string, rows, cols []graphs.NodeID) grid {
 	g := l.empty(title)
+	l.between(&g, rows, cols)
+	return g
+}
+
+// between puts the links between two sets of switches into a grid.
+func (l *layout) between(g *grid, rows, cols []graphs.NodeID) {
 	row, col := indexOf(rows), indexOf(cols)
 	for _, n := range rows {
 		g.rows = append(g.rows, l.fabric.NodeName(n))
@@ -128,10 +145,12 @@ func (l *layout) bipartite(title string, rows, cols []graphs.NodeID) grid {
 		for _, a := range l.fabric.Out(n) {
 			if r, ok := row[l.fabric.Head(a)]; ok {
 				g.rowOf[a.Link()], g.colOf[a.Link()] = int32(r), int32(col[n])
+				if g.partOf != nil {
+					g.partOf[a.Link()] = g.part
+				}
 			}
 		}
 	}
-	return g
 }
 
 func indexOf(nodes []graphs.NodeID) map[graphs.NodeID]int {
@@ -182,8 +201,12 @@ func (l *layout) threeTiers() {
 			l.main.rowOf[id], l.main.colOf[id] = plane[high], pod[low]
 		}
 	}
+	all, partOf := l.empty(""), make([]int32, l.fabric.NumLinks())
 	for i := range pods {
-		l.pods = append(l.pods, l.bipartite(fmt.Sprintf("Pod %d, leaf by aggregation", i), leaves[i], aggs[i]))
+		g := all
+		g.title, g.partOf, g.part = fmt.Sprintf("Pod %d, leaf by aggregation", i), partOf, int32(i)
+		l.between(&g, leaves[i], aggs[i])
+		l.pods = append(l.pods, g)
 	}
 }
 

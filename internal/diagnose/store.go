@@ -82,6 +82,14 @@ type way struct{ alternatives [][]graphs.ArcID }
 func (w way) known() bool   { return len(w.alternatives) > 0 }
 func (w way) certain() bool { return len(w.alternatives) == 1 }
 
+// shared returns old in place of a way that is the same.
+func (w way) shared(old way) way {
+	if slices.EqualFunc(w.alternatives, old.alternatives, slices.Equal) {
+		return old
+	}
+	return w
+}
+
 func (w way) crosses(l graphs.LinkID) bool {
 	return slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool { return crosses(arcs, l) })
 }
@@ -279,6 +287,9 @@ func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
 }
 
 func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
+	if n := len(l.echoes); n > 0 { // a flow mostly stays where it is: its echoes share one path in memory
+		path, back = path.shared(l.echoes[n-1].path), back.shared(l.echoes[n-1].back)
+	}
 	e := echo{
 		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
 		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,

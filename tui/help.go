@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
@@ -13,6 +15,8 @@ func words() [][2]string {
 		{"arc", "one direction of a link, from>to. A link is both: end--end."},
 		{"dark", "no probe crossed it: unknown, which is not healthy."},
 		{"class", "suspects that the evidence cannot tell apart. Next says what would."},
+		{"late", "what flows that cross it now take above their own best, the least of them."},
+		{"use expect", "how full an arc is; how full it would be if its load were spread evenly."},
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
 		{"- ?", "does not apply; not known."},
 	}
@@ -25,6 +29,8 @@ func filters() [][2]string {
 		{"!agg03", "without it"},
 		{"p>.5 loss>1", "numbers; loss in %"},
 		{"lost>0 rtt>90", "of flows; rtt in us"},
+		{"flaps>2 use>80", "of links; use in %"},
+		{"dark", "links without evidence"},
 	}
 }
 
@@ -81,6 +87,11 @@ func (b *helpBox) lines(w int) []line {
 		blocks = append(blocks, helpBlock(g.title, pairs))
 	}
 	blocks = append(blocks, helpBlock("Filter, by example", filters()))
+	var typed [][2]string
+	for _, c := range commands() {
+		typed = append(typed, [2]string{strings.TrimSpace(":" + c.name + " " + c.args), c.does})
+	}
+	blocks = append(blocks, helpBlock("Commands", typed))
 
 	var out []line
 	for n := 3; n > 0; n-- {
@@ -91,7 +102,7 @@ func (b *helpBox) lines(w int) []line {
 	}
 	out = append(out, nil, line{}.add(strong, "Words used here"))
 	for _, e := range words() {
-		for i, l := range labelled(e[0], 8, plain, e[1], w-2) {
+		for i, l := range labelled(e[0], 11, plain, e[1], w-2) {
 			if i == 0 {
 				l[0].style = press
 			}

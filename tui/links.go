@@ -31,6 +31,9 @@ type linksScreen struct {
 	at       int // of the cursor in the order
 	selected graphs.LinkID
 	moved    bool
+
+	// peek is the screen that enter would open, of which a wide terminal shows a part.
+	peek *linkScreen
 }
 
 func newLinksScreen(k *keyMap) *linksScreen { return &linksScreen{keys: k, selected: graphs.None} }
@@ -70,7 +73,7 @@ func (r *linkRow) state() string {
 type linkColumn struct {
 	name  string
 	width int
-	wide  bool // shown only when wide columns are asked for, or there is much room
+	wide  bool // shown only when wide columns are asked for
 	value func(*linkRow) float64
 	write func(float64) string
 }
@@ -313,7 +316,7 @@ func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
 	const state = 10
 	name = w - 2 - state
 	for i, c := range all {
-		if c.wide && !l.wide && w < wideFrom {
+		if c.wide && !l.wide {
 			continue
 		}
 		least := 30
@@ -347,7 +350,21 @@ func (l *linksScreen) draw(w, h int, s *Snapshot) page {
 	if l.filter.query != "" {
 		title = "filter " + strconv.Quote(l.filter.query) + ": " + count(len(l.order)) + " of " + count(total) + " links"
 	}
-	return frame(title, note, w, h, l.table(w-4, h-2, s)).fill(w, h)
+	if w < wideFrom || len(l.order) == 0 {
+		return frame(title, note, w, h, l.table(w-4, h-2, s)).fill(w, h)
+	}
+	left := max(w*3/5, 96)
+	return frame(title, note, left, h, l.table(left-4, h-2, s)).beside(l.detail(w-left, h, s), left).fill(w, h)
+}
+
+// detail shows the link under the cursor beside the list.
+func (l *linksScreen) detail(w, h int, s *Snapshot) page {
+	name := s.Picture.Fabric.LinkName(l.selected)
+	if l.peek == nil || l.peek.asked != s || l.peek.link != name {
+		l.peek = newLinkScreenOf(l.keys, l.selected, s)
+	}
+	series := min(seriesRows+2, h/2)
+	return l.peek.drawVerdict(w, h-series, s).below(l.peek.drawSeries(w, series, s))
 }
 
 func (l *linksScreen) table(w, h int, s *Snapshot) page {

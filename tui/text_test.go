@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestNumbers(t *testing.T) {
@@ -109,4 +111,38 @@ func TestClean(t *testing.T) {
 	if got := clean(long); got[len(got)-4:] != " end" {
 		t.Errorf("a long sentence loses its end: %q", got)
 	}
+}
+
+// Whatever is typed, the filter neither panics nor lets a row through that a word of it excludes.
+func FuzzFilter(f *testing.F) {
+	for _, q := range []string{"loss>1 leaf !spine", "p>=.5%", "!", "loss<", "\x1b[2J loss>NaN"} {
+		f.Add(q)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		p := parseFilter(query+" !leaf1", linkFields())
+		if p.match("leaf1:swp1--spine1:swp1", func(string) (float64, bool) { return 1, true }) {
+			t.Errorf("%q lets through what it excludes", query)
+		}
+	})
+}
+
+// Whatever is typed as a command, what comes of it can be drawn.
+func FuzzCommand(f *testing.F) {
+	s := sick(f)
+	for _, c := range commands() {
+		f.Add(c.name + " leaf1")
+	}
+	f.Add("paths h1-1 h2-1")
+	f.Add("seek -30s")
+	f.Fuzz(func(t *testing.T, text string) {
+		st := newStage(t, s, 80, 24)
+		in := newInput("", 200)
+		st.prompt, st.typing = &in, true
+		st.Update(tea.PasteMsg{Content: text})
+		check(t, st, 80, 24)
+		st.press("tab")
+		check(t, st, 80, 24)
+		st.press("enter")
+		check(t, st, 80, 24)
+	})
 }

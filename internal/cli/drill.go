@@ -40,7 +40,7 @@ func drillFabric() (*graphs.Fabric, error) {
 	return generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
 }
 
-// newDrill brings a fabric up in network namespaces.
+// newDrill brings a fabric up in network namespaces. One that forgets, by a horizon, is watched on screens.
 func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, horizon time.Duration, also func(*evidence.Record)) (*drill, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	}
 	cfg := diagnose.WatchConfig{
 		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
-		Horizon: horizon, Pictures: true, Record: d.record, Logger: e.logger(),
+		Horizon: horizon, Pictures: horizon > 0, Record: d.record, Logger: e.logger(),
 	}
 	for _, h := range hosts {
 		cfg.Hosts = append(cfg.Hosts, diagnose.WatchHost{

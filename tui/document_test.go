@@ -1,0 +1,42 @@
+package tui
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+// docs/screens.md shows every screen as the tests draw it, so that it cannot say what is not so. -update writes it anew.
+func TestScreensDocument(t *testing.T) {
+	const file = "../docs/screens.md"
+	var b strings.Builder
+	b.WriteString("# The screens\n\nMade from the pictures by which the program is tested, at 100 columns and 30 rows, with invented data;\n" +
+		"`go test ./tui -update` makes them anew. The smallest terminal that shows the ranked list has 40 by 10.\n")
+	for _, x := range []struct{ scene, title, says string }{
+		{"Overview", "1 Overview", "The verdict, how much of the fabric it rests on, the ranked suspects, and the proof of the one under the cursor."},
+		{"Link", "A link", "Opened with enter from any screen: what is said of it, loss and delay in both directions, when it went down, and every flow that crosses it."},
+		{"MapLeafSpine", "2 Map, leaf and spine", "A cell is a link. `L` turns to loss, use, use over what is expected, delay, flaps, coverage."},
+		{"MapFatTree", "2 Map, three tiers", "Planes by pods, a cell the worst link of several, and beside it the pod link by link."},
+		{"MapRandom", "2 Map, random graph", "Who is next to whom, the worst first, and what lies two hops around the link under the cursor."},
+		{"Links", "3 Links", "Every link, however many: `s` sorts by the next column, `/` filters by words and fields."},
+		{"Paths", "4 Paths", "Where flows of a pair may go, layer by layer; what each flow lost; and where the one under the cursor went."},
+		{"Events", "5 Events", "What happened when, by source."},
+		{"Help", "Help", "Made from the keys that the program obeys."},
+	} {
+		s := scenes()[x.scene](t, 100, 30)
+		b.WriteString("\n## " + x.title + "\n\n" + x.says + "\n\n```text\n" + strings.TrimRight(bare(s.View().Content), "\n") + "\n```\n")
+	}
+	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != b.String() {
+		t.Errorf("%s is not what the program shows; go test ./tui -update writes it anew", file)
+	}
+}

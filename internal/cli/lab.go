@@ -33,14 +33,17 @@ Made by root, every node is a namespace called NAME-NODE, which ip netns exec en
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLabUpCmd(e), newLabBreakCmd(e), newLabHealCmd(e), newLabExecCmd(e), newLabTruthCmd(e), newLabListCmd(e),
-		newLabDownCmd(e), newLabKeepCmd(e))
+		newLabDownCmd(e), newLabKeepCmd(e), newLabAgentsCmd(), newLabCountersCmd(e))
 	return cmd
 }
 
 // labError gives errors of the lab their remedy.
 func labError(err error) error {
 	var why *lab.UnavailableError
+	var agents *lab.AgentsError
 	switch {
+	case errors.As(err, &agents) && agents.Remedy != "":
+		return withHint(err, "%s", agents.Remedy)
 	case errors.As(err, &why) && why.Remedy != "":
 		return withHint(err, "%s", why.Remedy)
 	case errors.Is(err, lab.ErrNoLab):
@@ -53,6 +56,7 @@ func newLabUpCmd(e *env) *cobra.Command {
 	var name, output string
 	var hashSeed uint64
 	var convergence time.Duration
+	var snmp bool
 	up := &cobra.Command{
 		Use:     "up SHAPE",
 		Short:   "Make a lab of a shape, or of the fabric in a file",
@@ -70,7 +74,7 @@ func newLabUpCmd(e *env) *cobra.Command {
 		if err := oneOf(output, "text", "json"); err != nil {
 			return err
 		}
-		return e.labUp(cmd, lab.Config{Fabric: f, Name: name, Seed: hashSeed, Convergence: convergence}, output)
+		return e.labUp(cmd, lab.Config{Fabric: f, Name: name, Seed: hashSeed, Convergence: convergence, SNMP: snmp}, output)
 	}
 	file := &cobra.Command{
 		Use: "file F.clab.yml", Short: "the fabric in a file", Args: args(1, 1),
@@ -88,6 +92,7 @@ func newLabUpCmd(e *env) *cobra.Command {
 		flags.StringVar(&name, "name", defaultLab, "the lab's name")
 		flags.Uint64Var(&hashSeed, "hash-seed", 1, "decides which of the equal paths each flow takes")
 		flags.DurationVar(&convergence, "convergence", lab.DefaultConvergence, "how long after a link went down or up the routes change")
+		flags.BoolVar(&snmp, "snmp", false, "an SNMP agent and LLDP on every switch (needs snmpd and lldpd)")
 		outputFlag(shape, &output, "text", "json")
 	}
 	return up
@@ -101,6 +106,11 @@ func (e *env) labUp(cmd *cobra.Command, cfg lab.Config, output string) error {
 	f, err := lab.WithAddresses(cfg.Fabric)
 	if err != nil {
 		return err
+	}
+	if cfg.SNMP {
+		if f, err = lab.WithManagement(f); err != nil {
+			return err
+		}
 	}
 	cfg.Fabric = f
 	room, err := lab.Reserve(cfg)
@@ -126,6 +136,17 @@ func (e *env) labUp(cmd *cobra.Command, cfg lab.Config, output string) error {
 	fmt.Fprintf(e.stdout, "fabric file: %s\n", state.FabricFile)
 	if len(state.Namespaces) > 0 {
 		fmt.Fprintf(e.stdout, "namespaces:  %s and so on, for ip netns exec\n", state.Namespaces[0])
+	}
+	if state.SNMP {
+		fmt.Fprintf(e.stdout, "management:  the node %s; community %s, or of SNMPv3 user %s, SHA-256 %s, AES %s\n", lab.ManagementNode,
+			lab.Community, lab.User, lab.AuthPassword, lab.PrivPassword)
+		switch {
+		case state.LLDP:
+		case state.Inside:
+			e.say("lldpd does not run without root: the agents know no neighbours")
+		default:
+			e.say("lldpd is not installed, so the agents know no neighbours: apt-get install --no-install-recommends lldpd")
+		}
 	}
 	if !e.quiet {
 		fmt.Fprint(e.stdout, labSteps(state, f))
@@ -162,6 +183,22 @@ func newLabKeepCmd(e *env) *cobra.Command {
 			}
 			return lab.Keep(cmd.Context(), dir[0], f, e.logger())
 		},
+	}
+}
+
+// newLabAgentsCmd is what a lab with SNMP starts to run its agents.
+func newLabAgentsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: lab.AgentsArguments()[1], Hidden: true, Args: args(0, 0),
+		RunE: func(*cobra.Command, []string) error { return lab.RunAgents() },
+	}
+}
+
+// newLabCountersCmd is what an agent starts to count what Linux does not.
+func newLabCountersCmd(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: lab.CountersArguments()[1], Hidden: true, Args: args(0, 0),
+		RunE: func(*cobra.Command, []string) error { return lab.ServeCounters(e.stdin, e.stdout) },
 	}
 }
 
@@ -209,6 +246,7 @@ func newLabBreakCmd(e *env) *cobra.Command {
 	fl.DurationVar(&opts.Period, "period", 0, "of a flap (default 4s)")
 	fl.DurationVar(&opts.Down, "down", 0, "how long a flapping link is down in every period (default 1s)")
 	fl.IntVar(&opts.Flows, "flows", 0, "among how many flows a load is spread (default 16)")
+	fl.BoolVar(&opts.Counted, "counted", false, "a loss that the receiving port counts as FCS errors, in a lab with SNMP")
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }

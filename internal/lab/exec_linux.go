@@ -3,13 +3,10 @@ package lab
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
-
-	"whichlink/graphs"
 )
 
 // hangUpTime is how long a command has to end after its client went away.
@@ -18,9 +15,9 @@ const hangUpTime = 2 * time.Second
 // run runs a command inside a node and returns its exit code, 128 and the signal's number if a signal ended it. Signals for it come
 // as requests; if the client goes, so does the command.
 func (k *keeper) run(c Command, files []*os.File, in *json.Decoder) (int, error) {
-	n, ok := k.lab.fabric.NodeByName(c.Node)
-	if !ok {
-		return 0, fmt.Errorf("the lab has no node %q", graphs.Clean(c.Node))
+	space, err := k.lab.nodeOrManagement(c.Node)
+	if err != nil {
+		return 0, err
 	}
 	cmd := exec.Cmd{
 		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, Stdin: files[0], Stdout: files[1], Stderr: files[2],
@@ -28,10 +25,9 @@ func (k *keeper) run(c Command, files []*os.File, in *json.Decoder) (int, error)
 		// its namespace alive.
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
-	var err error
 	// The thread stays until the command ends, because the signal of a dying parent is tied to the thread, not to the process.
 	onMortalThread(func() {
-		if err = k.lab.spaces[n].enter(); err != nil {
+		if err = space.enter(); err != nil {
 			return
 		}
 		if err = cmd.Start(); err != nil {

@@ -27,13 +27,14 @@ const (
 	MTU      Kind = "mtu"     // a link drops packets longer than a size, in both directions
 	Corrupt  Kind = "corrupt" // an arc changes the payload of a share of its packets
 	Miswire  Kind = "miswire" // the far ends of two links are swapped
+	Mute     Kind = "mute"    // a switch's SNMP agent gets no requests: a trap, not a fault
 )
 
 // A Fault says what to break, by names of the fabric. [ParseFault] makes one from words; the zero values of the fields that its
 // kind uses are not valid, except of PerSecond.
 type Fault struct {
 	Kind Kind `json:"kind"`
-	// Subjects name an arc (loss, slow, corrupt), a link (down, silent, flap, mtu), two links (miswire), a node (node, police) or
+	// Subjects name an arc (loss, slow, corrupt), a link (down, silent, flap, mtu), two links (miswire), a node (node, police, mute) or
 	// two hosts (load).
 	Subjects []string `json:"subjects"`
 	// Share is the fraction of packets that loss, node and corrupt hit, more than 0 and at most 1.
@@ -49,6 +50,8 @@ type Fault struct {
 	Size int `json:"size,omitempty"`
 	// Flows is among how many source ports load spreads its packets.
 	Flows int `json:"flows,omitempty"`
+	// Counted has the receiving port of a loss count what is lost as FCS errors, as a bad cable makes it. It needs a lab with SNMP.
+	Counted bool `json:"counted,omitempty"`
 }
 
 // FaultOptions are the options of whichlink lab break as they stand on the command line; empty ones take the kind's default.
@@ -57,12 +60,14 @@ type FaultOptions struct {
 	Period time.Duration
 	Down   time.Duration
 	Flows  int
+	// Counted is for loss only.
+	Counted bool
 }
 
 // Kinds lists all kinds with their usage line, in the order of the manual.
 func Kinds() []KindUsage {
 	return []KindUsage{
-		{Loss, "ARC --rate 5%", "drop a share of the packets of one direction"},
+		{Loss, "ARC --rate 5% [--counted]", "drop a share of the packets of one direction"},
 		{Down, "LINK", "link down; routes avoid it after the convergence delay"},
 		{Silent, "LINK", "black hole in both directions; routes stay"},
 		{Flap, "LINK --period 4s --down 1s", "down for a while in every period"},
@@ -73,6 +78,7 @@ func Kinds() []KindUsage {
 		{MTU, "LINK 1400", "drop longer packets, both directions, silently"},
 		{Corrupt, "ARC --rate 1%", "change the payload of a share of the packets"},
 		{Miswire, "LINK LINK", "swap the far ends of two links"},
+		{Mute, "NODE", "silence the SNMP agent of a switch"},
 	}
 }
 
@@ -155,6 +161,9 @@ func ParseFault(f *graphs.Fabric, kind string, args []string, opts FaultOptions)
 		}
 	case opts.Flows != 0:
 		return wrong("%s takes no --flows", kind)
+	}
+	if fault.Counted = opts.Counted; fault.Counted && fault.Kind != Loss {
+		return wrong("%s takes no --counted", kind)
 	}
 	if err := fault.check(f); err != nil {
 		return wrong("%v", err)
@@ -250,7 +259,7 @@ func (f Fault) resolve(fabric *graphs.Fabric) (target, error) {
 		if err == nil && t.link == t.other {
 			err = fmt.Errorf("two different links are needed")
 		}
-	case NodeLoss, Police:
+	case NodeLoss, Police, Mute:
 		t.node, err = node(0)
 	case Load:
 		if t.node, err = node(0); err == nil {
@@ -279,6 +288,9 @@ func (f Fault) String() string {
 		s += fmt.Sprintf(" --period %s --down %s", f.Period, f.DownTime)
 	case MTU:
 		s += " " + strconv.Itoa(f.Size)
+	}
+	if f.Counted {
+		s += " --counted"
 	}
 	if f.Kind == Load && f.Flows != defaultFlows {
 		s += " --flows " + strconv.Itoa(f.Flows)

@@ -71,6 +71,12 @@ func (l *Lab) Break(f Fault) (FaultID, error) {
 // admits finds what speaks against a fault beside those that are there: a cable that hangs elsewhere than planned cannot have
 // other faults, which are named by the plan.
 func (l *Lab) admits(f Fault, t target) error {
+	if l.agents == nil && (f.Kind == Mute || f.Counted) {
+		return errNoAgents
+	}
+	if f.Kind == Mute && l.fabric.Node(t.node).IsHost() {
+		return fmt.Errorf("%s is a host and has no agent", l.fabric.NodeName(t.node))
+	}
 	for _, b := range l.faults.active {
 		if f.Kind != Miswire && b.Kind != Miswire {
 			continue
@@ -94,7 +100,9 @@ func (l *Lab) effectOf(f Fault, t target, id FaultID) effect {
 	}
 	switch f.Kind {
 	case Loss:
-		return filter(l.atPort(l.fabric.HeadPort(t.arc), true, atRandom(f.Share)))
+		r := l.atPort(l.fabric.HeadPort(t.arc), true, atRandom(f.Share))
+		r.broken = f.Counted
+		return filter(r)
 	case Corrupt:
 		head := l.fabric.HeadPort(t.arc)
 		return filter(
@@ -119,6 +127,8 @@ func (l *Lab) effectOf(f Fault, t target, id FaultID) effect {
 		return filter(
 			rule{node: t.node, port: graphs.None, drop: true, match: slices.Concat(icmpErrors(false), overLimit(f.PerSecond))},
 			rule{node: t.node, port: graphs.None, drop: true, match: slices.Concat(icmpErrors(true), overLimit(f.PerSecond))})
+	case Mute:
+		return filter(rule{node: t.node, port: graphs.None, input: true, drop: true, match: toAgent()})
 	case Down:
 		return &outage{lab: l, link: t.link, filter: filter(both()...)}
 	case Flap:

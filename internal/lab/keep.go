@@ -20,6 +20,9 @@ type State struct {
 	Links      int           `json:"links"`
 	// Namespaces are the names under /run/netns, by node; empty for a lab inside a user namespace, which only its keeper can enter.
 	Namespaces []string `json:"namespaces"`
+	// SNMP is true where every switch has an SNMP agent, LLDP where lldpd runs there too: it does not inside a user namespace.
+	SNMP bool `json:"snmp,omitempty"`
+	LLDP bool `json:"lldp,omitempty"`
 	// Inside is true where the keeper runs in a user namespace.
 	Inside bool `json:"inside_user_namespace"`
 	// MadeDir is true where /run/netns was not there before.

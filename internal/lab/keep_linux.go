@@ -55,7 +55,7 @@ func (k *keeper) keep(ctx context.Context, dir string, fabric *graphs.Fabric, te
 	ctx, k.end = context.WithCancel(ctx)
 	defer k.end()
 	defer func() { err = errors.Join(err, sweep(&k.state)); close(k.ended) }()
-	cfg := Config{Fabric: fabric, Seed: k.state.Seed, Convergence: k.state.Converge, Logger: k.log}
+	cfg := Config{Fabric: fabric, Seed: k.state.Seed, Convergence: k.state.Converge, SNMP: k.state.SNMP, Logger: k.log}
 	if len(k.state.Namespaces) > 0 {
 		cfg.Name = k.state.Name
 	}

@@ -25,6 +25,13 @@
 // routes stay for the convergence delay; then a controller takes them away. The veth pair itself stays up, because the kernel
 // removes routes over a dead device at once and no routing protocol is that fast; the operational state of both ports is shown as
 // dormant meanwhile.
+//
+// # What the agents say
+//
+// The agents are real: snmpd with its caches of three seconds, lldpd as its AgentX subagent. Only what Linux does not count for a veth device is
+// served by this program, as snmpd's pass_persist: ifOutDiscards with the drops of the port's queue, ifInErrors and dot3StatsFCSErrors with the
+// packets of a loss that is to be counted, ifLastChange at the moment of the change, as a switch's hardware tells it. Loss is silent unless it
+// is told to be counted. Agents live in a process namespace of their own and end with the lab, whatever ends it.
 package lab
 
 import (
@@ -49,6 +56,10 @@ type Config struct {
 	Convergence time.Duration
 	// Name, if not empty, gives every namespace a name under /run/netns: NAME-NODE. It needs real root.
 	Name string
+	// SNMP runs an SNMP agent (net-snmp) in every switch, and LLDP (lldpd) where that is installed. The agents answer in the management network,
+	// at the management addresses that [WithManagement] gives them; see [Lab.DoManagement]. This program must hand the arguments
+	// [AgentsArguments] and [CountersArguments] to [RunAgents] and [ServeCounters].
+	SNMP bool
 	// Logger may be nil.
 	Logger *slog.Logger
 }

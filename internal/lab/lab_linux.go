@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strconv"
 	"sync"
@@ -25,6 +26,11 @@ type Lab struct {
 	ctrl   *controller
 	faults faults
 
+	// Of a lab with SNMP:
+	management *namespace
+	collector  netip.Addr
+	agents     *agents
+
 	mu     sync.Mutex // guards what follows
 	wiring *wiring
 	closed bool
@@ -39,6 +45,11 @@ func New(ctx context.Context, cfg Config) (*Lab, error) {
 	f, err := WithAddresses(cfg.Fabric)
 	if err != nil {
 		return nil, fmt.Errorf("make a lab: %w", err)
+	}
+	if cfg.SNMP {
+		if f, err = WithManagement(f); err != nil {
+			return nil, fmt.Errorf("make a lab: %w", err)
+		}
 	}
 	l := &Lab{cfg: cfg, log: cfg.Logger, fabric: f, wiring: asPlanned(f), device: devices(f), slot: make([]int32, f.NumPorts())}
 	if l.log == nil {
@@ -72,6 +83,7 @@ func (l *Lab) build(ctx context.Context) error {
 	computed := make(chan *routing, 1)
 	go func() { computed <- computeRouting(l.wiring, l.ipv6, none) }()
 	mount := func(graphs.NodeID) (string, error) { return "", nil }
+	mountManagement := func() (string, error) { return "", nil }
 	var err error
 	unlock := func() {}
 	if l.cfg.Name != "" {
@@ -84,8 +96,12 @@ func (l *Lab) build(ctx context.Context) error {
 		}
 		names := NamespaceNames(l.cfg.Name, f)
 		mount = func(n graphs.NodeID) (string, error) { return mountNamespace(names[n]) }
+		mountManagement = func() (string, error) { return mountNamespace(managementSpaceName(l.cfg.Name, f)) }
 	}
 	l.spaces, err = makeNamespaces(f, &l.cfg, l.ipv6, mount)
+	if err == nil && l.cfg.SNMP {
+		err = l.buildManagement(mountManagement)
+	}
 	unlock()
 	if err != nil {
 		return err
@@ -132,6 +148,9 @@ func (l *Lab) build(ctx context.Context) error {
 		return err
 	}
 	l.ctrl = newController(l, routing)
+	if l.cfg.SNMP {
+		return l.startAgents(ctx)
+	}
 	return nil
 }
 
@@ -147,20 +166,23 @@ func (l *Lab) eachNode(ctx context.Context, work func(*namespace) error) error {
 
 // atNode lets work fill the batch of one node and sends it.
 func (l *Lab) atNode(n graphs.NodeID, work func(*namespace) error) error {
-	s := l.spaces[n]
+	if err := l.atSpace(l.spaces[n], work); err != nil {
+		return fmt.Errorf("node %s: %w", l.fabric.NodeName(n), err)
+	}
+	return nil
+}
+
+// atSpace lets work fill the batch of a namespace and sends it.
+func (l *Lab) atSpace(s *namespace, work func(*namespace) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rtnl == nil {
 		return ErrClosed
 	}
-	err := work(s)
-	if err == nil {
-		err = s.rtnl.flush()
+	if err := work(s); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("node %s: %w", l.fabric.NodeName(n), err)
-	}
-	return nil
+	return s.rtnl.flush()
 }
 
 // Fabric returns the fabric as it is planned: that of the Config, with addresses.
@@ -213,7 +235,8 @@ func (l *Lab) Close() error {
 	if l.ctrl != nil {
 		l.ctrl.stop()
 	}
-	for _, s := range l.spaces {
+	l.agents.stop()
+	for _, s := range append(l.spaces, l.management) {
 		if s != nil {
 			s.close()
 		}

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"context"
+	"io"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -61,6 +62,15 @@ func (l *Lab) Path(evidence.Flow) ([]graphs.ArcID, error) { return nil, ErrUnsup
 
 // Reseed returns [ErrUnsupported].
 func (l *Lab) Reseed(uint64) error { return ErrUnsupported }
+
+// DoManagement returns [ErrUnsupported].
+func (l *Lab) DoManagement(func() error) error { return ErrUnsupported }
+
+// RunAgents returns [ErrUnsupported].
+func RunAgents() error { return ErrUnsupported }
+
+// ServeCounters returns [ErrUnsupported].
+func ServeCounters(io.Reader, io.Writer) error { return ErrUnsupported }
 
 // Close does nothing.
 func (l *Lab) Close() error { return nil }

@@ -60,7 +60,7 @@ func (l *Lab) swap(one, other graphs.LinkID) error {
 	for _, e := range resume {
 		err = errors.Join(err, e.apply())
 	}
-	return err
+	return errors.Join(err, l.relisten(touched))
 }
 
 // dropPair removes a port's device, and with it the device at the other end of its cable.

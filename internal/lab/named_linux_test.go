@@ -33,6 +33,14 @@ func play(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[1] {
+	case AgentsArguments()[0]:
+		switch {
+		case len(args) < 3:
+		case args[2] == AgentsArguments()[1]:
+			return exitOf(RunAgents()), true
+		case args[2] == CountersArguments()[1]:
+			return exitOf(ServeCounters(os.Stdin, os.Stdout)), true
+		}
 	case playKeeper:
 		f, err := testFabric()
 		if err == nil {
@@ -104,14 +112,14 @@ func traces(t *testing.T, name string) string {
 // testName is the name of a lab that no other test has, not even one that runs at the same time.
 func testName() string { return fmt.Sprintf("test%d", os.Getpid()) }
 
-func startNamed(t *testing.T, name string) *State {
+func startNamed(t *testing.T, name string, snmp bool) *State {
 	t.Helper()
 	needLab(t)
 	f, err := testFabric()
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := Reserve(Config{Fabric: f, Name: name})
+	room, err := Reserve(Config{Fabric: f, Name: name, SNMP: snmp})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +171,7 @@ func TestNamed(t *testing.T) {
 	name := testName()
 	before := traces(t, name)
 
-	s := startNamed(t, name)
+	s := startNamed(t, name, false)
 	if !s.Alive || s.Links != 6 {
 		t.Errorf("state %+v", s)
 	}
@@ -213,7 +221,7 @@ func TestNamedAfterKill(t *testing.T) {
 	name := testName()
 	before := traces(t, name)
 
-	s := startNamed(t, name)
+	s := startNamed(t, name, false)
 	commandEnded := make(chan error, 1)
 	c := dialNamed(t, name)
 	go func() {

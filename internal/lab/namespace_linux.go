@@ -26,26 +26,33 @@ type namespace struct {
 // makeNamespaces makes one namespace for every node. Each thread makes many: it leaves the last when it enters the next.
 func makeNamespaces(f *graphs.Fabric, cfg *Config, ipv6 bool, mount func(graphs.NodeID) (string, error)) ([]*namespace, error) {
 	spaces := make([]*namespace, f.NumNodes())
-	err := onThreads(f.NumNodes(), func(i int) error {
+	err := onThreads(f.NumNodes(), func(i int) (err error) {
 		n := graphs.NodeID(i)
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace for %s: %w", f.NodeName(n), err)
-		}
-		s := &namespace{node: n, fd: -1}
-		spaces[i] = s
-		var err error
-		if s.fd, err = unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-			return fmt.Errorf("open the network namespace of %s: %w", f.NodeName(n), err)
-		}
-		if s.rtnl, err = openRtnl(); err != nil {
-			return err
-		}
-		if s.path, err = mount(n); err != nil {
-			return err
-		}
-		return setSysctls(f.Node(n).IsHost(), ipv6, hashSeed(cfg.Seed, n))
+		spaces[i], err = makeNamespace(n, f.NodeName(n), func() (string, error) { return mount(n) },
+			func() error { return setSysctls(f.Node(n).IsHost(), ipv6, hashSeed(cfg.Seed, n)) })
+		return err
 	})
 	return spaces, err
+}
+
+// makeNamespace makes a namespace and leaves the calling thread, which must end soon, inside it. Also one that is returned with an error must be
+// closed.
+func makeNamespace(n graphs.NodeID, name string, mount func() (string, error), settings func() error) (*namespace, error) {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return nil, fmt.Errorf("make a network namespace for %s: %w", name, err)
+	}
+	s := &namespace{node: n, fd: -1}
+	var err error
+	if s.fd, err = unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return s, fmt.Errorf("open the network namespace of %s: %w", name, err)
+	}
+	if s.rtnl, err = openRtnl(); err != nil {
+		return s, err
+	}
+	if s.path, err = mount(); err != nil {
+		return s, err
+	}
+	return s, settings()
 }
 
 func (s *namespace) close() {

@@ -36,6 +36,10 @@ type rule struct {
 	egress bool
 	match  []expr.Any
 	drop   bool
+	// broken has the packets counted where the port's agent looks for those that came in broken.
+	broken bool
+	// input puts a rule of a node, without a port, at what the node receives for itself.
+	input bool
 }
 
 func (f *filter) family() nftables.TableFamily {
@@ -74,6 +78,8 @@ func (f *filter) byNode(work func(*nftables.Conn, *nftables.Table, []rule) error
 func (f *filter) chain(t *nftables.Table, r rule) *nftables.Chain {
 	c := &nftables.Chain{Table: t, Type: nftables.ChainTypeFilter, Priority: nftables.ChainPriorityRef(faultPriority)}
 	switch {
+	case r.port == graphs.None && r.input:
+		c.Name, c.Hooknum = "in", nftables.ChainHookInput
 	case r.port == graphs.None:
 		c.Name, c.Hooknum = "out", nftables.ChainHookOutput
 	case r.egress:
@@ -99,6 +105,11 @@ func (f *filter) apply() error {
 				made[ch.Name] = c.AddChain(ch)
 			}
 			exprs := append(append([]expr.Any(nil), r.match...), &expr.Counter{})
+			if r.broken {
+				name := brokenPrefix + f.lab.device[r.port]
+				c.AddObj(&nftables.CounterObj{Table: t, Name: name})
+				exprs = append(exprs, &expr.Objref{Type: int(nftables.ObjTypeCounter), Name: name})
+			}
 			if r.drop {
 				exprs = append(exprs, &expr.Verdict{Kind: expr.VerdictDrop})
 			}
@@ -118,8 +129,15 @@ func (f *filter) remove() error {
 		return nil
 	}
 	f.before, f.on = f.hit(), false
-	err := f.byNode(func(c *nftables.Conn, t *nftables.Table, _ []rule) error {
-		c.DelTable(t)
+	err := f.byNode(func(c *nftables.Conn, t *nftables.Table, rules []rule) error {
+		if slices.ContainsFunc(rules, func(r rule) bool { return r.broken }) {
+			for _, r := range rules { // the counters stay
+				c.FlushChain(f.chain(t, r))
+				c.DelChain(f.chain(t, r))
+			}
+		} else {
+			c.DelTable(t)
+		}
 		if err := c.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
@@ -231,6 +249,13 @@ func icmpErrors(ipv6 bool) []expr.Any {
 	return append(protocol(unix.IPPROTO_ICMP), kind,
 		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: 1, Mask: []byte{0xf7}, Xor: []byte{0}},
 		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{3}})
+}
+
+// toAgent matches what is sent to an SNMP agent.
+func toAgent() []expr.Any {
+	return append(protocol(unix.IPPROTO_UDP),
+		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: binaryutil.BigEndian.PutUint16(161)})
 }
 
 // atPort returns a rule at the receiving side of a port.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -76,13 +77,20 @@ func Reserve(cfg Config) (*Room, error) {
 	r := &Room{State{
 		Name: cfg.Name, Dir: dir, FabricFile: filepath.Join(dir, fabricFile), Created: time.Now().UTC(),
 		Seed: cfg.Seed, Converge: cfg.convergence(),
-		Switches: len(cfg.Fabric.Switches()), Hosts: len(cfg.Fabric.Hosts()), Links: cfg.Fabric.NumLinks(),
+		SNMP: cfg.SNMP, Switches: len(cfg.Fabric.Switches()), Hosts: len(cfg.Fabric.Hosts()), Links: cfg.Fabric.NumLinks(),
 	}}
+	if missing := MissingAgents(); cfg.SNMP && slices.Contains(missing, "snmpd") {
+		return nil, errors.Join(agentsUnavailable(missing), r.Discard())
+	}
 	// Root gives names that everybody can use. Who is not root can make names, but nobody outside would see them.
 	if direct := tryHere(); direct != nil {
 		r.state.Inside = true
 	} else if os.Getenv(insideVariable) == "" && os.Geteuid() == 0 {
+		r.state.LLDP = cfg.SNMP && len(MissingAgents()) == 0
 		r.state.Namespaces = NamespaceNames(cfg.Name, cfg.Fabric)
+		if cfg.SNMP {
+			r.state.Namespaces = append(r.state.Namespaces, managementSpaceName(cfg.Name, cfg.Fabric))
+		}
 		for _, name := range r.state.Namespaces {
 			if _, err := os.Lstat(filepath.Join(namedDir, name)); err == nil {
 				r.state.Namespaces = nil

@@ -83,6 +83,8 @@ type casebookCase struct {
 	also func(*stage, *diagnose.Diagnosis) string
 	// most is how long to measure; a healthy case is measured for as long.
 	most time.Duration
+	// snmp cases have agents in the switches, which are polled beside the probes.
+	snmp bool
 	// fast cases are for the fast shape, all others for the others.
 	fast bool
 }
@@ -104,7 +106,9 @@ func lossCase(rate string, backward, fast bool) casebookCase {
 	}
 }
 
-var casebook = []casebookCase{
+var casebook = slices.Concat(probeCases, snmpCases)
+
+var probeCases = []casebookCase{
 	lossCase("0.5%", false, false), lossCase("0.5%", true, false), lossCase("1%", false, false), lossCase("1%", true, false),
 	lossCase("5%", false, false), lossCase("5%", true, false),
 	lossCase("5%", false, true), lossCase("5%", true, true), lossCase("1%", false, true), lossCase("1%", true, true),

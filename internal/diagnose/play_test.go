@@ -36,6 +36,9 @@ var (
 // sends more than the default budget.
 const totalRate = 20_000
 
+// agentsSettle is what neighbours take to hear of each other when a lab comes up.
+const agentsSettle = 3 * time.Second
+
 // A verdict is how one playing of a case went.
 type verdict struct {
 	first, direction bool
@@ -48,6 +51,9 @@ type verdict struct {
 // play plays a case once.
 func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 	t.Helper()
+	if c.snmp {
+		needAgents(t)
+	}
 	s := &stage{t: t, rng: rand.New(rand.NewPCG(seed, 7))}
 	built, err := sh.make(seed)
 	if err != nil {
@@ -57,12 +63,15 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 	if c.prepare != nil {
 		built, told = c.prepare(s, built)
 	}
-	l, err := lab.New(t.Context(), lab.Config{Fabric: built, Seed: seed})
+	l, err := lab.New(t.Context(), lab.Config{Fabric: built, Seed: seed, SNMP: c.snmp})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	s.lab, s.f = l, l.Fabric()
+	if c.snmp {
+		time.Sleep(agentsSettle)
+	}
 	var wanted []want
 	if c.set != nil {
 		wanted = c.set(s)
@@ -97,7 +106,7 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 			}
 			switch v := judge(w.Latest(), wanted); {
 			case len(wanted) == 0:
-			case !v.first || v.innocents > 0:
+			case !v.first || v.innocents > 0 || c.snmp && c.also != nil && c.also(s, w.Latest()) != "":
 				stood = time.Time{}
 			case stood.IsZero():
 				stood = time.Now()
@@ -107,6 +116,9 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 			}
 		}
 	}()
+	if c.snmp {
+		poll(ctx, t, l, w.Take)
+	}
 	if c.later != nil {
 		timer := time.AfterFunc(2*time.Second, func() { c.later(s) })
 		defer timer.Stop()
@@ -268,6 +280,23 @@ func sum(vs []verdict) summary {
 var unavailable error
 
 func TestMain(m *testing.M) {
+	switch len(os.Args) {
+	case 3:
+		switch {
+		case slices.Equal(os.Args[1:], lab.AgentsArguments()):
+			if err := lab.RunAgents(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case slices.Equal(os.Args[1:], lab.CountersArguments()):
+			if err := lab.ServeCounters(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
 	flag.Parse()
 	unavailable = lab.Enter()
 	if unavailable == nil {

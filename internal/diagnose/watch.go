@@ -104,6 +104,9 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	return w, nil
 }
 
+// Take adds a record of another source, such as a poller of switches, to what the watch measures itself. It may be called while Run runs.
+func (w *Watch) Take(r *evidence.Record) { w.emit(r) }
+
 // emit queues a record. The queue is bounded: a record that finds it full is dropped, and the diagnosis says how many were.
 func (w *Watch) emit(r *evidence.Record) {
 	select {

@@ -44,7 +44,11 @@ type agentSpec struct {
 	Ports         []agentPort
 }
 
-type agentPort struct{ Device, Name string }
+// An agentPort is a port with the speed that the fabric file gives its link, 0 if none.
+type agentPort struct {
+	Device, Name string
+	Megabits     uint64
+}
 
 // The files of a warden beyond the standard ones: where it says that all agents run, and the namespaces.
 const readyFile, firstSpace = 3, 4
@@ -129,7 +133,7 @@ func (l *Lab) startAgents(ctx context.Context) error {
 func (l *Lab) agentSpec(n graphs.NodeID) agentSpec {
 	s := agentSpec{Name: l.fabric.NodeName(n), Address: l.fabric.Node(n).Management.String(), Management: l.managementDevice(n)}
 	for _, p := range l.fabric.Ports(n) {
-		s.Ports = append(s.Ports, agentPort{l.device[p], l.fabric.Port(p).Name})
+		s.Ports = append(s.Ports, agentPort{l.device[p], l.fabric.Port(p).Name, uint64(l.fabric.Link(l.fabric.Port(p).Link).Speed / 1_000_000)})
 	}
 	return s
 }

@@ -36,6 +36,7 @@ func needAgents(t testing.TB) {
 // Columns that the tests read.
 const (
 	ifName        = "1.3.6.1.2.1.31.1.1.1.1"
+	ifHighSpeed   = "1.3.6.1.2.1.31.1.1.1.15"
 	ifOperStatus  = "1.3.6.1.2.1.2.2.1.8"
 	ifLastChange  = "1.3.6.1.2.1.2.2.1.9"
 	ifInErrors    = "1.3.6.1.2.1.2.2.1.14"
@@ -159,6 +160,11 @@ func TestAgents(t *testing.T) {
 	}
 	neighbours(20 * time.Second)
 
+	for port, speed := range portValues(t, l, "leaf1", ifHighSpeed) {
+		if want := uint64(100_000); strings.HasPrefix(port, "swp") && speed != want {
+			t.Errorf("%s has a speed of %d Mbit/s, planned are %d", port, speed, want)
+		}
+	}
 	const arc = "leaf1:swp1>spine1:swp1"
 	traffic := mustBreak(t, l, "load", FaultOptions{Rate: "20Mbit"}, "h1-1", "h2-1")
 	silent := mustBreak(t, l, "loss", FaultOptions{Rate: "5%"}, arc)

@@ -30,7 +30,8 @@
 //
 // The agents are real: snmpd with its caches of three seconds, lldpd as its AgentX subagent. Only what Linux does not count for a veth device is
 // served by this program, as snmpd's pass_persist: ifOutDiscards with the drops of the port's queue, ifInErrors and dot3StatsFCSErrors with the
-// packets of a loss that is to be counted, ifLastChange at the moment of the change, as a switch's hardware tells it. Loss is silent unless it
+// packets of a loss that is to be counted, ifLastChange at the moment of the change, as a switch's hardware tells it, and the speed that the
+// fabric file gives a link. Loss is silent unless it
 // is told to be counted. Agents live in a process namespace of their own and end with the lab, whatever ends it.
 package lab
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,15 +26,25 @@ type servedColumn struct {
 
 // servedColumns, in the order of their OIDs (IF-MIB RFC 2863, EtherLike-MIB RFC 3635). The kinds are snmpd's words.
 var servedColumns = []servedColumn{
+	{"1.3.6.1.2.1.2.2.1.5", "gauge", func(c *portCounts) uint64 { return min(c.megabits*1_000_000, 1<<32-1) }},              // ifSpeed
 	{"1.3.6.1.2.1.2.2.1.9", "timeticks", func(c *portCounts) uint64 { return uint64(c.changed / (10 * time.Millisecond)) }}, // ifLastChange
 	{"1.3.6.1.2.1.2.2.1.14", "counter", func(c *portCounts) uint64 { return c.rxErrors + c.broken }},                        // ifInErrors
 	{"1.3.6.1.2.1.2.2.1.19", "counter", func(c *portCounts) uint64 { return c.txDropped + c.queueDrops() }},                 // ifOutDiscards
-	{"1.3.6.1.2.1.10.7.2.1.3", "counter", func(c *portCounts) uint64 { return c.broken }},                                   // dot3StatsFCSErrors
+	{"1.3.6.1.2.1.10.7.2.1.3", "counter", func(c *portCounts) uint64 { return c.broken }},
+	{"1.3.6.1.2.1.31.1.1.1.15", "gauge", func(c *portCounts) uint64 { return c.megabits }}, // ifHighSpeed
+	// dot3StatsFCSErrors
 }
+
+// speedsVariable is the environment variable that tells the speeds of the fabric file, in Mbit/s: swp1=100000,swp2=100000.
+const speedsVariable = "WHICHLINK_AGENT_SPEEDS"
+
+// vethMegabits is what the kernel says of every veth device, whatever goes through it.
+const vethMegabits = 10_000
 
 // portCounts is what the kernel counts of one device.
 type portCounts struct {
 	name                string
+	megabits            uint64 // the link's speed
 	rxErrors, txDropped uint64
 	// broken are packets that a loss which is to be counted has dropped.
 	broken uint64
@@ -48,7 +59,8 @@ func (c *portCounts) queueDrops() uint64 { return c.dropped + c.droppedBefore }
 
 // A counterServer answers an agent from the kernel's figures of the namespace in which it is.
 type counterServer struct {
-	started time.Duration // the agent's start, since boot
+	started time.Duration     // the agent's start, since boot
+	planned map[string]uint64 // speeds by device, in Mbit/s
 
 	mu    sync.Mutex // guards what follows
 	ports map[int]*portCounts
@@ -65,12 +77,18 @@ const freshness = 200 * time.Millisecond
 // ServeCounters speaks the pass_persist protocol of snmpd (snmpd.conf(5)) for the columns that a lab serves itself, until the agent goes. A
 // program reaches it with [CountersArguments].
 func ServeCounters(in io.Reader, out io.Writer) error {
-	s := &counterServer{ports: map[int]*portCounts{}}
+	s := &counterServer{ports: map[int]*portCounts{}, planned: map[string]uint64{}}
 	n, err := strconv.ParseInt(os.Getenv(startVariable), 10, 64)
 	if err != nil {
 		return fmt.Errorf("this is started by an agent: %s is not set", startVariable)
 	}
 	s.started = time.Duration(n)
+	for word := range strings.SplitSeq(os.Getenv(speedsVariable), ",") {
+		device, speed, _ := strings.Cut(word, "=")
+		if n, err := strconv.ParseUint(speed, 10, 32); err == nil && n > 0 {
+			s.planned[device] = n
+		}
+	}
 	done := make(chan struct{})
 	defer close(done)
 	if err := s.listen(done); err != nil {
@@ -193,7 +211,7 @@ func (s *counterServer) refreshLocked() error {
 		a := l.Attrs()
 		c := s.ports[a.Index]
 		if c == nil || c.name != a.Name {
-			c = &portCounts{name: a.Name, state: a.OperState}
+			c = &portCounts{name: a.Name, state: a.OperState, megabits: cmp.Or(s.planned[a.Name], vethMegabits)}
 		}
 		if a.Statistics != nil {
 			c.rxErrors, c.txDropped = a.Statistics.RxErrors, a.Statistics.TxDropped
@@ -275,6 +293,5 @@ func readBroken(named map[string]*portCounts) error {
 	return nil
 }
 
-func isGone(err error) bool {
-	return cmp.Or(err == unix.ENOENT, strings.Contains(err.Error(), "no such file"))
-}
+// isGone tells a table that went away between two questions.
+func isGone(err error) bool { return errors.Is(err, unix.ENOENT) }

@@ -127,9 +127,16 @@ func (w *warden) begin(i int) error {
 func (w *warden) snmpd(i int) (argv, env []string) {
 	d := w.dir(i)
 	_ = os.Remove(filepath.Join(d, "agentx.sock"))
+	var speeds []string
+	for _, p := range w.spec.Agents[i].Ports {
+		if p.Megabits > 0 {
+			speeds = append(speeds, fmt.Sprintf("%s=%d", p.Device, p.Megabits))
+		}
+	}
 	// MIBs are not needed, and reading them takes most of the time.
 	return []string{w.spec.Snmpd, "-f", "-C", "-c", filepath.Join(d, "snmpd.conf"), "-LE", "w"},
-		[]string{"MIBS=", "SNMP_PERSISTENT_DIR=" + filepath.Join(d, "persist"), startVariable + "=" + fmt.Sprint(bootTime().Nanoseconds())}
+		[]string{"MIBS=", "SNMP_PERSISTENT_DIR=" + filepath.Join(d, "persist"), startVariable + "=" + fmt.Sprint(bootTime().Nanoseconds()),
+			speedsVariable + "=" + strings.Join(speeds, ",")}
 }
 
 func (w *warden) lldpd(i int) (argv, env []string) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,8 @@ type stage struct {
 	used    []graphs.LinkID
 	broken  string   // the arc that was broken last
 	policed []string // switches that answer little or nothing
+
+	heardHostile atomic.Bool // a hostile name came in
 }
 
 // A want is one suspect that a case calls for.

@@ -1,10 +1,16 @@
 package diagnose_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
@@ -58,6 +64,28 @@ var snmpCases = []casebookCase{
 		// The senders' own link and switch are innocent, and so is everything behind the queue.
 		return []want{{id: name, symptoms: []diagnose.Symptom{diagnose.Hot, diagnose.Loss}, touching: []string{s.f.LinkName(a.Link()), from}}}
 	}, also: saysOf("snmp", "discarded on the way out")},
+	{name: "14 hot by lost capacity", snmp: true, most: 25 * time.Second, set: func(s *stage) []want {
+		// The uplinks of a switch carry its hosts' traffic, until one goes down.
+		a, from := s.loaded("40Mbit")
+		up := s.f.Tail(a)
+		w := s.sickLink(a.Link(), diagnose.Down)
+		w.touching = append(w.touching, from)
+		uplinks := s.uplinks(up)
+		for _, b := range uplinks {
+			if b != a {
+				s.breakIt("slow", s.f.ArcName(b), lab.FaultOptions{Rate: fmt.Sprintf("%dkbit", 42_000/len(uplinks))})
+				w.touching = append(w.touching, s.f.LinkName(b.Link()))
+			}
+		}
+		s.breakIt("down", s.f.LinkName(a.Link()), lab.FaultOptions{})
+		return []want{w}
+	}, also: func(s *stage, d *diagnose.Diagnosis) string {
+		text := d.Text()
+		if !strings.Contains(text, "discarded on the way out") {
+			return "the queues are not told of"
+		}
+		return saysOf("snmp", " is down")(s, d)
+	}},
 	{name: "18 miswire", snmp: true, most: 30 * time.Second, set: func(s *stage) []want {
 		one, other := s.swappable()
 		s.breakIt("miswire", s.f.LinkName(one)+" "+s.f.LinkName(other), lab.FaultOptions{})
@@ -68,7 +96,7 @@ var snmpCases = []casebookCase{
 		}
 	}},
 	{name: "T1 healthy with agents", snmp: true, most: 8 * time.Second},
-	{name: "T6 counters begin anew", snmp: true, most: 14 * time.Second, set: func(s *stage) []want {
+	{name: "T6 agents begin anew", snmp: true, most: 14 * time.Second, set: func(s *stage) []want {
 		// Errors that were counted before anybody looked say nothing, whatever comes after.
 		s.counted(s.fabricLink().Forward(), "50%")
 		time.Sleep(time.Second)
@@ -77,11 +105,12 @@ var snmpCases = []casebookCase{
 		}
 		return nil
 	}, later: func(s *stage) {
-		// Devices are made anew, with counters that begin at nothing, while the agents' clocks run on.
-		one, other := s.swappable()
-		s.breakIt("miswire", s.f.LinkName(one)+" "+s.f.LinkName(other), lab.FaultOptions{})
-		if err := s.lab.HealAll(); err != nil {
-			s.t.Error(err)
+		// Agents begin anew: their clocks at nothing, their ports' counters where they were.
+		for _, name := range s.someSwitches(2) {
+			n, _ := s.f.NodeByName(name)
+			if err := s.lab.RestartAgent(n); err != nil {
+				s.t.Error(err)
+			}
 		}
 	}},
 	{name: "T10 dead agents", snmp: true, most: 10 * time.Second, set: func(s *stage) []want {
@@ -99,6 +128,55 @@ var snmpCases = []casebookCase{
 		}
 		return ""
 	}},
+	{name: "T13 hostile names", snmp: true, most: 8 * time.Second, set: func(s *stage) []want {
+		host := s.f.Hosts()[s.rng.IntN(len(s.f.Hosts()))]
+		a := s.f.Out(host)[0]
+		s.announce(host, s.f.TailPort(a), hostile+strings.Repeat("x", 60))
+		return nil // packets cross the link: nobody minds what its far end calls itself
+	}, also: func(s *stage, d *diagnose.Diagnosis) string {
+		text, err := json.Marshal(d)
+		if err != nil {
+			return err.Error()
+		}
+		for _, shown := range []string{d.Text(), string(text)} {
+			if !utf8.ValidString(shown) || strings.ContainsFunc(shown, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+				return fmt.Sprintf("the name is shown as it came: %q", shown)
+			}
+		}
+		if !s.heardHostile.Load() {
+			return "the name did not come through the agents"
+		}
+		return ""
+	}},
+}
+
+// hostile is a name that a terminal must not see.
+const hostile = "evil\x1b[2J\x07\r\n\xff\u202e"
+
+// announce sends LLDP frames from a host that give it a name (IEEE 802.1AB-2016, 8.5): chassis and port of a local kind, two minutes to live, the name.
+func (s *stage) announce(host graphs.NodeID, port graphs.PortID, name string) {
+	s.t.Helper()
+	tlv := func(kind byte, value string) string {
+		n := uint16(kind)<<9 | uint16(len(value))
+		return string([]byte{byte(n >> 8), byte(n)}) + value
+	}
+	frame := "\x01\x80\xc2\x00\x00\x0e" + "\x02\x00\x00\x00\x00\x01" + "\x88\xcc" +
+		tlv(1, "\x07"+name) + tlv(2, "\x07"+name) + tlv(3, "\x00\x78") + tlv(5, name) + tlv(0, "")
+	err := s.lab.Do(host, func() error {
+		device, err := net.InterfaceByName(s.lab.Device(port))
+		if err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Sendto(fd, []byte(frame), 0, &unix.SockaddrLinklayer{Ifindex: device.Index, Protocol: 0xcc88})
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // saysOf asks that the first suspect rests on a word of a source.
@@ -148,6 +226,16 @@ func (s *stage) loaded(rate string) (graphs.ArcID, string) {
 			return best, s.f.NodeName(from)
 		}
 	}
+}
+
+// uplinks are the arcs from a switch to other switches.
+func (s *stage) uplinks(n graphs.NodeID) (arcs []graphs.ArcID) {
+	for _, a := range s.f.Out(n) {
+		if !s.f.IsHostArc(a) {
+			arcs = append(arcs, a)
+		}
+	}
+	return arcs
 }
 
 // swappable chooses two links whose ends belong to four switches, or, in a leaf-spine, to two and two.

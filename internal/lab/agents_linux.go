@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -60,7 +61,7 @@ func (l *Lab) startAgents(ctx context.Context) error {
 		return agentsUnavailable(missing)
 	}
 	switch {
-	case os.Getenv(insideVariable) != "":
+	case InUserNamespace():
 		// lldpd becomes a user of its own, whom a user namespace with one user does not know.
 		lldpd = ""
 		l.log.Warn("lldpd does not run inside a user namespace: the agents know no neighbours")
@@ -166,17 +167,34 @@ func (a *agents) stop() {
 	a.tell.Close()
 }
 
-// relisten has the LLDP of some nodes begin anew.
+// relisten has the LLDP of some nodes begin anew: it does not notice that devices of the same names and numbers are others now.
 func (l *Lab) relisten(nodes map[graphs.NodeID]bool) error {
 	if l.agents == nil {
 		return nil
 	}
-	for i, n := range l.fabric.Switches() {
-		if nodes[n] {
-			if err := json.NewEncoder(l.agents.tell).Encode(wardenRequest{i}); err != nil {
-				return fmt.Errorf("start lldpd of %s anew: %w", l.fabric.NodeName(n), err)
-			}
+	for n := range nodes {
+		if l.fabric.Node(n).IsHost() {
+			continue
 		}
+		if err := l.restart(n, "lldpd"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RestartAgent kills the SNMP agent of a switch, which then begins anew: its clock, and the counters that it keeps itself. The others go on.
+func (l *Lab) RestartAgent(n graphs.NodeID) error {
+	if l.agents == nil || l.fabric.Node(n).IsHost() {
+		return errNoAgents
+	}
+	return l.restart(n, "snmpd")
+}
+
+func (l *Lab) restart(n graphs.NodeID, program string) error {
+	q := wardenRequest{slices.Index(l.fabric.Switches(), n), program}
+	if err := json.NewEncoder(l.agents.tell).Encode(q); err != nil {
+		return fmt.Errorf("start %s of %s anew: %w", program, l.fabric.NodeName(n), err)
 	}
 	return nil
 }

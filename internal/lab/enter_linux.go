@@ -16,6 +16,9 @@ import (
 // insideVariable marks a process that [Enter] has started, so that it does not start another.
 const insideVariable = "WHICHLINK_INSIDE_USER_NAMESPACE"
 
+// InUserNamespace reports whether this process makes its labs inside a user namespace, where lldpd cannot run.
+func InUserNamespace() bool { return os.Getenv(insideVariable) != "" }
+
 // Available reports whether this process can make a lab, by trying: a network namespace, its settings, a link and a packet
 // filter in it. Nothing of that is left. Where it has no privileges it is enough that the system lets it make a user namespace,
 // as [Enter] does. The error is an [UnavailableError].

@@ -27,6 +27,9 @@ func Available() error {
 // Enter returns an [UnavailableError].
 func Enter() error { return Available() }
 
+// InUserNamespace returns false.
+func InUserNamespace() bool { return false }
+
 // New returns an [UnavailableError].
 func New(context.Context, Config) (*Lab, error) { return nil, Available() }
 
@@ -65,6 +68,9 @@ func (l *Lab) Reseed(uint64) error { return ErrUnsupported }
 
 // DoManagement returns [ErrUnsupported].
 func (l *Lab) DoManagement(func() error) error { return ErrUnsupported }
+
+// RestartAgent returns [ErrUnsupported].
+func (l *Lab) RestartAgent(graphs.NodeID) error { return ErrUnsupported }
 
 // RunAgents returns [ErrUnsupported].
 func RunAgents() error { return ErrUnsupported }

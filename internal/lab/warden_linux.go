@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,13 +23,19 @@ type warden struct {
 
 	mu      sync.Mutex     // guards what follows, and is held while a process starts
 	running map[int]func() // by process: what to do when it ended
-	lldp    map[int]int    // by agent: the process that is its lldpd
+	pids    map[part]int   // the processes that run now
 }
 
-// A wardenRequest is what a lab asks of a running warden.
+// A part is one program of one agent.
+type part struct {
+	agent   int
+	program string
+}
+
+// A wardenRequest is what a lab asks of a running warden: to start one program of an agent anew.
 type wardenRequest struct {
-	// Relisten is the agent whose lldpd is to be started anew: its ports' devices were made anew, which it does not notice.
-	Relisten int
+	Agent   int
+	Program string
 }
 
 // RunAgents is the life of the process that runs the agents of a lab. A program reaches it with [AgentsArguments]; it is started by [New] only, and
@@ -39,7 +46,7 @@ func RunAgents() error {
 		return errors.New("this is started by lab up")
 	}
 	defer tell.Close()
-	w := &warden{running: map[int]func(){}, lldp: map[int]int{}}
+	w := &warden{running: map[int]func(){}, pids: map[part]int{}}
 	in := json.NewDecoder(os.Stdin)
 	err := in.Decode(&w.spec)
 	if err == nil {
@@ -63,7 +70,7 @@ func RunAgents() error {
 			return nil // the lab is gone
 		}
 		w.mu.Lock()
-		if pid, ok := w.lldp[q.Relisten]; ok {
+		if pid, ok := w.pids[part{q.Agent, q.Program}]; ok {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		w.mu.Unlock()
@@ -230,9 +237,7 @@ func (w *warden) launch(i int, argv, env []string, ended func()) error {
 		return err
 	}
 	w.running[p.Pid] = ended
-	if argv[0] == w.spec.Lldpd {
-		w.lldp[i] = p.Pid
-	}
+	w.pids[part{i, filepath.Base(argv[0])}] = p.Pid
 	return p.Release()
 }
 
@@ -251,11 +256,7 @@ func (w *warden) reap() {
 		w.mu.Lock()
 		ended := w.running[pid]
 		delete(w.running, pid)
-		for i, p := range w.lldp {
-			if p == pid {
-				delete(w.lldp, i)
-			}
-		}
+		maps.DeleteFunc(w.pids, func(_ part, p int) bool { return p == pid })
 		w.mu.Unlock()
 		if ended != nil {
 			go ended()

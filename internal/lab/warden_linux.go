@@ -204,7 +204,7 @@ func (w *warden) keepRunning(i int, command func(int) (argv, env []string)) erro
 	onMortalThread(func() {
 		err = w.launch(i, argv, env, func() {
 			fmt.Fprintf(os.Stderr, "%s of %s ended, and is started again\n", filepath.Base(argv[0]), w.spec.Agents[i].Name)
-			time.Sleep(time.Second)
+			time.Sleep(restartPause)
 			if err := w.keepRunning(i, command); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 			}

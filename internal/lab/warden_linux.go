@@ -151,7 +151,7 @@ func (w *warden) lldpd(i int) (argv, env []string) {
 	// A socket that a former one left says to lldpd that it is running already.
 	_ = os.Remove(filepath.Join(d, "lldpd.sock"))
 	return []string{w.spec.Lldpd, "-d", "-x", "-X", filepath.Join(d, "agentx.sock"), "-u", filepath.Join(d, "lldpd.sock"),
-		"-O", filepath.Join(d, "lldpd.conf"), "-I", "*,!" + w.spec.Agents[i].Management, "-C", w.spec.Agents[i].Management, "-S", "whichlink lab"}, nil
+		"-O", filepath.Join(d, "lldpd.conf"), "-I", "*,!" + w.spec.Agents[i].Management, "-m", w.spec.Agents[i].Address, "-S", "whichlink lab"}, nil
 }
 
 // snmpdConf answers to the community and to one user of SNMPv3, and tells of links that go down or up within a second of what it sees itself.

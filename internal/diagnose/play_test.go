@@ -218,9 +218,9 @@ func TestCasebook(t *testing.T) {
 		{"leaf-spine 4x4", "1 loss 1% up"}, {"leaf-spine 4x4", "8 switch"}, {"leaf-spine 4x4", "T2 policed and silent"},
 		{"fat-tree k=4", "7 black hole"}, {"fat-tree k=4", "T4 host"}, {"fat-tree k=4", "T5 paths change"},
 		{"random 16x4", "1 loss 5% down"}, {"random 16x4", "6 down"}, {"random 16x4", "4 flap"}, {"random 16x4", "T1 loaded"},
-		{"random 16x4", "T15 unnumbered"}, {"leaf-spine 4x4", "2 loss 1% counted"}, {"leaf-spine 4x4", "3 errors 0.02% counted"},
-		{"random 16x4", "5 flap of 0.1 s"}, {"leaf-spine 4x4", "9 shared-risk group"}, {"fat-tree k=4", "11 hot by elephants"},
-		{"random 16x4", "18 miswire"}, {"leaf-spine 4x4", "T6 agents begin anew"}, {"fat-tree k=4", "T10 dead agents"}, {"leaf-spine 4x4", "T13 hostile names"},
+		{"random 16x4", "T15 unnumbered"}, {"leaf-spine 4x4", "2 loss 1% counted"},
+		{"random 16x4", "5 flap of 0.1 s"}, {"leaf-spine 4x4", "9 shared-risk group"},
+		{"random 16x4", "18 miswire"}, {"fat-tree k=4", "T10 dead agents"}, {"leaf-spine 4x4", "T13 hostile names"},
 	} {
 		t.Run(strings.ReplaceAll(q.shape+" "+q.name, " ", "-"), func(t *testing.T) {
 			sh := shapes[slices.IndexFunc(shapes, func(s shape) bool { return s.name == q.shape })]

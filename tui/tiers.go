@@ -43,7 +43,7 @@ type layout struct {
 
 // newLayout finds out what shape a fabric has. No name or role is asked: tiers are distances from the hosts.
 func newLayout(f *graphs.Fabric) *layout {
-	l := &layout{fabric: f, tier: tiersOf(f)}
+	l := &layout{fabric: f, tier: f.HostDistances()}
 	top := 0
 	counts := map[int]int{}
 	for n, t := range l.tier {
@@ -82,29 +82,6 @@ func (l *layout) ends(id graphs.LinkID) (low, high graphs.NodeID) {
 		low, high = high, low
 	}
 	return low, high
-}
-
-// tiersOf returns the distance of every node from the nearest host, -1 where there is none.
-func tiersOf(f *graphs.Fabric) []int {
-	tier := make([]int, f.NumNodes())
-	for n := range tier {
-		tier[n] = -1
-	}
-	queue := slices.Clone(f.Hosts())
-	for _, h := range queue {
-		tier[h] = 0
-	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, a := range f.Out(n) {
-			if to := f.Head(a); tier[to] < 0 {
-				tier[to] = tier[n] + 1
-				queue = append(queue, to)
-			}
-		}
-	}
-	return tier
 }
 
 func (l *layout) ofTier(t int) []graphs.NodeID {

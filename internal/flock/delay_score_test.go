@@ -2,7 +2,6 @@ package flock
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -81,21 +80,9 @@ type solved struct {
 
 func solveDelays(t *testing.T, file string, kind Evidence) solved {
 	t.Helper()
-	open := func(name string) *os.File {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	top := strings.TrimSuffix(file, ".trace") + ".edgelist"
-	f, err := ReadTopology(open(top), top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, trace := openTrace(t, file)
 	var delays Delays
-	if err := ReadTrace(open(file), file, f, kind, delays.Add); err != nil {
+	if err := ReadTrace(trace, file, f, kind, delays.Add); err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()

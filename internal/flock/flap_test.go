@@ -160,20 +160,8 @@ func (s *flapScore) compare(windows [][2]float64, eps []rhythm.Episode) {
 
 func solveFile(t *testing.T, file string, seen Evidence) (*graphs.Fabric, *flaps.Result) {
 	t.Helper()
-	open := func(name string) *os.File {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	top := strings.TrimSuffix(file, ".trace") + ".edgelist"
-	f, err := ReadTopology(open(top), top)
-	if err != nil {
-		t.Fatal(err)
-	}
-	obs, spans, err := Observe(open(file), file, f, seen)
+	f, trace := openTrace(t, file)
+	obs, spans, err := Observe(trace, file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,8 @@ func (tr truth) score(f *graphs.Fabric, arcs, devices []string) (precision, reca
 	return precision, found / float64(n)
 }
 
-func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.Spread, ours, best *tally) (took time.Duration) {
+// openTrace opens a trace and reads its topology, which lies beside it.
+func openTrace(t *testing.T, file string) (*graphs.Fabric, *os.File) {
 	t.Helper()
 	open := func(name string) *os.File {
 		f, err := os.Open(name)
@@ -195,7 +196,13 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	obs, spans, err := Observe(open(file), file, f, seen)
+	return f, open(file)
+}
+
+func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.Spread, ours, best *tally) (took time.Duration) {
+	t.Helper()
+	f, trace := openTrace(t, file)
+	obs, spans, err := Observe(trace, file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

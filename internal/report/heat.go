@@ -81,25 +81,8 @@ func (c *Collector) marks(d *diagnose.Diagnosis) []Mark {
 // tiers returns how far each switch is from the nearest host, hosts being 0, and the number of tiers; 0 if the fabric has none: two switches of the same
 // tier have a link, or there is only one tier, or nobody to count from.
 func tiers(f *graphs.Fabric) (tier []int, n int) {
-	tier = make([]int, f.NumNodes())
-	for i := range tier {
-		tier[i] = -1
-	}
-	queue := slices.Clone(f.Hosts())
-	for _, h := range queue {
-		tier[h] = 0
-	}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for _, a := range f.Out(at) {
-			if h := f.Head(a); tier[h] < 0 {
-				tier[h] = tier[at] + 1
-				n = max(n, tier[h])
-				queue = append(queue, h)
-			}
-		}
-	}
+	tier = f.HostDistances()
+	n = slices.Max(append([]int{0}, tier...))
 	for a := range graphs.ArcID(f.NumArcs()) {
 		from, to := tier[f.Tail(a)], tier[f.Head(a)]
 		if from < 0 || to < 0 || from == to && from > 0 {

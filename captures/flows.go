@@ -107,10 +107,13 @@ func (a *Analyzer) Evidence(r *Report, by string, each func(*evidence.Record) er
 		f := &r.Findings[i]
 		rec := &evidence.Record{
 			Source: evidence.SourcePcap, By: by, Kind: evidence.KindFinding, Finding: f.Finding, Severity: string(f.Severity), Subject: f.Subject,
-			Count: evidence.Int(int(f.Count)), Text: f.Text, Filter: f.Filter, Time: *instant(a.last),
+			Count: evidence.Int(int(f.Count)), Text: f.Text, Rule: f.Rule, Filter: f.Filter, Time: *instant(a.last),
 		}
 		if f.To != nil {
 			rec.Time = *f.To
+		}
+		if f.From != nil {
+			rec.WindowMS = int((rec.Time.Sub(*f.From) + time.Millisecond - 1) / time.Millisecond)
 		}
 		err = each(rec)
 	}

@@ -63,7 +63,7 @@ type App struct {
 	mouse  bool     // take the mouse from the terminal
 	keep   bool     // leave the last screen where it can be read after the end
 	help   *helpBox
-	dialog *breakDialog
+	dialog dialog // nil if none is open
 
 	message string
 	sayLeft int // ticks
@@ -127,7 +127,7 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, tick()
 	case outcomeMsg:
 		if msg.err != nil {
-			a.say("! drill: " + msg.err.Error())
+			a.say("! " + msg.err.Error())
 		} else {
 			a.say(msg.says)
 		}
@@ -360,6 +360,9 @@ func (a *App) pressDialog(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if e == nil {
 		return nil
+	}
+	if e.show != nil {
+		return tea.Exec(e.show, func(err error) tea.Msg { return outcomeMsg{e.says, err} })
 	}
 	a.say("working: " + e.says)
 	ctx := a.ctx

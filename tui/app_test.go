@@ -311,7 +311,7 @@ func TestTrainer(t *testing.T) {
 		s.word("q")
 		do(t, s, "enter")
 		s.sees(t, "arc: no arc of this name")
-		if s.dialog == nil || s.dialog.asking || len(s.drill.orders) > 0 {
+		if d, ok := s.dialog.(*breakDialog); !ok || d.asking || len(s.drill.orders) > 0 {
 			t.Error("a wrong target was taken")
 		}
 	})
@@ -332,7 +332,7 @@ func TestTrainer(t *testing.T) {
 		s := newStage(t, sick(t), 100, 30)
 		s.drill.err = errors.New("no such namespace")
 		do(t, s, "b", "enter", "enter")
-		s.sees(t, "! drill: no such namespace")
+		s.sees(t, "! no such namespace")
 	})
 }
 

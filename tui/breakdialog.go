@@ -39,12 +39,6 @@ type field struct {
 	pick int
 }
 
-// An errand is what the dialog wants done: says is what to tell the learner.
-type errand struct {
-	says string
-	do   func(context.Context) error
-}
-
 const (
 	heal                      = "heal"
 	healAll                   = "all"
@@ -302,13 +296,13 @@ func (o Order) says() string {
 func (d *breakDialog) errand() *errand {
 	o, t, faults := d.order(), d.trainer, d.faults
 	if o.Kind != heal {
-		return &errand{"set " + o.says(), func(ctx context.Context) error { return t.Break(ctx, o) }}
+		return &errand{says: "set " + o.says(), do: func(ctx context.Context) error { return t.Break(ctx, o) }}
 	}
 	id := o.Targets[0]
 	if id != healAll {
-		return &errand{"healed fault " + id, func(ctx context.Context) error { return t.Heal(ctx, id) }}
+		return &errand{says: "healed fault " + id, do: func(ctx context.Context) error { return t.Heal(ctx, id) }}
 	}
-	return &errand{"healed " + counted(len(faults), "fault", "faults"), func(ctx context.Context) error {
+	return &errand{says: "healed " + counted(len(faults), "fault", "faults"), do: func(ctx context.Context) error {
 		for _, f := range faults {
 			if err := t.Heal(ctx, f.ID); err != nil {
 				return fmt.Errorf("fault %s: %w", f.ID, err)

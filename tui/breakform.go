@@ -14,23 +14,12 @@ const (
 
 // draw returns the dialog in at most w x h. The row that has the focus is always in sight.
 func (d *breakDialog) draw(w, h int) page {
-	w, h = min(w, dialogWidth), min(h, dialogHeight)
-	boxed := w >= 24 && h >= 8
-	inner, room := w, h
-	if boxed {
-		inner, room = w-4, h-2
-	}
-	p := d.form(inner)
-	if d.asking {
-		p = d.question(inner)
-	}
-	if first, end := window(len(p.lines), max(p.y, 0), room); end > first {
-		p.lines, p.y = p.lines[first:end], p.y-first
-	}
-	if !boxed {
-		return p.fill(w, h)
-	}
-	return frame("Break the drill", d.note(), w, h, p)
+	return boxed("Break the drill", d.note(), w, h, func(w int) page {
+		if d.asking {
+			return d.question(w)
+		}
+		return d.form(w)
+	})
 }
 
 func (d *breakDialog) note() string {
@@ -154,20 +143,5 @@ func (d *breakDialog) question(w int) page {
 			what = fmt.Sprintf("Heal %s?", counted(len(d.faults), "fault", "faults"))
 		}
 	}
-	p := page{y: -1}
-	for _, r := range wrap(what, w-2) {
-		p.lines = append(p.lines, line{}.gap(2).add(strong, r))
-	}
-	p.lines = append(p.lines, nil)
-	for _, r := range wrap("It touches the drill on this machine alone, and no other network.", w-2) {
-		p.lines = append(p.lines, line{}.gap(2).add(plain, r))
-	}
-	p.lines = append(p.lines, nil)
-	p.x, p.y = 2, len(p.lines)
-	l := line{}.gap(2)
-	for _, h := range d.hints() {
-		l = append(l, h...)
-	}
-	p.lines = append(p.lines, l)
-	return p
+	return asking(what, []string{"It touches the drill on this machine alone, and no other network."}, d.hints(), w)
 }

@@ -131,12 +131,13 @@ type Record struct {
 	LostBetween *int   `json:"lost_between,omitempty"`
 	To          string `json:"to,omitempty"`
 
-	// Of a finding: its name, how bad it is, what it is about, how often, and a display filter that shows its packets. Count is also how often what
+	// Of a finding: its name, how bad it is, what it is about, how often, how it was told, and a display filter that shows its packets. Count is also how often what
 	// an event tells has happened.
 	Finding  string `json:"finding,omitempty"`
 	Severity string `json:"severity,omitempty"`
 	Subject  string `json:"subject,omitempty"`
 	Count    *int   `json:"count,omitempty"`
+	Rule     string `json:"rule,omitempty"`
 	Filter   string `json:"filter,omitempty"`
 
 	// Of a port: its counters, an event, its neighbour.

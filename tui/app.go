@@ -25,8 +25,9 @@ type tickMsg struct{}
 
 // An outcomeMsg is the end of an errand.
 type outcomeMsg struct {
-	says string
-	err  error
+	says    string
+	err     error
+	inquiry bool // it was one that can be stopped
 }
 
 // A screen is one view of a snapshot. What it draws depends on its state, the snapshot and the size alone.
@@ -47,6 +48,7 @@ type App struct {
 	source  Source
 	trainer Trainer
 	player  Player
+	prober  Prober
 	theme   *theme
 	keys    keyMap
 
@@ -65,6 +67,8 @@ type App struct {
 	help   *helpBox
 	dialog dialog // nil if none is open
 
+	stopInquiry func() // nil if none is under way
+
 	message string
 	sayLeft int // ticks
 	still   int // ticks
@@ -72,7 +76,7 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	k := &a.keys
 	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}}
 	a.stack = []screen{a.tabs[0]}
@@ -125,7 +129,12 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			a.refresh()
 		}
 		return a, tick()
+	case proposalMsg:
+		a.propose(msg)
 	case outcomeMsg:
+		if msg.inquiry {
+			a.stopInquiry = nil
+		}
 		if msg.err != nil {
 			a.say("! " + msg.err.Error())
 		} else {
@@ -215,6 +224,8 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.dialog = newBreakDialog(k, a.trainer, a.latest, a.reveal)
 	case key.Matches(msg, k.Reveal):
 		a.toggleReveal()
+	case key.Matches(msg, k.Probe):
+		return a.probeThis()
 	default:
 		if a.player != nil && a.pressTime(msg) {
 			return nil
@@ -361,15 +372,18 @@ func (a *App) pressDialog(msg tea.KeyPressMsg) tea.Cmd {
 	if e == nil {
 		return nil
 	}
-	if e.show != nil {
-		return tea.Exec(e.show, func(err error) tea.Msg { return outcomeMsg{e.says, err} })
+	switch {
+	case e.show != nil:
+		return tea.Exec(e.show, func(err error) tea.Msg { return outcomeMsg{says: e.says, err: err} })
+	case e.sends != nil:
+		return a.send(e.sends)
 	}
 	a.say("working: " + e.says)
 	ctx := a.ctx
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, errandTimeout)
 		defer cancel()
-		return outcomeMsg{e.says, e.do(ctx)}
+		return outcomeMsg{says: e.says, err: e.do(ctx)}
 	}
 }
 

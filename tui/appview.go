@@ -217,6 +217,8 @@ func (a *App) status() line {
 	switch {
 	case a.prompt != nil && a.typing:
 		return append(l, a.offers()...)
+	case a.latest.Inquiry != nil:
+		return l.add(press, elide(clean(a.latest.Inquiry.words(a.latest.Now)+"  :stop ends it"), a.w-2))
 	case a.message != "":
 		return l.add(strong, elide(clean(a.message), a.w-2))
 	case f.problem != "":
@@ -295,6 +297,13 @@ func (a *App) footer() line {
 				}
 				hints = append(hints, hint(k.Reveal, does))
 			}
+		}
+		if a.prober != nil {
+			does := "probe"
+			if _, ok := a.top().(*pathsScreen); ok {
+				does = "trace"
+			}
+			hints = append(hints, hint(k.Probe, does))
 		}
 		hints = append(hints, hint(k.Copy, "copy"), hint(k.Note, "note"), hint(k.Command, "command"))
 	}

@@ -46,10 +46,13 @@ func commands() []command {
 		{"note", "", "copy a hand-off note", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.note(), nil }},
 		{"overview", "", "verdict and suspects", nil, screenTo(0)},
 		{"paths", "SRC DST", "the paths of a pair", completeNodes, showPaths},
+		{"poll", "SWITCH", "read a switch's ports by SNMP; asks first", completeSwitches, pollCommand},
+		{"probe", "NAME", "more packets across it, or the selected; asks first", completeNames, probeCommand},
 		{"quit", "", "quit", nil, func(*App, []string) (tea.Cmd, error) { return tea.Quit, nil }},
 		{"seek", "TIME", "replay from a time, or by +10s, -1m", nil, seekTo},
 		{"sort", "COLUMN", "sort the links", func(*App, []string) []string { return linkFields() }, sortLinks},
 		{"speed", "X", "replay so many times as fast", nil, setSpeed},
+		{"stop", "", "stop what was asked for", nil, (*App).stop},
 		{"theme", "NAME", "colours", func(*App, []string) []string { return ThemeNames() }, func(a *App, words []string) (tea.Cmd, error) {
 			if len(words) != 1 || !slices.Contains(ThemeNames(), words[0]) {
 				return nil, fmt.Errorf("themes are %s", strings.Join(ThemeNames(), ", "))
@@ -57,6 +60,7 @@ func commands() []command {
 			a.theme = themeOf(words[0], a.theme.ascii)
 			return nil, nil
 		}},
+		{"trace", "SRC DST", "the paths of a pair, by new flows; asks first", completeHosts, traceCommand},
 	}
 }
 
@@ -152,25 +156,39 @@ func (a *App) complete() {
 	}
 }
 
-func nodeNames(f *graphs.Fabric) []string {
+func nodeNames(f *graphs.Fabric, which func(graphs.NodeID) bool) []string {
 	if f == nil {
 		return nil
 	}
 	var names []string
 	for n := range graphs.NodeID(f.NumNodes()) {
-		names = append(names, f.NodeName(n))
+		if which(n) {
+			names = append(names, f.NodeName(n))
+		}
 	}
 	slices.Sort(names)
 	return names
 }
 
-func completeNodes(a *App, _ []string) []string { return nodeNames(a.shown.Fabric) }
+func anyNode(graphs.NodeID) bool { return true }
+
+func completeNodes(a *App, _ []string) []string { return nodeNames(a.shown.Fabric, anyNode) }
+
+func completeHosts(a *App, _ []string) []string {
+	f := a.shown.Fabric
+	return nodeNames(f, func(n graphs.NodeID) bool { return f.Node(n).IsHost() })
+}
+
+func completeSwitches(a *App, _ []string) []string {
+	f := a.shown.Fabric
+	return nodeNames(f, func(n graphs.NodeID) bool { return !f.Node(n).IsHost() })
+}
 
 // completeNames completes nodes first, and links once a node is named.
 func completeNames(a *App, words []string) []string {
 	f := a.shown.Fabric
 	if f == nil || len(words) == 0 || !strings.Contains(words[0], ":") {
-		return nodeNames(f)
+		return nodeNames(f, anyNode)
 	}
 	var names []string
 	for l := range graphs.LinkID(f.NumLinks()) {

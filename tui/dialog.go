@@ -16,12 +16,14 @@ type dialog interface {
 	hints() []line
 }
 
-// An errand is what a dialog wants done: says is what to tell when it is. It has either do or show.
+// An errand is what a dialog wants done: says is what to tell when it is. It has one of do, show and sends.
 type errand struct {
 	says string
 	do   func(context.Context) error
 	// show is a program that takes the terminal for as long as it runs.
 	show tea.ExecCommand
+	// sends is something that takes a while and can be stopped.
+	sends *Proposal
 }
 
 // An askDialog says what will happen, and asks.

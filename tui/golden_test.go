@@ -82,6 +82,12 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("?")
 			return s
 		},
+		"Ask": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.prober = &lookout{}
+			s.deliver(s.press("P"))
+			return s
+		},
 		"Break": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press("b", "tab")

@@ -5,7 +5,7 @@ import "charm.land/bubbles/v2/key"
 // A keyMap is all keys of the program. Help, footer and the keys themselves come from here, so they cannot differ.
 // No key needs Alt or a function key, and arrows always double letters.
 type keyMap struct {
-	Help, Command, Filter, Back, Freeze, Note, Copy, Break, Reveal, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
+	Help, Command, Filter, Back, Freeze, Note, Copy, Break, Reveal, Probe, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
 
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	TextUp, TextDown                        key.Binding
@@ -41,6 +41,7 @@ func newKeyMap() keyMap {
 		Copy:      bind("y", "copy the row", "y"),
 		Break:     bind("b", "break, heal", "b"),
 		Reveal:    bind("R", "reveal the truth", "R"),
+		Probe:     bind("P", "probe harder, trace: asks", "P"),
 		Mouse:     bind("M", "mouse on, off", "M"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
 		Quit:      bind("q", "quit", "q"),
@@ -102,7 +103,7 @@ type keyGroup struct {
 
 func (k *keyMap) everywhere() keyGroup {
 	return keyGroup{"Everywhere", []key.Binding{
-		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Note, k.Break, k.Reveal, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
+		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Note, k.Break, k.Reveal, k.Probe, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
 }
 
 func (k *keyMap) lists() keyGroup {
@@ -135,7 +136,7 @@ func (k *keyMap) prompt() keyGroup {
 }
 
 func (k *keyMap) dialog() keyGroup {
-	return keyGroup{"In the break dialog", []key.Binding{
+	return keyGroup{"In a dialog", []key.Binding{
 		k.NextField, k.PrevField, k.ChooseDown, k.ChooseUp, k.KindOn, k.KindBack, k.Do, k.Cancel}}
 }
 

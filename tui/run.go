@@ -26,6 +26,8 @@ type Config struct {
 	Source Source
 	// Trainer breaks and heals the drill; nil if this is none.
 	Trainer Trainer
+	// Prober measures what is asked for; nil if nothing can be sent.
+	Prober Prober
 	// Player moves in recorded evidence; nil if what is shown happens now.
 	Player Player
 	// Theme is one of [ThemeNames]; empty means the first.

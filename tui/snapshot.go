@@ -26,6 +26,8 @@ type Snapshot struct {
 	Status string
 	// Rate is probes sent, a second. It is shown only if Live.
 	Rate float64
+	// Inquiry is what somebody asked for and is under way; nil if there is none.
+	Inquiry *Progress
 	// History holds what was measured across links; nil if nothing was kept.
 	History History
 	// Ports holds what ports counted in time; nil if nothing was kept.

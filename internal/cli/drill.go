@@ -17,6 +17,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
+	"whichlink/probes/snmp"
 	"whichlink/tui"
 )
 
@@ -48,9 +49,16 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	if err := lab.Enter(); err != nil {
 		return nil, labError(err)
 	}
-	l, err := lab.New(ctx, lab.Config{Fabric: f, Seed: m.seed, Logger: e.logger()})
+	if m.withSNMP {
+		managed, err := lab.WithManagement(f)
+		if err != nil {
+			return nil, err
+		}
+		f = managed
+	}
+	l, err := lab.New(ctx, lab.Config{Fabric: f, Seed: m.seed, SNMP: m.withSNMP, Logger: e.logger()})
 	if err != nil {
-		return nil, err
+		return nil, labError(err)
 	}
 	hosts := l.Fabric().Hosts()
 	rate := min(m.rate, drillRate/float64(max(1, len(hosts))))
@@ -68,10 +76,26 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 			Open: func(open func() error) error { return l.Do(h, open) },
 		})
 	}
+	var polls *snmp.Watch
+	if m.withSNMP {
+		agents := snmp.WatchConfig{Credentials: snmp.Credentials{Community: lab.Community}, Limits: snmp.Limits{Open: l.DoManagement},
+			Status: m.agents.status, Counters: m.agents.counters}
+		for _, n := range l.Fabric().Switches() {
+			agents.Agents = append(agents.Agents, agentOfSwitch(l.Fabric(), n))
+		}
+		var source diagnose.WatchSource
+		source, polls = sourceOf(agents)
+		cfg.Sources = append(cfg.Sources, source)
+		if horizon > 0 {
+			d.ports = diagnose.NewPortSeries(0)
+			cfg.Series = d.ports
+		}
+	}
 	if d.watch, err = diagnose.NewWatch(cfg); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	d.latest, d.picture = d.watch.Latest, d.watch.Picture
+	d.asker = &asker{watch: d.watch, hosts: d.watch.Hosts(), rate: d.rate, polls: polls}
 	return d, nil
 }
 

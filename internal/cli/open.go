@@ -18,6 +18,7 @@ import (
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
 	"whichlink/internal/session"
+	"whichlink/probes/snmp"
 	"whichlink/tui"
 )
 
@@ -27,8 +28,8 @@ const onceFor = 8 * time.Second
 // openMain is the command without a name: the terminal UI on what there is to see.
 func (e *env) openMain(cmd *cobra.Command, m *measuring, files []string, onDrill bool, fault string) error {
 	switch {
-	case m.withSNMP && (len(files) > 0 || m.fabric == "" || onDrill):
-		return usagef("--snmp needs --fabric, and neither files nor a drill")
+	case m.withSNMP && (len(files) > 0 || m.fabric == "" && !onDrill):
+		return usagef("--snmp needs --fabric or --drill, and no files")
 	case len(files) > 0:
 		return e.openFiles(cmd.Context(), m.fabric, files)
 	case m.fabric != "" && !onDrill:
@@ -59,6 +60,9 @@ func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer) error {
 	cfg := tui.Config{Source: s, Trainer: t, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
 	if p, ok := s.(tui.Player); ok {
 		cfg.Player = p
+	}
+	if p, ok := s.(interface{ prober() tui.Prober }); ok {
+		cfg.Prober = p.prober()
 	}
 	if e.plain {
 		return tui.RunPlain(ctx, cfg)
@@ -130,6 +134,7 @@ type view struct {
 
 	history atomic.Pointer[tui.History]
 
+	asker    *asker            // nil if nothing can be sent
 	recorder *session.Recorder // nil if nothing is recorded
 	begun    time.Time
 }
@@ -159,9 +164,19 @@ func (v *view) record(r *evidence.Record) {
 	if v.recorder != nil {
 		v.recorder.Add(r)
 	}
+	if v.asker != nil {
+		v.asker.see(r)
+	}
 	v.tape.Add(r)
 	h := v.tape.History()
 	v.history.Store(&h)
+}
+
+func (v *view) prober() tui.Prober {
+	if v.asker == nil {
+		return nil
+	}
+	return v.asker
 }
 
 // Snapshot implements [tui.Source].
@@ -174,6 +189,9 @@ func (v *view) Snapshot() *tui.Snapshot {
 	}
 	if h := v.history.Load(); h != nil {
 		s.History = *h
+	}
+	if v.asker != nil {
+		s.Inquiry = v.asker.progress()
 	}
 	switch {
 	case v.recorder == nil:
@@ -197,6 +215,10 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		return err
 	}
 	v.latest, v.picture = w.Latest, w.Picture
+	v.asker = &asker{watch: w, hosts: w.Hosts(), rate: m.rate, polls: m.polls, agent: func(n graphs.NodeID) (snmp.WatchConfig, error) {
+		c, err := snmp.LoadCredentials(m.agents.credentials)
+		return snmp.WatchConfig{Agents: []snmp.WatchedAgent{agentOfSwitch(f, n)}, Credentials: c}, err
+	}}
 	if !e.show() {
 		return withHint(errors.New("no terminal to open the screens on"), "whichlink check --fabric %s measures once and prints one line", m.fabric)
 	}

@@ -18,6 +18,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/probes"
+	"whichlink/probes/snmp"
 )
 
 // measuring is the flags of every command that probes from a host of the fabric.
@@ -31,6 +32,8 @@ type measuring struct {
 	// withSNMP asks the switches, too.
 	withSNMP bool
 	agents   watching
+	// polls is the watch of the switches, if there is one.
+	polls *snmp.Watch
 }
 
 func (m *measuring) flags(cmd *cobra.Command) {
@@ -80,10 +83,11 @@ func (m *measuring) watch(e *env, f *graphs.Fabric, cfg diagnose.WatchConfig) (*
 	cfg.Rate, cfg.SwitchRate, cfg.Port, cfg.Seed = m.rate, m.switchRate, m.port, m.seed
 	cfg.Logger = e.logger()
 	if m.withSNMP {
-		source, err := m.agents.source(e, m.fabric, f)
+		source, polls, err := m.agents.source(e, m.fabric, f)
 		if err != nil {
 			return nil, err
 		}
+		m.polls = polls
 		cfg.Sources = append(cfg.Sources, source)
 	}
 	return diagnose.NewWatch(cfg)

@@ -158,12 +158,18 @@ func (w *watching) config(ctx context.Context, e *env, f *graphs.Fabric) (snmp.W
 }
 
 // source makes a watch of agents a source beside the probes.
-func (w *watching) source(e *env, fabric string, f *graphs.Fabric) (diagnose.WatchSource, error) {
+func (w *watching) source(e *env, fabric string, f *graphs.Fabric) (diagnose.WatchSource, *snmp.Watch, error) {
 	w.fabric = fabric
 	cfg, err := w.config(context.Background(), e, f)
 	if err != nil {
-		return diagnose.WatchSource{}, err
+		return diagnose.WatchSource{}, nil, err
 	}
+	source, watch := sourceOf(cfg)
+	return source, watch, nil
+}
+
+// sourceOf makes a watch of agents a source beside the probes.
+func sourceOf(cfg snmp.WatchConfig) (diagnose.WatchSource, *snmp.Watch) {
 	// Records come from all agents at once, and are emitted as they come.
 	var emit func(*evidence.Record)
 	cfg.Record = func(r *evidence.Record) { emit(r) }
@@ -171,7 +177,12 @@ func (w *watching) source(e *env, fabric string, f *graphs.Fabric) (diagnose.Wat
 	return diagnose.WatchSource{Statement: watch.Statement(), Run: func(ctx context.Context, to func(*evidence.Record)) error {
 		emit = to
 		return watch.Run(ctx)
-	}}, nil
+	}}, watch
+}
+
+// agentOfSwitch is whom to ask about a switch.
+func agentOfSwitch(f *graphs.Fabric, n graphs.NodeID) snmp.WatchedAgent {
+	return snmp.WatchedAgent{Name: f.NodeName(n), Target: f.Node(n).Management.String(), Addresses: addressesOf(f, f.NodeName(n))}
 }
 
 // sayTraps says what became of the traps.

@@ -68,6 +68,7 @@ type WatchSource struct {
 // A Watch measures and diagnoses until it is told to stop.
 type Watch struct {
 	cfg      WatchConfig
+	model    *pathfind.ECMP
 	plan     *plan.Plan
 	sessions []*probes.Session
 	records  chan *evidence.Record
@@ -75,6 +76,7 @@ type Watch struct {
 	picture  atomic.Pointer[Picture]
 	changed  chan struct{} // holds one token when a new diagnosis waits to be looked at
 	dropped  atomic.Int64
+	asked    atomic.Pointer[asking]
 }
 
 // NewWatch plans a watch. Nothing is sent before Run.
@@ -90,7 +92,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan the probes: %w", err)
 	}
-	w := &Watch{cfg: cfg, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
+	w := &Watch{cfg: cfg, model: e, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
 			ECMP: e, Plan: p, Flows: cfg.Flows, Host: h.Node, Open: h.Open, Port: cfg.Port,
@@ -102,6 +104,18 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 		w.sessions = append(w.sessions, s)
 	}
 	return w, nil
+}
+
+// Fabric returns the fabric that is measured.
+func (w *Watch) Fabric() *graphs.Fabric { return w.cfg.Fabric }
+
+// Hosts returns those on which it measures.
+func (w *Watch) Hosts() []graphs.NodeID {
+	hosts := make([]graphs.NodeID, len(w.cfg.Hosts))
+	for i, h := range w.cfg.Hosts {
+		hosts[i] = h.Node
+	}
+	return hosts
 }
 
 // Take adds a record of another source, such as a poller of switches, to what the watch measures itself. It may be called while Run runs.
@@ -193,6 +207,9 @@ func (w *Watch) fold(over <-chan struct{}) {
 	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon, Series: w.cfg.Series})
 	take := func(r *evidence.Record) {
 		store.Add(r)
+		if a := w.asked.Load(); a != nil {
+			a.count(r, w.cfg.Fabric)
+		}
 		if w.cfg.Record != nil {
 			w.cfg.Record(r)
 		}
@@ -217,7 +234,7 @@ func (w *Watch) fold(over <-chan struct{}) {
 			w.picture.Store(store.Picture(d))
 		}
 		w.latest.Store(d)
-		if w.cfg.Follow {
+		if w.cfg.Follow && w.asked.Load() == nil {
 			w.follow(store)
 		}
 		select {

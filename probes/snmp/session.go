@@ -20,6 +20,8 @@ type Limits struct {
 	Time time.Duration
 	// Rows bounds the rows of one column, Bytes the values of a sweep: 50,000 and 16 MiB.
 	Rows, Bytes int
+	// Open, if not nil, is given the function that opens the socket, and calls it where that is to be: inside a network namespace.
+	Open func(open func() error) error
 }
 
 func (l Limits) withDefaults() Limits {
@@ -84,7 +86,11 @@ func Dial(ctx context.Context, target string, c Credentials, l Limits) (*Session
 		Target: host, Port: port, Transport: "udp", Context: ctx, Timeout: l.Timeout, Retries: l.Retries, MaxOids: 128,
 	}
 	c.apply(g)
-	if err := g.Connect(); err != nil {
+	connect := g.Connect
+	if l.Open != nil {
+		connect = func() error { return l.Open(g.Connect) }
+	}
+	if err := connect(); err != nil {
 		return nil, fmt.Errorf("%s: %w", target, classify(err))
 	}
 	return &Session{target: target, client: g, limits: l, repetitions: mostRepetitions, width: varbinds / 2}, nil

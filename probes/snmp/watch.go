@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"whichlink/graphs"
@@ -130,6 +131,23 @@ func (w *Watch) Run(ctx context.Context) error {
 	return failed
 }
 
+// Now has the agent of a node read at once, what it counts included, as far as the bounds of how much it is asked allow. It reports whether
+// there is one.
+func (w *Watch) Now(node string) bool {
+	for _, a := range w.agents {
+		if a.Name != node {
+			continue
+		}
+		a.wanted.Store(true)
+		select {
+		case a.kick <- struct{}{}:
+		default:
+		}
+		return true
+	}
+	return false
+}
+
 // Stats are how many requests were sent, and how many agents answer now.
 func (w *Watch) Stats() (requests, answering int) {
 	for _, a := range w.agents {
@@ -185,9 +203,10 @@ type watched struct {
 	kick   chan struct{} // holds one token when a trap asks for a reading
 	ports  portReader
 	states *stateReader
-	last   *States // the last whole reading
-	words  string  // what was said of what it cannot tell
-	slow   bool    // it was said that it is asked less often
+	last   *States     // the last whole reading
+	words  string      // what was said of what it cannot tell
+	slow   bool        // it was said that it is asked less often
+	wanted atomic.Bool // the next reading is of counters, too
 
 	mu                 sync.Mutex // guards all below
 	node               string     // what records call it
@@ -222,7 +241,7 @@ func (a *watched) run(ctx context.Context) {
 		if !a.await(ctx, due, free) {
 			return
 		}
-		count := !time.Now().Before(counters)
+		count := a.wanted.Swap(false) || !time.Now().Before(counters)
 		began, err := a.ask(ctx, count)
 		if ctx.Err() != nil {
 			return

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,6 +236,29 @@ func TestWatchBudget(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	if rate := float64(quick.Requests()-asked) / time.Since(began).Seconds(); rate > 60 {
 		t.Errorf("%.0f requests a second", rate)
+	}
+}
+
+// TestWatchNow has an agent read because somebody asks for it, with sockets that are opened where the caller says.
+func TestWatchNow(t *testing.T) {
+	sim := start(t, device(4), agentsim.Faults{})
+	var opened atomic.Int32
+	w, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: sim.Address()}}, Status: time.Second, Counters: time.Hour,
+		Credentials: Credentials{Community: "public"}, Limits: Limits{Open: func(open func() error) error { opened.Add(1); return open() }}})
+	isCount := func(r *evidence.Record) bool { return r.Kind == evidence.KindCounters && r.Port == "sw01:swp2" }
+	if w.Now("sw02") || !w.Now("sw01") {
+		t.Error("it is not known whom it watches")
+	}
+	for reading := 1; reading <= 2; reading++ {
+		for end := time.Now().Add(20 * time.Second); p.count(isCount) < reading && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			w.Now("sw01")
+		}
+		if n := p.count(isCount); n < reading {
+			t.Fatalf("%d readings of counters", n)
+		}
+	}
+	if opened.Load() != 2 { // one for the states, one for the counters
+		t.Errorf("%d sockets were opened where they should be", opened.Load())
 	}
 }
 

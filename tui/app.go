@@ -19,6 +19,8 @@ const (
 	sayFor = 16
 	// errandTimeout bounds what a trainer may take; Bubble Tea cannot cancel a command.
 	errandTimeout = 30 * time.Second
+	// fetchTimeout bounds the reading of packets.
+	fetchTimeout = 10 * time.Minute
 )
 
 type tickMsg struct{}
@@ -49,6 +51,7 @@ type App struct {
 	trainer Trainer
 	player  Player
 	prober  Prober
+	reader  PacketReader
 	theme   *theme
 	keys    keyMap
 
@@ -76,11 +79,14 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	k := &a.keys
-	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}}
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, cfg.Captures)}
 	a.stack = []screen{a.tabs[0]}
 	a.pull()
+	if a.shown.Fabric == nil && len(a.shown.Findings.all()) > 0 {
+		a.visit(5) // captures alone
+	}
 	return a
 }
 
@@ -140,6 +146,8 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			a.say(msg.says)
 		}
+	case packetsMsg:
+		msg.to.took(msg)
 	case tea.PasteMsg:
 		a.paste(msg)
 	case tea.MouseWheelMsg:
@@ -226,6 +234,9 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.toggleReveal()
 	case key.Matches(msg, k.Probe):
 		return a.probeThis()
+	case key.Matches(msg, k.Packets) && a.packets():
+	case key.Matches(msg, k.Shark) && isCaptures(a.top()):
+		a.shark()
 	default:
 		if a.player != nil && a.pressTime(msg) {
 			return nil
@@ -233,6 +244,7 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		if next := a.top().handle(msg, a.w, a.bodyHeight(), a.shown); next != nil {
 			a.open(next)
 		}
+		return a.fetch()
 	}
 	return nil
 }

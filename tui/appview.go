@@ -329,7 +329,7 @@ func (a *App) screenHints() []line {
 			hints = append(hints, hint(k.Open, "open"))
 		}
 	case *linkScreen:
-		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.OnMap, "map"))
+		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.Packets, "captures"), hint(k.OnMap, "map"))
 	case *linksScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"))
 	case *mapScreen:
@@ -338,6 +338,10 @@ func (a *App) screenHints() []line {
 		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
 	case *eventsScreen:
 		hints = append(hints, hint(k.Open, "go to link"))
+	case *capturesScreen:
+		hints = append(hints, hint(k.Open, "open"), hint(k.Shark, "tshark"))
+	case *findingScreen:
+		hints = append(hints, hint(k.Packets, "packets"), hint(k.Shark, "tshark"))
 	}
 	if a.player != nil && a.shown.Playing != nil {
 		hints = append(hints, hint(k.Play, "play"), hint(k.SeekBack, "back"), hint(k.SeekOn, "on"))

@@ -32,6 +32,7 @@ func commands() []command {
 	}
 	return []command{
 		{"all", "", "show all of the replayed evidence", nil, does((*App).whole)},
+		{"captures", "", "what captures prove", nil, screenTo(5)},
 		{"events", "", "the events", nil, screenTo(4)},
 		{"filter", "WORDS", "filter this screen", nil, func(a *App, words []string) (tea.Cmd, error) {
 			a.top().setFilter(strings.Join(words, " "), a.shown)

@@ -22,6 +22,8 @@ func TestScreensDocument(t *testing.T) {
 		{"Links", "3 Links", "Every link, however many: `s` sorts by the next column, `/` filters by words and fields."},
 		{"Paths", "4 Paths", "Where flows of a pair may go, layer by layer; what each flow lost; and where the one under the cursor went."},
 		{"Events", "5 Events", "What happened when, by source."},
+		{"Captures", "6 Captures", "What captures prove, the worst first: `whichlink FILE.pcap` opens one, and so does evidence that `whichlink pcap -o jsonl` wrote."},
+		{"Finding", "A finding", "Its rule and its packets, read from the capture when `p` asks for them; `w` opens them in tshark, `y` copies the command."},
 		{"Help", "Help", "Made from the keys that the program obeys."},
 	} {
 		s := scenes()[x.scene](t, 100, 30)

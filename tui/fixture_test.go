@@ -218,6 +218,14 @@ func newStage(tb testing.TB, s *Snapshot, w, h int) *stage {
 
 // press sends keys by name: letters, or what tea calls them. It returns the last command.
 func (s *stage) press(names ...string) tea.Cmd {
+	var cmd tea.Cmd
+	for _, n := range names {
+		_, cmd = s.Update(keyOf(n))
+	}
+	return cmd
+}
+
+func keyOf(name string) tea.KeyPressMsg {
 	special := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight},
@@ -225,16 +233,10 @@ func (s *stage) press(names ...string) tea.Cmd {
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
 		"pgdown": {Code: tea.KeyPgDown},
 	}
-	var cmd tea.Cmd
-	for _, n := range names {
-		msg, ok := special[n]
-		if !ok {
-			r := []rune(n)
-			msg = tea.KeyPressMsg{Code: r[0], Text: n}
-		}
-		_, cmd = s.Update(msg)
+	if msg, ok := special[name]; ok {
+		return msg
 	}
-	return cmd
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
 // word types a text letter by letter.

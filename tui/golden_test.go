@@ -71,6 +71,18 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("5", "j")
 			return s
 		},
+		"Captures": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, captured(tb), w, h)
+			s.press("6", "j")
+			return s
+		},
+		"Finding": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, captured(tb), w, h)
+			withShelf(s)
+			s.press("6", "enter")
+			s.Update(s.press("p")())
+			return s
+		},
 		"Command": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press(":")

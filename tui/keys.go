@@ -17,6 +17,7 @@ type keyMap struct {
 	Sort, Reverse, Wide             key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
 	Swap, Paths, OnMap              key.Binding
+	Packets, Shark                  key.Binding
 
 	Play, SeekBack, SeekOn, Slower, Faster, Latest key.Binding
 	Complete                                       key.Binding
@@ -35,7 +36,7 @@ func newKeyMap() keyMap {
 		Command:   bind(":", "command, tab completes", ":"),
 		Filter:    bind("/", "filter, on the map find", "/"),
 		Note:      bind("x", "copy a hand-off note", "x"),
-		Screens:   bind("1..5", "go to a screen", "1", "2", "3", "4", "5"),
+		Screens:   bind("1..6", "go to a screen", "1", "2", "3", "4", "5", "6"),
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
@@ -68,6 +69,8 @@ func newKeyMap() keyMap {
 		Swap:    bind("w", "swap the ends", "w"),
 		Paths:   bind("v", "paths over the link", "v"),
 		OnMap:   bind("m", "show it on the map", "m"),
+		Packets: bind("p", "packets: of a link, of a finding", "p"),
+		Shark:   bind("w", "open in tshark, asks first", "w"),
 
 		Play:     bind("space", "play, pause", "space"),
 		SeekBack: bind("<", "ten seconds back", "<", ","),
@@ -117,6 +120,12 @@ func (k *keyMap) suspect() keyGroup {
 
 func (k *keyMap) link() keyGroup { return keyGroup{"Link", []key.Binding{k.Paths, k.OnMap}} }
 
+func (k *keyMap) packets() keyGroup {
+	return keyGroup{"Link, captures", []key.Binding{k.Packets}}
+}
+
+func (k *keyMap) captures() keyGroup { return keyGroup{"Captures", []key.Binding{k.Shark}} }
+
 func (k *keyMap) table() keyGroup { return keyGroup{"Links", []key.Binding{k.Sort, k.Reverse, k.Wide}} }
 
 func (k *keyMap) matrix() keyGroup {
@@ -142,5 +151,5 @@ func (k *keyMap) dialog() keyGroup {
 
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
 }

@@ -12,7 +12,8 @@ import (
 func places(k *keyMap) map[string][]keyGroup {
 	return map[string][]keyGroup{
 		"overview": {k.everywhere(), k.lists(), k.time()},
-		"suspect":  {k.everywhere(), k.lists(), k.suspect(), k.link(), k.time()},
+		"suspect":  {k.everywhere(), k.lists(), k.suspect(), k.link(), k.packets(), k.time()},
+		"captures": {k.everywhere(), k.lists(), k.packets(), k.captures(), k.time()},
 		"map":      {k.everywhere(), k.suspect(), k.matrix(), k.chart(), k.time()},
 		"links":    {k.everywhere(), k.lists(), k.table(), k.time()},
 		"paths":    {k.everywhere(), k.suspect(), k.matrix(), k.pair(), k.time()},

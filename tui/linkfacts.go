@@ -23,6 +23,17 @@ func (l *linkScreen) facts(w int, s *Snapshot) []line {
 	for _, g := range s.Fabric.Link(id).Groups {
 		out = append(out, labelled("shares", proofLabel, plain, groupWords(s, g, id), w)...)
 	}
+	found, shares := s.Findings.on(s.Picture, id)
+	for i, r := range found[:min(len(found), 3)] {
+		sure := "its flow crosses this link"
+		if shares[i] < certainly {
+			sure = fmt.Sprintf("%s of such flows cross this link", percent(shares[i]))
+		}
+		out = append(out, labelled("capture", proofLabel, severityStyle(r.Severity), fmt.Sprintf("%s %s, %s: %s", r.Severity, r.Finding, r.Subject, sure), w)...)
+	}
+	if n := len(found) - 3; n > 0 {
+		out = append(out, line{}.left(dim, "", proofLabel).add(dim, fmt.Sprintf("and %d more: p lists them", n)))
+	}
 	list := l.events(s)
 	for i := len(list) - 1; i >= max(0, len(list)-5); i-- {
 		x := list[i]

@@ -22,6 +22,7 @@ type linksScreen struct {
 	by     int // the column that sorts
 	turned bool
 	wide   bool
+	marked bool // captures found something
 
 	fabric *graphs.Fabric
 	names  []string // in lower case, for the filter; made when a filter is first asked for
@@ -46,6 +47,7 @@ type linkRow struct {
 	forward  *diagnose.ArcTally
 	backward *diagnose.ArcTally
 	symptom  diagnose.Symptom
+	found    int // findings of captures whose flow crosses it
 }
 
 // worst returns the larger of a value of both directions, NaN where neither has one.
@@ -94,15 +96,19 @@ func linkColumns() []linkColumn {
 		{"expect", 7, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Expected) }), percent},
 		{"sent", 9, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Sent) }), whole},
 		{"lost", 7, true, tally(func(t *diagnose.ArcTally) float64 { return float64(t.Lost) }), whole},
+		{foundColumn, 5, true, func(r *linkRow) float64 { return float64(r.found) }, whole},
 	}
 }
+
+// foundColumn counts what captures found; it is always shown where they found something.
+const foundColumn = "found"
 
 // inPercent are the columns that a filter compares in hundredths.
 func inPercent(name string) bool { return name == "loss" || name == "use" || name == "expect" }
 
 func (l *linksScreen) row(s *Snapshot, id graphs.LinkID) linkRow {
 	p := s.Picture
-	return linkRow{id, &p.Arcs[id.Forward()], &p.Arcs[id.Backward()], l.states[id]}
+	return linkRow{id, &p.Arcs[id.Forward()], &p.Arcs[id.Backward()], l.states[id], s.Findings.surely(p, id)}
 }
 
 // refresh sorts anew. While a key was pressed a moment ago (still), every row keeps its place.
@@ -115,7 +121,7 @@ func (l *linksScreen) refresh(s *Snapshot, still bool) {
 	if !same {
 		l.fabric, l.names, l.moved = s.Picture.Fabric, nil, false
 	}
-	l.states = symptomsOf(s)
+	l.states, l.marked = symptomsOf(s), len(s.Findings.all()) > 0
 	if still && same {
 		return
 	}
@@ -316,7 +322,7 @@ func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
 	const state = 10
 	name = w - 2 - state
 	for i, c := range all {
-		if c.wide && !l.wide {
+		if c.wide && !l.wide && !(c.name == foundColumn && l.marked) {
 			continue
 		}
 		least := 30

@@ -30,6 +30,8 @@ type Config struct {
 	Prober Prober
 	// Player moves in recorded evidence; nil if what is shown happens now.
 	Player Player
+	// Captures fetches the packets behind the findings of captures; nil where nothing can.
+	Captures PacketReader
 	// Theme is one of [ThemeNames]; empty means the first.
 	Theme string
 	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.

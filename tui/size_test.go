@@ -63,12 +63,13 @@ func check(t interface{ Fatalf(string, ...any) }, s *stage, w, h int) {
 
 // Whatever the size, the data and the keys, the screen fits and nothing panics.
 func TestEverySize(t *testing.T) {
-	snapshots := []*Snapshot{sick(t), well(t), thin(t), nasty(t), fatTree(t), randomGraph(t), {}, nil}
-	keys := []string{"1", "2", "3", "4", "5", ":", "h", "l", "L", "o", "v", "m", "x", "s", "S", "w", "ctrl+l", "j", "k", "G", "g", "enter", "esc", "?", "/", "f", "b", "R", "y", "J", "K", "n", "N", "tab", "shift+tab", "up", "down", "left", "right",
+	snapshots := []*Snapshot{sick(t), well(t), thin(t), nasty(t), captured(t), fatTree(t), randomGraph(t), {}, nil}
+	keys := []string{"1", "2", "3", "4", "5", "6", ":", "p", "w", "M", "h", "l", "L", "o", "v", "m", "x", "s", "S", "w", "ctrl+l", "j", "k", "G", "g", "enter", "esc", "?", "/", "f", "b", "R", "y", "J", "K", "n", "N", "tab", "shift+tab", "up", "down", "left", "right",
 		"a", "space", ">", "1", "backspace", "ctrl+d", "ctrl+u", "ctrl+w", "home", "end"}
 	rapid.Check(t, func(r *rapid.T) {
 		s := newStage(t, rapid.SampledFrom(snapshots).Draw(r, "snapshot"), 80, 24)
 		s.theme = newTheme(rapid.Bool().Draw(r, "ascii"))
+		withShelf(s)
 		for range rapid.IntRange(1, 25).Draw(r, "steps") {
 			switch rapid.IntRange(0, 5).Draw(r, "what") {
 			case 0:
@@ -77,7 +78,10 @@ func TestEverySize(t *testing.T) {
 			case 1:
 				s.w, s.h = rapid.IntRange(1, 300).Draw(r, "w"), rapid.IntRange(1, 100).Draw(r, "h")
 			default:
-				s.press(rapid.SampledFrom(keys).Draw(r, "key"))
+				k := rapid.SampledFrom(keys).Draw(r, "key")
+				if cmd := s.press(k); cmd != nil && k == "p" {
+					s.Update(cmd())
+				}
 			}
 			check(r, s, s.w, s.h)
 		}

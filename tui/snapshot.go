@@ -32,6 +32,8 @@ type Snapshot struct {
 	History History
 	// Ports holds what ports counted in time; nil if nothing was kept.
 	Ports *diagnose.PortSeries
+	// Findings are what captures prove; nil if none was read.
+	Findings *Findings
 	// Faults are what is broken on purpose, if this is a drill. They are hidden until asked for.
 	Faults []Fault
 }

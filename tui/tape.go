@@ -27,6 +27,9 @@ type Tape struct {
 	wayOf   map[string]int32
 	arcs    map[string]graphs.ArcID
 	window  time.Duration // the longest window of an echo so far
+
+	findings []*evidence.Record // of captures, the first maxFindings
+	found    *Findings          // of all of them; nil if that is to be made
 }
 
 // A tapeEntry is one echo record. It is never changed once it stands on the tape.
@@ -44,6 +47,8 @@ type tapeEntry struct {
 const (
 	maxEntries = 1 << 18
 	maxNames   = 1 << 16
+	// maxFindings is how many findings of captures are kept.
+	maxFindings = 10_000
 )
 
 // NewTape makes an empty tape that keeps the records of the last horizon, by their own times; 0 means ten minutes. Of
@@ -55,8 +60,11 @@ func NewTape(f *graphs.Fabric, horizon time.Duration) *Tape {
 	}
 }
 
-// Add puts a record on the tape. Only echoes whose path is known leave a trace there.
+// Add puts a record on the tape. Only echoes whose path is known, and findings, leave a trace there.
 func (t *Tape) Add(r *evidence.Record) {
+	if r.Kind == evidence.KindFinding && len(t.findings) < maxFindings {
+		t.findings, t.found = append(t.findings, r), nil
+	}
 	if r.Kind != evidence.KindEcho || r.Flow == nil || r.Sent == nil || r.Lost == nil {
 		return
 	}
@@ -76,9 +84,9 @@ func (t *Tape) Add(r *evidence.Record) {
 	}
 	if len(t.flows) > maxNames || len(t.ways) > maxNames {
 		// So many flows or paths are those of many epochs: what is old goes, all of it. Views that are out keep theirs.
-		window := t.window
+		window, findings := t.window, t.findings
 		*t = *NewTape(t.fabric, t.horizon)
-		t.window = window
+		t.window, t.findings = window, findings
 		t.Add(r)
 		return
 	}
@@ -141,6 +149,14 @@ func (t *Tape) way(path []string, candidates [][]string) int32 {
 // History returns all that is on the tape now.
 func (t *Tape) History() History {
 	return &tapeView{fabric: t.fabric, entries: t.entries, flows: t.flows, ways: t.ways, window: t.window}
+}
+
+// Findings returns what captures prove, nil if there is nothing of the kind.
+func (t *Tape) Findings() *Findings {
+	if t.found == nil && len(t.findings) > 0 {
+		t.found = NewFindings(t.findings)
+	}
+	return t.found
 }
 
 type tapeView struct {

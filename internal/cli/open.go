@@ -56,8 +56,8 @@ func (e *env) terminal() bool {
 }
 
 // screens runs the terminal UI until somebody quits.
-func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer) error {
-	cfg := tui.Config{Source: s, Trainer: t, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
+func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer, packets tui.PacketReader) error {
+	cfg := tui.Config{Source: s, Trainer: t, Captures: packets, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
 	if p, ok := s.(tui.Player); ok {
 		cfg.Player = p
 	}
@@ -114,7 +114,7 @@ func (e *env) watchOnScreen(ctx context.Context, w *diagnose.Watch, s tui.Source
 			cancel()
 		}
 	})
-	err := e.screens(ctx, s, t)
+	err := e.screens(ctx, s, t, nil)
 	cancel()
 	measuring.Wait()
 	return errors.Join(failed, err)
@@ -132,7 +132,8 @@ type view struct {
 	// picture is what there is to draw with the diagnosis; it may be nil, and so may what it returns.
 	picture func() *diagnose.Picture
 
-	history atomic.Pointer[tui.History]
+	history  atomic.Pointer[tui.History]
+	findings atomic.Pointer[tui.Findings]
 
 	asker    *asker            // nil if nothing can be sent
 	recorder *session.Recorder // nil if nothing is recorded
@@ -170,6 +171,7 @@ func (v *view) record(r *evidence.Record) {
 	v.tape.Add(r)
 	h := v.tape.History()
 	v.history.Store(&h)
+	v.findings.Store(v.tape.Findings())
 }
 
 func (v *view) prober() tui.Prober {
@@ -193,6 +195,7 @@ func (v *view) Snapshot() *tui.Snapshot {
 	if v.asker != nil {
 		s.Inquiry = v.asker.progress()
 	}
+	s.Findings = v.findings.Load()
 	switch {
 	case v.recorder == nil:
 	case v.recorder.Err() != nil:
@@ -241,7 +244,7 @@ func (e *env) replayRecorded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.replay(ctx, fabric.Fabric, nil, func(s *diagnose.Store, also func(*evidence.Record)) error {
+	return e.replay(ctx, &rerun{view: view{fabric: fabric.Fabric, status: "replay"}}, nil, nil, func(s *diagnose.Store, also func(*evidence.Record)) error {
 		const name = recordedDrill + "/evidence.jsonl"
 		records, err := e.recorded.Open(name)
 		if err != nil {

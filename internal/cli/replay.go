@@ -22,14 +22,16 @@ const replayHorizon = 24 * time.Hour
 type rerun struct {
 	view
 	*session.Player
+	bare  bool                  // no fabric is known
 	whole atomic.Pointer[frame] // all of it
 	now   atomic.Pointer[frame]
 }
 
 // A frame is what a rerun shows at once.
 type frame struct {
-	picture *diagnose.Picture
-	history tui.History
+	picture  *diagnose.Picture
+	history  tui.History
+	findings *tui.Findings
 }
 
 // Clear implements [session.Screen].
@@ -39,7 +41,9 @@ func (r *rerun) Clear() { r.tape = tui.NewTape(r.fabric, replayHorizon) }
 func (r *rerun) Record(x *evidence.Record) { r.tape.Add(x) }
 
 // Show implements [session.Screen].
-func (r *rerun) Show(p *diagnose.Picture) { r.now.Store(&frame{p, r.tape.History()}) }
+func (r *rerun) Show(p *diagnose.Picture) {
+	r.now.Store(&frame{p, r.tape.History(), r.tape.Findings()})
+}
 
 // ShowAll implements [session.Screen].
 func (r *rerun) ShowAll() { r.now.Store(r.whole.Load()) }
@@ -47,7 +51,10 @@ func (r *rerun) ShowAll() { r.now.Store(r.whole.Load()) }
 // Snapshot implements [tui.Source].
 func (r *rerun) Snapshot() *tui.Snapshot {
 	f := r.now.Load()
-	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Now: f.picture.Diagnosis.To, Status: r.status}
+	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Now: f.picture.Diagnosis.To, Status: r.status}
+	if r.bare {
+		s.Fabric, s.Picture, s.History = nil, nil, nil
+	}
 	if r.Player == nil {
 		return s
 	}
@@ -64,25 +71,31 @@ func (e *env) openFiles(ctx context.Context, fabric string, files []string) erro
 	if fabric == "" {
 		fabric, _ = session.FabricOf(files[0])
 	}
-	f, err := e.readFabric(fabric)
+	packets := newPacketStore(e, files)
+	f, known, err := e.fabricOfFiles(fabric, packets)
 	if err != nil {
 		return err
 	}
+	files, forget, err := e.analyseFiles(ctx, f, known, files, packets)
+	if err != nil {
+		return err
+	}
+	defer forget()
 	seekable := files
 	if slices.Contains(files, "-") {
 		seekable = nil
 	}
-	return e.replay(ctx, f, seekable, func(s *diagnose.Store, also func(*evidence.Record)) error {
+	r := &rerun{view: view{fabric: f, status: "replay"}, bare: !known}
+	return e.replay(ctx, r, seekable, packets, func(s *diagnose.Store, also func(*evidence.Record)) error {
 		return e.readEvidence(s, files, also)
 	})
 }
 
 // replay shows what evidence says, on screens or as text; evidence in files can be moved in. If reading fails in the middle, what was read is
 // shown all the same.
-func (e *env) replay(ctx context.Context, f *graphs.Fabric, files []string, read func(*diagnose.Store, func(*evidence.Record)) error) error {
-	r := &rerun{view: view{fabric: f, status: "replay"}}
+func (e *env) replay(ctx context.Context, r *rerun, files []string, packets tui.PacketReader, read func(*diagnose.Store, func(*evidence.Record)) error) error {
 	r.Clear()
-	store := diagnose.NewStore(f, diagnose.Config{})
+	store := diagnose.NewStore(r.fabric, diagnose.Config{})
 	failed := read(store, r.Record)
 	if failed != nil && store.Records() == 0 {
 		return failed
@@ -97,13 +110,13 @@ func (e *env) replay(ctx context.Context, f *graphs.Fabric, files []string, read
 	r.Show(store.Picture(d))
 	r.whole.Store(r.now.Load())
 	if len(files) == 0 {
-		return e.screens(ctx, stills{r}, nil)
+		return e.screens(ctx, stills{r}, nil, packets)
 	}
-	r.Player = session.NewPlayer(f, files, d.To, r)
+	r.Player = session.NewPlayer(r.fabric, files, d.To, r)
 	ctx, cancel := context.WithCancel(ctx)
 	var playing sync.WaitGroup
 	playing.Go(func() { r.Run(ctx) })
-	err := e.screens(ctx, r, nil)
+	err := e.screens(ctx, r, nil, packets)
 	cancel()
 	playing.Wait()
 	return err

@@ -81,7 +81,7 @@ type App struct {
 func NewApp(ctx context.Context, cfg Config) *App {
 	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	k := &a.keys
-	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, cfg.Captures)}
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, cfg.Captures), &drillScreen{keys: k, trainer: cfg.Trainer}}
 	a.stack = []screen{a.tabs[0]}
 	a.pull()
 	if a.shown.Fabric == nil && len(a.shown.Findings.all()) > 0 {
@@ -234,6 +234,9 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.toggleReveal()
 	case key.Matches(msg, k.Probe):
 		return a.probeThis()
+	case key.Matches(msg, k.Answer) && a.top() == a.tabs[6]:
+		in := newInput("answer ", 200)
+		a.prompt, a.typing = &in, true
 	case key.Matches(msg, k.Packets) && a.packets():
 	case key.Matches(msg, k.Shark) && isCaptures(a.top()):
 		a.shark()
@@ -337,7 +340,7 @@ func (a *App) toggleReveal() {
 		return
 	}
 	a.reveal = !a.reveal
-	a.tabs[0].(*overview).reveal = a.reveal
+	a.tabs[0].(*overview).reveal, a.tabs[6].(*drillScreen).reveal = a.reveal, a.reveal
 }
 
 func (a *App) openPrompt() {

@@ -340,6 +340,8 @@ func (a *App) screenHints() []line {
 		hints = append(hints, hint(k.Open, "go to link"))
 	case *capturesScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Shark, "tshark"))
+	case *drillScreen:
+		hints = append(hints, hint(k.Open, "go to link"), hint(k.Answer, "answer"))
 	case *findingScreen:
 		hints = append(hints, hint(k.Packets, "packets"), hint(k.Shark, "tshark"))
 	}

@@ -32,7 +32,9 @@ func commands() []command {
 	}
 	return []command{
 		{"all", "", "show all of the replayed evidence", nil, does((*App).whole)},
+		{"answer", "NAME", "in a drill: what is broken, or nothing", completeAnswers, answerDrill},
 		{"captures", "", "what captures prove", nil, screenTo(5)},
+		{"drill", "", "what is broken on purpose, and the score", nil, screenTo(6)},
 		{"events", "", "the events", nil, screenTo(4)},
 		{"filter", "WORDS", "filter this screen", nil, func(a *App, words []string) (tea.Cmd, error) {
 			a.top().setFilter(strings.Join(words, " "), a.shown)
@@ -198,6 +200,26 @@ func completeNames(a *App, words []string) []string {
 		}
 	}
 	return names
+}
+
+// completeAnswers are names, and nothing.
+func completeAnswers(a *App, words []string) []string {
+	return append(completeNames(a, words), "nothing")
+}
+
+// answerDrill names what is broken.
+func answerDrill(a *App, words []string) (tea.Cmd, error) {
+	if a.trainer == nil {
+		return nil, fmt.Errorf("no drill here: nothing is broken on purpose")
+	}
+	if len(words) != 1 {
+		return nil, fmt.Errorf("answer needs one name, or nothing")
+	}
+	says, err := a.trainer.Answer(words[0])
+	if err == nil {
+		a.say(says)
+	}
+	return nil, err
 }
 
 // gotoName opens what a name means.

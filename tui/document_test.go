@@ -24,6 +24,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Events", "5 Events", "What happened when, by source."},
 		{"Captures", "6 Captures", "What captures prove, the worst first: `whichlink FILE.pcap` opens one, and so does evidence that `whichlink pcap -o jsonl` wrote."},
 		{"Finding", "A finding", "Its rule and its packets, read from the capture when `p` asks for them; `w` opens them in tshark, `y` copies the command."},
+		{"Drill", "7 Drill", "What is broken on purpose, hidden until `R`; `b` breaks and heals, `a` answers; and how the program and you did."},
 		{"Help", "Help", "Made from the keys that the program obeys."},
 	} {
 		s := scenes()[x.scene](t, 100, 30)

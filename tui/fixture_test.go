@@ -173,9 +173,10 @@ func (f *fixed) Snapshot() *Snapshot { return f.s }
 
 // A practice trainer notes what it is told.
 type practice struct {
-	orders []Order
-	healed []string
-	err    error
+	orders  []Order
+	healed  []string
+	answers []string
+	err     error
 }
 
 func (*practice) Kinds() []FaultKind {
@@ -199,6 +200,11 @@ func (p *practice) Break(_ context.Context, o Order) error {
 func (p *practice) Heal(_ context.Context, id string) error {
 	p.healed = append(p.healed, id)
 	return p.err
+}
+
+func (p *practice) Answer(name string) (string, error) {
+	p.answers = append(p.answers, name)
+	return "wrong: it is not " + name, p.err
 }
 
 // A stage is an App with what a test needs at hand.

@@ -83,6 +83,11 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.Update(s.press("p")())
 			return s
 		},
+		"Drill": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, drilled(tb), w, h)
+			s.press("7")
+			return s
+		},
 		"Command": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press(":")

@@ -17,7 +17,7 @@ type keyMap struct {
 	Sort, Reverse, Wide             key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
 	Swap, Paths, OnMap              key.Binding
-	Packets, Shark                  key.Binding
+	Packets, Shark, Answer          key.Binding
 
 	Play, SeekBack, SeekOn, Slower, Faster, Latest key.Binding
 	Complete                                       key.Binding
@@ -36,7 +36,7 @@ func newKeyMap() keyMap {
 		Command:   bind(":", "command, tab completes", ":"),
 		Filter:    bind("/", "filter, on the map find", "/"),
 		Note:      bind("x", "copy a hand-off note", "x"),
-		Screens:   bind("1..6", "go to a screen", "1", "2", "3", "4", "5", "6"),
+		Screens:   bind("1..7", "go to a screen", "1", "2", "3", "4", "5", "6", "7"),
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
@@ -70,6 +70,7 @@ func newKeyMap() keyMap {
 		Paths:   bind("v", "paths over the link", "v"),
 		OnMap:   bind("m", "show it on the map", "m"),
 		Packets: bind("p", "packets: of a link, of a finding", "p"),
+		Answer:  bind("a", "name what is broken", "a"),
 		Shark:   bind("w", "open in tshark, asks first", "w"),
 
 		Play:     bind("space", "play, pause", "space"),
@@ -124,6 +125,8 @@ func (k *keyMap) packets() keyGroup {
 	return keyGroup{"Link, captures", []key.Binding{k.Packets}}
 }
 
+func (k *keyMap) drill() keyGroup { return keyGroup{"Drill", []key.Binding{k.Answer}} }
+
 func (k *keyMap) captures() keyGroup { return keyGroup{"Captures", []key.Binding{k.Shark}} }
 
 func (k *keyMap) table() keyGroup { return keyGroup{"Links", []key.Binding{k.Sort, k.Reverse, k.Wide}} }
@@ -151,5 +154,5 @@ func (k *keyMap) dialog() keyGroup {
 
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
 }

@@ -36,6 +36,8 @@ type Snapshot struct {
 	Findings *Findings
 	// Faults are what is broken on purpose, if this is a drill. They are hidden until asked for.
 	Faults []Fault
+	// Rounds are the faults of this drill so far and who named them, the oldest first.
+	Rounds []Round
 }
 
 // A Source makes snapshots. It is asked four times a second, by one goroutine, and must answer at once with its newest.

@@ -10,6 +10,8 @@ type Trainer interface {
 	Break(ctx context.Context, o Order) error
 	// Heal takes the ID of a [Fault].
 	Heal(ctx context.Context, id string) error
+	// Answer takes the name of what somebody believes to be broken, or "nothing", and says whether it is. It answers at once.
+	Answer(name string) (string, error)
 }
 
 // Random as a target leaves the choice to the trainer: the learner is not told.

@@ -32,6 +32,7 @@ type drill struct {
 	view
 	lab   *lab.Lab
 	watch *diagnose.Watch
+	score *scoreboard
 	rng   *rand.Rand
 	also  func(*evidence.Record) // takes every record, too; may be nil
 }
@@ -64,7 +65,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	rate := min(m.rate, drillRate/float64(max(1, len(hosts))))
 	d := &drill{
 		view: view{fabric: l.Fabric(), tape: tui.NewTape(l.Fabric(), 0), live: true, status: "drill", rate: rate * float64(len(hosts))},
-		lab:  l, rng: rand.New(rand.NewPCG(m.seed, 0)), also: also,
+		lab:  l, score: newScoreboard(l.Fabric()), rng: rand.New(rand.NewPCG(m.seed, 0)), also: also,
 	}
 	cfg := diagnose.WatchConfig{
 		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
@@ -194,11 +195,17 @@ func (e *env) fabricOrDrill(name string) (*graphs.Fabric, error) {
 // Snapshot implements [tui.Source]: the view's, with what is broken on purpose.
 func (d *drill) Snapshot() *tui.Snapshot {
 	s := d.view.Snapshot()
-	for _, t := range d.lab.Truth() {
+	truth := d.lab.Truth()
+	for _, t := range truth {
 		s.Faults = append(s.Faults, tui.Fault{ID: fmt.Sprint(t.ID), Text: t.Text})
 	}
+	d.score.follow(truth, d.watch.Latest(), time.Now())
+	s.Rounds = d.score.list()
 	return s
 }
+
+// Answer implements [tui.Trainer].
+func (d *drill) Answer(name string) (string, error) { return d.score.learner(name, time.Now()) }
 
 // parseFaultWords reads a fault as it is written behind lab break NAME.
 func parseFaultWords(f *graphs.Fabric, words []string) (lab.Fault, error) {

@@ -39,6 +39,7 @@ var floors = map[string][]string{
 	"internal/flock":       {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
 	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
+	"internal/lab/labtest": {"internal/lab"},
 	"internal/session":     {"graphs", "graphs/formats", "internal/evidence", "internal/diagnose"},
 	"internal/report":      {"graphs", "internal/evidence", "internal/diagnose", "internal/page"},
 	"internal/baseline":    {"graphs", "internal/evidence", "internal/diagnose", "pathfind/rhythm"},

@@ -9,6 +9,7 @@ import (
 	"whichlink/graphs/generate"
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 )
 
 // A bench is a lab with a reflector on every host but the first, and an engine on the first.
@@ -24,7 +25,7 @@ const benchPort = 862
 
 func newBench(t testing.TB, f *graphs.Fabric, seed uint64, cfg Config, r ReflectorConfig) *bench {
 	t.Helper()
-	needLab(t)
+	labtest.Need(t)
 	l, err := lab.New(context.Background(), lab.Config{Fabric: f, Seed: seed})
 	if err != nil {
 		t.Fatal(err)

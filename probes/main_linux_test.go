@@ -1,32 +1,9 @@
 package probes
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
-	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 )
 
-// unavailable says why the machine permits no lab; nil where it does.
-var unavailable error
-
-func TestMain(m *testing.M) {
-	unavailable = lab.Enter()
-	if unavailable == nil {
-		unavailable = lab.Available()
-	}
-	os.Exit(m.Run())
-}
-
-// needLab skips a test where the machine permits no lab, and fails it where CI promises that it does.
-func needLab(t testing.TB) {
-	t.Helper()
-	if unavailable == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal(unavailable)
-	}
-	t.Skip(fmt.Sprint("cannot run here: ", unavailable))
-}
+func TestMain(m *testing.M) { labtest.Main(m) }

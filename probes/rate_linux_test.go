@@ -16,6 +16,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
+	"whichlink/internal/lab/labtest"
 )
 
 // rateVariable marks the process that BenchmarkRate starts.
@@ -28,7 +29,7 @@ const wantRate = 100_000
 // "all" has the whole fabric's forwarding and the reflector on the engine's core; "engine" has them on another, as they are in the
 // field, so that one core has the engine alone. It does so in processes of its own, since there is no way back from there.
 func BenchmarkRate(b *testing.B) {
-	needLab(b)
+	labtest.Need(b)
 	for _, on := range []string{"all", "engine"} {
 		b.Run(on, func(b *testing.B) {
 			switch {

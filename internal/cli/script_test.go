@@ -9,11 +9,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 )
 
 // TestMain makes the test binary stand in for the program in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(labtest.Alone(m), map[string]func(){
 		"whichlink": func() {
 			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.DirFS(os.Getenv("ROOT"))))
 		},

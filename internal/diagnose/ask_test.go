@@ -9,6 +9,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 	"whichlink/pathfind"
 	"whichlink/probes"
 )
@@ -16,7 +17,7 @@ import (
 // TestAsk: somebody asks for more of a pair and of an arc while a watch runs. It is measured along new flows and along those that cross the arc, within the
 // rate, and when it is over the watch keeps to its plan.
 func TestAsk(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	f, err := leafSpine(2, 2, 2)(1)
 	if err != nil {
 		t.Fatal(err)

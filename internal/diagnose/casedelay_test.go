@@ -11,6 +11,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 	"whichlink/pathfind"
 )
 
@@ -71,7 +72,7 @@ func (s *stage) slow(a graphs.ArcID) {
 
 // TestSlowArcOnRealPackets plays a queue on a random graph, whose paths are of three lengths. What else a starved machine loses is not judged here.
 func TestSlowArcOnRealPackets(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	sh := shapes[slices.IndexFunc(shapes, func(s shape) bool { return s.name == "random 16x4" })]
 	if v := play(t, sh, delayCases[0], 1); v.wrong != "" && v.innocents == 0 {
 		t.Error(v.wrong)

@@ -11,6 +11,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 	"whichlink/pathfind"
 	"whichlink/probes"
 )
@@ -127,7 +128,7 @@ func arcOnTheWay(f *graphs.Fabric, src graphs.NodeID, hosts []graphs.NodeID, rng
 // TestFollow: one host that follows what its diagnosis asks for names a gray arc by itself, on real packets and within its rate. With -full
 // it prints how long that takes, beside one that keeps to its plan.
 func TestFollow(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	if !*full {
 		f, err := leafSpine(4, 4, 1)(1)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/internal/lab"
+	"whichlink/internal/lab/labtest"
 )
 
 // The casebook is played on real packets: a fabric in network namespaces, a fault, probes, a diagnosis. What is written here is
@@ -52,7 +53,7 @@ type verdict struct {
 func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 	t.Helper()
 	if c.snmp {
-		needAgents(t)
+		labtest.NeedAgents(t)
 	}
 	s := &stage{t: t, rng: rand.New(rand.NewPCG(seed, 7))}
 	built, err := sh.make(seed)
@@ -209,7 +210,7 @@ func judge(d *diagnose.Diagnosis, wanted []want) verdict {
 }
 
 func TestCasebook(t *testing.T) {
-	needLab(t)
+	labtest.Need(t)
 	if *full {
 		playAll(t)
 		return
@@ -283,43 +284,4 @@ func sum(vs []verdict) summary {
 	return r
 }
 
-// unavailable says why the machine permits no lab; nil where it does.
-var unavailable error
-
-func TestMain(m *testing.M) {
-	switch len(os.Args) {
-	case 3:
-		switch {
-		case slices.Equal(os.Args[1:], lab.AgentsArguments()):
-			if err := lab.RunAgents(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			os.Exit(0)
-		case slices.Equal(os.Args[1:], lab.CountersArguments()):
-			if err := lab.ServeCounters(os.Stdin, os.Stdout); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
-	flag.Parse()
-	unavailable = lab.Enter()
-	if unavailable == nil {
-		unavailable = lab.Available()
-	}
-	os.Exit(m.Run())
-}
-
-// needLab skips a test where the machine permits no lab, and fails it where CI promises that it does.
-func needLab(t *testing.T) {
-	t.Helper()
-	switch {
-	case unavailable == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(unavailable)
-	default:
-		t.Skip("cannot run here: ", unavailable)
-	}
-}
+func TestMain(m *testing.M) { labtest.Main(m) }

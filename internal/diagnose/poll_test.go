@@ -2,7 +2,6 @@ package diagnose_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -51,21 +50,6 @@ type pollState struct {
 	uptime  uint64 // at the last poll, in hundredths of a second
 	last    map[string][]uint64
 	heard   map[string]bool // the ports that ever heard anybody
-}
-
-// needAgents skips a play where the agents' programs are not installed, and fails it where CI promises that they are.
-func needAgents(t *testing.T) {
-	t.Helper()
-	missing := lab.MissingAgents()
-	switch {
-	case lab.InUserNamespace():
-		t.Skip("lldpd does not run inside a user namespace")
-	case len(missing) == 0:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("not installed: %v", missing)
-	default:
-		t.Skipf("not installed: %v", missing)
-	}
 }
 
 // poll asks all switches of a lab until ctx ends, and hands over what they say as records.

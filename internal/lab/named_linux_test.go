@@ -33,14 +33,6 @@ func play(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	switch args[1] {
-	case AgentsArguments()[0]:
-		switch {
-		case len(args) < 3:
-		case args[2] == AgentsArguments()[1]:
-			return exitOf(RunAgents()), true
-		case args[2] == CountersArguments()[1]:
-			return exitOf(ServeCounters(os.Stdin, os.Stdout)), true
-		}
 	case playKeeper:
 		f, err := testFabric()
 		if err == nil {

@@ -19,14 +19,15 @@ const (
 	mostCandidates = 256
 )
 
-// candidates returns the arcs on flows that lost so much that episodes might explain it, those with most first.
+// candidates returns the arcs on flows that lost so much that episodes might explain it, those with most first. Episodes are paid for as
+// pathfind/rhythm does it: two changes of state at least, each at the moment of any packet.
 func (s *search) candidates() []candidate {
 	bound := make([]float64, s.fabric.NumArcs())
-	for i := range s.obs {
-		o := &s.obs[i]
-		if o.Lost == 0 || s.taken[i] || !s.spans[i].known() {
+	for _, i := range s.lossy {
+		if s.taken[i] {
 			continue
 		}
+		o := &s.obs[i]
 		most := excess(o)
 		for _, a := range o.Path {
 			bound[a] += most
@@ -34,7 +35,7 @@ func (s *search) candidates() []candidate {
 	}
 	var list []candidate
 	for a, b := range bound {
-		if b > s.prior+leastProof {
+		if b > s.prior+leastProof && b > s.prior+2*math.Log(max(float64(s.sent[a]), 8))-alike {
 			list = append(list, candidate{arc: graphs.ArcID(a), bound: b})
 		}
 	}
@@ -81,6 +82,9 @@ func (s *search) gather(list []candidate) {
 			continue
 		}
 		for j := range list {
+			if s.fabric.IsHostArc(list[j].arc) {
+				continue
+			}
 			if share := s.share(o, list[j].arc); share > 0 {
 				add(&list[j], i, share)
 			}
@@ -196,25 +200,24 @@ func (s *search) tally(out *Suspect, x *candidate) {
 }
 
 // rhythms finds how the losses of suspects that are arcs or links lie in time. What crosses another suspect that is named, too, is left
-// out: it may have been lost there.
-func (s *search) rhythms(suspects []Suspect) []rhythm.Rhythm {
+// out: it may have been lost there. Only the observations that cross some suspect are looked at.
+func (s *search) rhythms(suspects []Suspect, crossing []int32) []rhythm.Rhythm {
+	found := make([]rhythm.Rhythm, len(suspects))
+	if len(s.lossy) == 0 {
+		return found
+	}
 	of := make([]int32, s.fabric.NumArcs())
-	some := false
 	for i := range suspects {
 		if k := suspects[i].Kind; k == localize.Arc || k == localize.Link {
 			for _, a := range arcsOf(s.fabric, suspects[i].Cause) {
 				if of[a] == 0 {
-					of[a], some = int32(i)+1, true
+					of[a] = int32(i) + 1
 				}
 			}
 		}
 	}
-	found := make([]rhythm.Rhythm, len(suspects))
-	if !some {
-		return found
-	}
 	counts := make([][]rhythm.Count, len(suspects))
-	for i := range s.obs {
+	for _, i := range crossing {
 		first, strange := int32(0), false
 		for _, a := range s.obs[i].Path {
 			switch j := of[a]; {
@@ -229,7 +232,7 @@ func (s *search) rhythms(suspects []Suspect) []rhythm.Rhythm {
 			}
 		}
 		if first > 0 && !strange && !s.episodic[i] {
-			counts[first-1] = append(counts[first-1], s.count(i, 1))
+			counts[first-1] = append(counts[first-1], s.count(int(i), 1))
 		}
 	}
 	for i := range found {

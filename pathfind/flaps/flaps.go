@@ -52,7 +52,7 @@ const (
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
 	steady := localize.Solve(f, obs, cfg)
 	s := newSearch(f, obs, spans, cfg)
-	times := s.begin(steady.Suspects)
+	times := s.begin(steady)
 	flaps := s.flaps()
 	if len(flaps) > 0 {
 		// What the episodes explain tells nothing of other faults.
@@ -66,7 +66,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		}
 	}
 	if times == nil {
-		times = s.rhythms(r.Suspects)
+		times = s.rhythms(r.Suspects, s.look(r.Suspects))
 	}
 	for i := range r.Suspects {
 		r.Suspects[i].Rhythm = times[i]
@@ -87,6 +87,8 @@ type search struct {
 	prior  float64 // log odds against a fault of one arc
 	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
 	taken, episodic []bool
+	lossy           []int32 // observations with losses, if it is known when they were sent
+	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 }
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
@@ -96,24 +98,53 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 	}
 }
 
-// begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
-func (s *search) begin(suspects []localize.Suspect) []rhythm.Rhythm {
-	list := make([]Suspect, len(suspects))
+// look goes through all observations once: it finds the lossy ones whose time is known, and returns those that cross the arcs of suspects.
+func (s *search) look(suspects []Suspect) (crossing []int32) {
+	on, some := make([]bool, s.fabric.NumArcs()), false
 	for i := range suspects {
-		list[i].Suspect = suspects[i]
+		for _, a := range arcsOf(s.fabric, suspects[i].Cause) {
+			on[a], some = true, true
+		}
 	}
-	rhythms := s.rhythms(list)
-	crosses, some := make([]bool, s.fabric.NumArcs()), false
+	s.lossy = s.lossy[:0]
+	for i := range s.obs {
+		o := &s.obs[i]
+		if o.Lost > 0 && s.spans[i].known() {
+			s.lossy = append(s.lossy, int32(i))
+		}
+		if some && slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return on[a] }) {
+			crossing = append(crossing, int32(i))
+		}
+	}
+	return crossing
+}
+
+// begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
+func (s *search) begin(steady *localize.Result) []rhythm.Rhythm {
+	list := make([]Suspect, len(steady.Suspects))
+	for i := range steady.Suspects {
+		list[i].Suspect = steady.Suspects[i]
+	}
+	crossing := s.look(list)
+	rhythms := s.rhythms(list, crossing)
+	crosses := make([]bool, s.fabric.NumArcs())
 	for i, times := range rhythms {
 		if list[i].Probability < named || times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
 			continue // it will be found again
 		}
 		for _, a := range arcsOf(s.fabric, list[i].Cause) {
-			crosses[a], some = true, true
+			crosses[a] = true
 		}
 	}
-	for i := 0; some && i < len(s.obs); i++ {
-		s.taken[i] = slices.ContainsFunc(s.obs[i].Path, func(a graphs.ArcID) bool { return crosses[a] })
+	s.sent = slices.Clone(steady.Exposure)
+	for _, i := range crossing {
+		o := &s.obs[i]
+		if slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return crosses[a] }) {
+			s.taken[i] = true
+			for _, a := range o.Path {
+				s.sent[a] -= o.Sent
+			}
+		}
 	}
 	return rhythms
 }

@@ -1,6 +1,9 @@
 package localize
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // replace looks at the neighbours of a hypothesis without its j-th component, or with another for it.
 func (s *search) replace(h *hypothesis, j int) {
@@ -28,7 +31,7 @@ func (s *search) replace(h *hypothesis, j int) {
 	var whole []int32
 	if len(s.coupled) > 0 {
 		for _, x := range s.ix.relatives(nil, c) {
-			if s.excess[x] == 0 && s.lossy[x] > 0 && !s.hopeless(x, own-sure) {
+			if s.excess[x] == 0 && s.lossy[x] > 0 && !s.joins(h, x) && !s.hopeless(x, own-sure) {
 				whole = append(whole, x)
 			}
 		}
@@ -42,6 +45,17 @@ func (s *search) replace(h *hypothesis, j int) {
 			s.trial(h, x, j)
 		}
 	}
+}
+
+// joins reports whether several members of a hypothesis are parts of a component, which then takes the place of all of them or of none: see join.
+func (s *search) joins(h *hypothesis, whole int32) bool {
+	parts := 0
+	for _, c := range h.comps {
+		if s.ix.within(c, whole) {
+			parts++
+		}
+	}
+	return parts > 1
 }
 
 // sure is what a component must explain alone, in nats, for no hypothesis without it or something like it to be worth a look.
@@ -96,17 +110,16 @@ func (s *search) couple(h *hypothesis, c int32, skip ...int) {
 	}
 }
 
+// settled is the share of a rate by which a refit may move it for no other round to be needed.
+const settled = 0.05
+
 // trial remembers the hypothesis without some of its members and with component add, unless that is negative, after refitting
 // the members in coupled. The hypothesis is loaded before and after.
 func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	comps, rates := s.comps[:0], s.rates[:0]
-	score := s.logBackgroundPrior() + s.spare + s.bonus
-	if add >= 0 {
-		score -= s.overlap[add]
-	}
+	score := s.logBackgroundPrior() + s.spare
 	for j, c := range h.comps {
 		if slices.Contains(without, j) {
-			s.shift(c, 0)
 			continue
 		}
 		comps, rates = append(comps, c), append(rates, h.rates[j])
@@ -114,45 +127,63 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 			score += s.occam[j]
 		}
 	}
-	defer func() {
-		if add >= 0 {
-			s.shift(add, 0)
-		}
-		for _, j := range s.coupled {
-			s.shift(h.comps[j], h.rates[j])
-		}
-		for _, j := range without {
-			s.shift(h.comps[j], h.rates[j])
-		}
-	}()
-	if s.roughly(h, score, add) < s.best-horizon-leeway {
+	if add >= 0 {
+		score -= s.overlap[add]
+		comps, rates = append(comps, add), append(rates, 0)
+	}
+	s.comps, s.rates = comps, rates
+	_, bonus := s.devs.devices(s.ix, comps)
+	if i, ok := s.by[keyOf(comps)]; ok && s.hyps[i].expanded {
+		s.note(s.hyps[i].comps, s.hyps[i].rates, s.hyps[i].score, bonus)
 		return
+	}
+	for _, j := range without {
+		s.shift(h.comps[j], 0)
+	}
+	if s.roughly(h, score+bonus, add) >= s.best-horizon {
+		occam := s.refitCoupled(h, add, comps, rates)
+		s.remember(comps, rates, score+s.bonus+occam+s.sum)
 	}
 	if add >= 0 {
 		s.shift(add, 0)
 	}
-	occam := 0.0
+	for _, j := range s.coupled {
+		s.shift(h.comps[j], h.rates[j])
+	}
+	for _, j := range without {
+		s.shift(h.comps[j], h.rates[j])
+	}
+}
+
+// refitCoupled fits the members in coupled and component add, the last of comps unless negative, anew. It returns what they pay for their freedom.
+func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []float64) (occam float64) {
 	if add >= 0 {
+		s.shift(add, 0)
 		f := s.fit(add)
 		s.shift(add, f.rate)
-		comps, rates = append(comps, add), append(rates, f.rate)
+		rates[len(rates)-1] = f.rate
 		occam = f.bayes - f.peak + s.ix.logPrior(add)
 	}
 	for range 2 {
-		paid := 0.0
+		if len(s.coupled) == 0 {
+			break
+		}
+		occam = 0
+		moved := false
 		for i, c := range comps {
 			if c == add || slices.ContainsFunc(s.coupled, func(j int) bool { return h.comps[j] == c }) {
+				was := rates[i]
 				var o float64
 				rates[i], o = s.again(c)
-				paid += o
+				occam += o
+				moved = moved || math.Abs(rates[i]-was) > settled*was
 			}
 		}
-		if len(s.coupled) > 0 {
-			occam = paid
+		if !moved {
+			break
 		}
 	}
-	s.comps, s.rates = comps, rates
-	s.remember(comps, rates, score+occam+s.sum)
+	return occam
 }
 
 // roughly returns what a trial will come to, or more, from guesses at the rates. It leaves them loaded.

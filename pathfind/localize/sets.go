@@ -77,11 +77,11 @@ type setTable struct {
 	ranges  []pairRange
 	byArc   [][]pass // by arc, pairs ascending; nil until asked for
 	byNode  [][]pass
-	flows   [][]weighted // by component, likewise
-	bins    []weighted   // see weigh; zero outside of it
-	filled  []int32
-	list    []pass // scratch
-	kept    []kept // while walking
+	flows   []*passing // by component, likewise
+	bySize  []series   // see weigh; zero outside of it
+	loud    []weighted // likewise
+	list    []pass     // scratch
+	kept    []kept     // while walking
 	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
 	soft, square     []float64
 	softOf, squareOf [][]float64
@@ -93,6 +93,7 @@ type setTable struct {
 	scratch          []site
 	arrived, hurt    []float64
 	tables           map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+	overs            []*[overs]bounded    // by component: see over
 }
 
 // A pairRange is the pairs of one destination.
@@ -112,19 +113,32 @@ type siteOf struct {
 	site site
 }
 
-// size returns the bunch that flows of n packets are counted in.
+// sizeOf returns the bunch that flows of n packets are counted in.
 func sizeOf(n int) int32 {
-	if n <= 8 {
-		return int32(n - 1)
+	if n < len(sizes) {
+		return sizes[n]
 	}
 	return int32(min(4*(math.Log2(float64(n))-3)+7.5, 150))
+}
+
+var sizes = smallSizes()
+
+func smallSizes() (of [512]int32) {
+	for n := range of {
+		of[n] = int32(n - 1)
+		if n > 8 {
+			of[n] = int32(4*(math.Log2(float64(n))-3) + 7.5)
+		}
+	}
+	return of
 }
 
 // newSetTable sorts the flows without loss by pair. It needs them in any order.
 func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	t := &setTable{ix: ix, ps: ps, tables: map[uint64][]float64{}}
-	t.byArc, t.byNode, t.flows = make([][]pass, ix.links), make([][]pass, len(ix.host)), make([][]weighted, ix.n)
+	t.byArc, t.byNode, t.flows = make([][]pass, ix.links), make([][]pass, len(ix.host)), make([]*passing, ix.n)
 	t.softOf, t.squareOf, t.shared = make([][]float64, ix.n), make([][]float64, ix.n), make([]sharing, ix.n)
+	t.overs = make([]*[overs]bounded, ix.n)
 	for s := range int32(152) {
 		n := float64(s + 1)
 		if s >= 8 {
@@ -309,7 +323,7 @@ func (t *setTable) likelihood(p *pair, sites []site) float64 {
 			}
 			pass += arrived[i] * hurt[i]
 		}
-		sum += b.copies * log(max(pass, 1e-15))
+		sum += b.copies * log(max(pass, leastPassed))
 	}
 	return sum
 }
@@ -335,16 +349,17 @@ func (t *setTable) lose(h float64) []float64 {
 // less what it is without it.
 func (t *setTable) at(c int32, h float64) float64 {
 	lose := t.lose(h)
-	sum := 0.0
-	for _, x := range t.weigh(c) {
-		sum += x.copies * logPassed(x.share*lose[x.size])
-	}
+	sum := t.weigh(c).at(h, lose)
 	last := int32(-1)
 	for _, x := range t.sharedWith(c) {
 		// The component by itself is wrong here: others lie on the same paths.
 		p := &t.pairs[x.pair]
 		for _, b := range p.bunches {
-			sum -= b.copies * log(max(1+x.site.share*lose[b.size], 1e-15))
+			if x.site.share >= 1 {
+				sum += b.copies * t.packets[b.size] * h
+			} else {
+				sum -= b.copies * log(max(1+x.site.share*lose[b.size], leastPassed))
+			}
 		}
 		if x.pair == last {
 			continue
@@ -369,14 +384,6 @@ func (t *setTable) at(c int32, h float64) float64 {
 		t.scratch = with
 	}
 	return sum
-}
-
-// logPassed returns log(1+x) for x from -1 to 0, not less than log(1e-15).
-func logPassed(x float64) float64 {
-	if x > -0.05 {
-		return x * (1 - x*(1./2-x*(1./3-x*(1./4-x*(1./5-x*(1./6-x*(1./7)))))))
-	}
-	return log(max(1+x, 1e-15))
 }
 
 // before orders sites along the way.
@@ -406,8 +413,17 @@ func (t *setTable) sharedWith(c int32) []siteOf {
 	return s.sites
 }
 
-// over bounds at from above, roughly: log(1+x) is less than x - x^2/2.
+// over bounds at from above, roughly: log(1+x) is less than x - x^2/2. The same few hazards are asked for again and again.
 func (t *setTable) over(c int32, h float64) float64 {
+	known := t.overs[c]
+	if known == nil {
+		known = new([overs]bounded)
+		t.overs[c] = known
+	}
+	k := &known[scramble(math.Float64bits(h))%overs]
+	if k.hazard == h {
+		return k.value
+	}
 	soft, square := t.sums(c)
 	lose, sum := t.lose(h), 0.0
 	for i, w := range soft {
@@ -415,8 +431,14 @@ func (t *setTable) over(c int32, h float64) float64 {
 			sum += lose[i] * (w - 0.5*square[i]*lose[i])
 		}
 	}
-	return 0.9 * sum
+	*k = bounded{h, 0.9 * sum}
+	return k.value
 }
+
+// A bounded is what over returned for a hazard, and overs how many are kept of a component.
+type bounded struct{ hazard, value float64 }
+
+const overs = 16
 
 // print is a fingerprint of what a component shares with the loaded hypothesis.
 func (t *setTable) print(c int32) uint64 {

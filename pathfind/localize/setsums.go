@@ -1,7 +1,6 @@
 package localize
 
 import (
-	"math"
 	"slices"
 
 	"whichlink/graphs"
@@ -169,41 +168,4 @@ func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
 	}
 	t.list = list
 	return append(make([]pass, 0, len(list)), list...)
-}
-
-// Shares of flows are told apart to one in fineness of their power of two, down to one in 2^octaves.
-const fineness, octaves = 32, 14
-
-// weigh lists what passes a component. Flows alike in size and, nearly, in share are counted together.
-func (t *setTable) weigh(c int32) []weighted {
-	if t.flows[c] != nil {
-		return t.flows[c]
-	}
-	if t.bins == nil {
-		t.bins = make([]weighted, (fineness*octaves+1)*int(t.top))
-	}
-	t.filled = t.filled[:0]
-	t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
-		fraction, exponent := math.Frexp(share) // fraction is in [0.5, 1)
-		row := max(0, (octaves+exponent-1)*fineness+int((2*fraction-1)*fineness))
-		for _, b := range t.pairs[i].bunches {
-			at := row*int(t.top) + int(b.size)
-			w := &t.bins[at]
-			if w.copies == 0 {
-				t.filled = append(t.filled, int32(at))
-			}
-			w.size = b.size
-			w.share += share * b.copies
-			w.copies += b.copies
-		}
-	})
-	list := make([]weighted, 0, len(t.filled))
-	for _, at := range t.filled {
-		w := t.bins[at]
-		t.bins[at] = weighted{}
-		w.share = min(w.share/w.copies, 1)
-		list = append(list, w)
-	}
-	t.flows[c] = list
-	return list
 }

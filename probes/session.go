@@ -45,7 +45,7 @@ type SessionConfig struct {
 	// Flows are measured in place of the plan's, if there are any. One whose SrcPort is 0 gets some port that is not in use.
 	Flows []plan.Flow
 	Port  uint16  // of the reflectors; 0 is DefaultPort
-	Rate  float64 // packets a second; 0 is DefaultRate
+	Rate  float64 // packets a second, of whatever kind; 0 is DefaultRate
 	// SwitchRate bounds TTL-expired probes a second and switch, by all hosts of the plan together; 0 is DefaultSwitchRate.
 	SwitchRate float64
 	// Window is the time that an echo record spans; 0 is half a second.
@@ -61,6 +61,7 @@ type Session struct {
 	fabric  *graphs.Fabric
 	engine  *Engine
 	budget  *expiryBudget
+	pace    *pace
 	planned []plan.Flow
 	rng     *rand.Rand // the sender's alone
 
@@ -124,6 +125,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	s := &Session{
 		cfg: cfg, fabric: f, engine: e,
 		planned: cfg.Flows,
+		pace:    newPace(cfg.Rate, time.Now()),
 		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
 		manners: map[graphs.NodeID]*manner{}, noAgents: map[netip.Addr]time.Time{},
@@ -306,22 +308,18 @@ func (s *Session) send(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	var round []*sessionFlow
-	last, owed := time.Now(), 0.0
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now := time.Now()
-		// A tenth of the budget is left to TTL-limited probes. What was missed in a long pause is not made up for.
-		owed = min(owed+0.9*s.cfg.Rate*now.Sub(last).Seconds(), max(1, s.cfg.Rate/20))
-		last = now
-		for ; owed >= 1 && ctx.Err() == nil; owed-- {
+		for now := time.Now(); ctx.Err() == nil; {
 			if len(round) == 0 {
-				if round = s.round(); len(round) == 0 {
-					break
-				}
+				round = s.round()
+			}
+			if len(round) == 0 || !s.pace.echo(now) {
+				break
 			}
 			round[0].stream.Echo(1)
 			round = round[1:]

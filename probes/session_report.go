@@ -148,6 +148,7 @@ func wrongLength(r route, length int) bool {
 func (s *Session) askCount(fl *sessionFlow, now time.Time) {
 	for _, o := range s.flows {
 		if o != fl && o.dst == fl.dst && now.Sub(o.lastAnswer) < 2*s.cfg.Window {
+			s.pace.asked(1)
 			o.stream.AskCount(fl.stream)
 			return
 		}
@@ -255,5 +256,5 @@ func (s *Session) closer(fl *sessionFlow) bool {
 	arcs := route.alternatives[0]
 	ttl = 1 + ttl%(len(arcs)-1)
 	at := map[graphs.NodeID]float64{s.fabric.Head(arcs[ttl-1]): 1}
-	return s.budget.take(at, 0.4, time.Now()) && fl.stream.Expire(ttl) > 0
+	return s.mayExpire(at, 0.4) && fl.stream.Expire(ttl) > 0
 }

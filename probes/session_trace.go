@@ -61,7 +61,8 @@ func (r route) has(arcs []graphs.ArcID) bool {
 func (s *Session) learn(ctx context.Context) {
 	var tracing sync.WaitGroup
 	defer tracing.Wait()
-	busy := make(chan struct{}, tracesAtOnce)
+	// Traces that share few packets among them would all wait for answers for long.
+	busy := make(chan struct{}, int(min(max(1, s.cfg.Rate/tracesAtOnce), tracesAtOnce)))
 	tick := time.NewTicker(s.tick())
 	defer tick.Stop()
 	var reached time.Time
@@ -128,6 +129,7 @@ func (s *Session) trace(ctx context.Context, fl *sessionFlow) {
 	s.mu.Unlock()
 	if !heard {
 		// One answer tells how long both ways are. If there is none, the model must do.
+		s.pace.asked(1)
 		fl.stream.Reach()
 		await(ctx, answerWithin, fl.stream.reached)
 		heard = fl.stream.reached()
@@ -208,9 +210,9 @@ func (l *leg) find(ctx context.Context, length int) (route, bool) {
 	return routeOf(paths), heard
 }
 
-// await waits until the budget allows a TTL-limited probe; false if it does not for long, or the session ends first.
+// await waits until rate and budget allow a TTL-limited probe; false if they do not for long, or the session ends first.
 func (s *Session) await(ctx context.Context, likely map[graphs.NodeID]float64) bool {
-	for end := time.Now().Add(budgetWithin); !s.budget.take(likely, 0, time.Now()); {
+	for end := time.Now().Add(budgetWithin); !s.mayExpire(likely, 0); {
 		if time.Now().After(end) {
 			return false
 		}
@@ -220,6 +222,17 @@ func (s *Session) await(ctx context.Context, likely map[graphs.NodeID]float64) b
 		case <-time.After(s.tick()):
 		}
 	}
+	return true
+}
+
+// mayExpire reports whether rate and budget allow a TTL-limited probe, and counts it. Where a part of the budget is to be kept back, so is one
+// of the rate.
+func (s *Session) mayExpire(likely map[graphs.NodeID]float64, keep float64) bool {
+	now := time.Now()
+	if !s.pace.mayAsk(keep > 0, now) || !s.budget.take(likely, keep, now) {
+		return false
+	}
+	s.pace.asked(1)
 	return true
 }
 
@@ -273,6 +286,7 @@ func (s *Session) askBack(ctx context.Context, fl *sessionFlow, ttl int) (from n
 	for _, pause := range []time.Duration{3 * time.Millisecond, 15 * time.Millisecond, 60 * time.Millisecond} {
 		await(ctx, max(pause, 2*fl.stream.roundTrip()), func() bool { return false })
 		before := fl.stream.lists()
+		s.pace.asked(1)
 		fl.stream.AskHops(maxBackHops / 4)
 		await(ctx, answerWithin, func() bool { return fl.stream.lists() > before })
 		if from, ok = fl.stream.backFrom(ttl); ok || ctx.Err() != nil {

@@ -25,7 +25,7 @@ type chase struct {
 }
 
 // chaseFrom lets one host of a lab, all others of which answer, find out which arc on its ways loses one percent.
-func chaseFrom(t *testing.T, f *graphs.Fabric, follow bool, seed uint64, most time.Duration) chase {
+func chaseFrom(t *testing.T, f *graphs.Fabric, follow bool, rate float64, seed uint64, most time.Duration) chase {
 	t.Helper()
 	l, err := lab.New(t.Context(), lab.Config{Fabric: f, Seed: seed})
 	if err != nil {
@@ -64,7 +64,6 @@ func chaseFrom(t *testing.T, f *graphs.Fabric, follow bool, seed uint64, most ti
 		}()
 		defer func() { stop(); <-done }()
 	}
-	const rate = 500
 	w, err := diagnose.NewWatch(diagnose.WatchConfig{
 		Fabric: f, Rate: rate, Seed: seed, Follow: follow,
 		Hosts: []diagnose.WatchHost{{Node: src, Open: func(open func() error) error { return l.Do(src, open) }}},
@@ -100,8 +99,8 @@ func chaseFrom(t *testing.T, f *graphs.Fabric, follow bool, seed uint64, most ti
 	if c.seconds == 0 {
 		c.seconds, c.sent, c.pursued = took, w.Sent(), w.Pursued()
 	}
-	if sent := float64(w.Sent()); sent > rate*took+rate/10 {
-		t.Errorf("%.0f packets in %.1f s: more than %d a second", sent, took, rate)
+	if sent := float64(w.Sent()); sent > rate*took+max(6, rate/10) {
+		t.Errorf("%.0f packets in %.1f s: more than %g a second", sent, took, rate)
 	}
 	if !c.right {
 		t.Logf("%s, seed %d, follow %v, %s from %s:\n%s", f, seed, follow, f.ArcName(bad), f.NodeName(src), w.Latest().Text())
@@ -134,11 +133,13 @@ func TestFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := chaseFrom(t, f, true, 1, 40*time.Second)
+		c := chaseFrom(t, f, true, 500, 1, 40*time.Second)
 		t.Logf("%+v", c)
 		if !c.right || c.pursued == 0 {
 			t.Errorf("not found by what was followed: %+v", c)
 		}
+		// A host that may send little: what finds paths is no exception.
+		chaseFrom(t, f, true, 25, 2, 3*time.Second)
 		return
 	}
 	fmt.Println("| fabric | runs | keeps to the plan: right, seconds, packets (medians) | follows: right, seconds, packets (medians) |")
@@ -157,7 +158,7 @@ func TestFollow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := chaseFrom(t, f, follow, *firstSeed+seed, 60*time.Second)
+				c := chaseFrom(t, f, follow, 500, *firstSeed+seed, 60*time.Second)
 				if c.right {
 					right++
 				}

@@ -131,8 +131,14 @@ func (s *Session) withWanted(round []*sessionFlow) []*sessionFlow {
 // Pursued returns how many echoes were sent because of Pursue.
 func (s *Session) Pursued() int { return int(s.pursued.Load()) }
 
-// Traced returns the session's flows that were traced, and how many wait for their first trace of those that were added to be pursued.
-func (s *Session) Traced() (flows []Traced, waiting int) {
+// Waiting counts flows that wait for their first trace.
+type Waiting struct {
+	Planned int // that the session measures anyway
+	Pursued int // that were added to be pursued
+}
+
+// Traced returns the session's flows that were traced, and how many wait for that.
+func (s *Session) Traced() (flows []Traced, waiting Waiting) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +147,12 @@ func (s *Session) Traced() (flows []Traced, waiting int) {
 			continue
 		}
 		if fl.confirmed.IsZero() {
-			if fl.spare && now.Sub(fl.first) < 2*budgetWithin {
-				waiting++
+			switch {
+			case now.Sub(fl.first) >= 2*budgetWithin:
+			case fl.spare:
+				waiting.Pursued++
+			case !fl.extra:
+				waiting.Planned++
 			}
 			continue
 		}

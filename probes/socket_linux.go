@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,8 @@ type socket struct {
 	file *os.File
 	raw  syscall.RawConn
 	v6   bool
+
+	closed atomic.Bool
 }
 
 // option is one setsockopt call. What an old kernel does not know may be left out if it is not needed.
@@ -151,7 +154,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// drain calls each until the socket is closed: whenever either queue has something, with what came. One goroutine reads both
+// drain calls each until the socket is closed, which it returns as [os.ErrClosed]: whenever either queue has something, with what came. One goroutine reads both
 // queues inside one callback, as a second reader would wait for the first behind the lock of the file descriptor and starve.
 func (s *socket) drain(take func() *batch, give func(*batch), each func(b *batch, n int, isError bool)) error {
 	var broken error
@@ -185,8 +188,11 @@ func (s *socket) drain(take func() *batch, give func(*batch), each func(b *batch
 		}
 		return false
 	})
-	if broken != nil {
+	switch {
+	case broken != nil:
 		return broken
+	case s.closed.Load():
+		return os.ErrClosed // the runtime's own error is no other's
 	}
 	return err
 }
@@ -195,4 +201,7 @@ func (s *socket) drain(take func() *batch, give func(*batch), each func(b *batch
 const maxFailures = 1 << 20
 
 // close closes the socket, which ends drain.
-func (s *socket) close() error { return s.file.Close() }
+func (s *socket) close() error {
+	s.closed.Store(true)
+	return s.file.Close()
+}

@@ -69,7 +69,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	}
 	cfg := diagnose.WatchConfig{
 		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
-		Horizon: horizon, Pictures: horizon > 0, Record: d.record, Logger: e.logger(),
+		Horizon: horizon, Pictures: horizon > 0, Follow: true, Record: d.record, Logger: e.logger(),
 	}
 	for _, h := range hosts {
 		cfg.Hosts = append(cfg.Hosts, diagnose.WatchHost{
@@ -178,6 +178,7 @@ func (e *env) checkDrill(ctx context.Context, m *measuring, fault string, durati
 		return nil, err
 	}
 	if e.verbose {
+		e.say(echoesPursued, d.watch.Pursued())
 		for _, t := range d.lab.Truth() {
 			e.say("the truth: %s", t.Text)
 		}

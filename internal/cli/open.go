@@ -100,6 +100,7 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 	if err := d.breakInWords(fault); err != nil {
 		return err
 	}
+	e.say("%s", d.watch.Statement())
 	defer e.keep(&d.view)()
 	return e.watchOnScreen(ctx, d.watch, d, d)
 }
@@ -213,7 +214,7 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		return err
 	}
 	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true})
+	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true, Follow: true})
 	if err != nil {
 		return err
 	}

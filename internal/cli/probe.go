@@ -158,7 +158,7 @@ names those which would tell more.`,
 			}
 			cfg := diagnose.WatchConfig{Every: seldom, Follow: follow}
 			if follow {
-				cfg.Every = followEvery
+				cfg.Every = diagnose.FollowEvery
 			}
 			if cfg.Flows, err = m.flowsTo(f, to); err != nil {
 				return err
@@ -183,7 +183,7 @@ names those which would tell more.`,
 				return err
 			}
 			if follow {
-				e.say("%d echoes went along flows that the diagnosis asked for", watch.Pursued())
+				e.say(echoesPursued, watch.Pursued())
 			}
 			e.say("%d packets sent, %d records written; here it looks like this: %s", watch.Sent(), w.count, watch.Latest().Summary)
 			return nil
@@ -197,6 +197,9 @@ names those which would tell more.`,
 	nameFlag(cmd, "to", hosts)
 	return cmd
 }
+
+// echoesPursued says how far a diagnosis was followed.
+const echoesPursued = "%d echoes went along flows that the diagnosis asked for"
 
 // evidenceWriter writes records as they come, at most a second late, and remembers the first error.
 type evidenceWriter struct {

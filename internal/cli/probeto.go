@@ -3,15 +3,11 @@ package cli
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/pathfind/plan"
 )
-
-// followEvery is how often a host that chooses its flows by what it finds diagnoses that.
-const followEvery = time.Second
 
 // flowsTo reads flows as --to names them: HOST:PORT is the flow to a host from that source port of this one, HOST some new ones.
 func (m *measuring) flowsTo(f *graphs.Fabric, names []string) ([]plan.Flow, error) {

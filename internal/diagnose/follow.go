@@ -92,30 +92,38 @@ const NewFlows = 8
 // newFlowPackets is how many packets a flow whose path is not known yet is worth.
 const newFlowPackets = 100
 
+// FollowEvery is how often what is followed is chosen anew, at most: some packets along each flow must have come back meanwhile.
+const FollowEvery = time.Second
+
 // A second's new flows are tracedShare of its packets, and no more than mostTraces: what tracing them costs is no more than what is left of the rate.
 const (
 	tracedShare = 0.01
 	mostTraces  = 32
 )
 
-// follow has the sessions spend a part of their packets on the flows that tell most.
+// follow has the sessions spend a part of their packets on the flows that tell most, once the paths of all planned flows were looked for: until
+// then the plan itself may tell what is open.
 func (w *Watch) follow(store *Store) {
 	var cfg next.Config
-	waiting := 0
+	var planned, waiting int
 	for i, s := range w.sessions {
 		cfg.Sources = append(cfg.Sources, w.cfg.Hosts[i].Node)
-		traced, n := s.Traced()
-		waiting += n
+		traced, wait := s.Traced()
+		planned += wait.Planned
+		waiting += wait.Pursued
 		for _, t := range traced {
 			cfg.Known = append(cfg.Known, next.Known(t))
 		}
+	}
+	if planned > 0 {
+		return
 	}
 	rate := w.cfg.Rate
 	if rate == 0 {
 		rate = probes.DefaultRate
 	}
 	perSecond := rate * float64(len(w.sessions))
-	cfg.Packets = int(math.Ceil(probes.PursuitShare * perSecond * max(w.cfg.Every, time.Second).Seconds()))
+	cfg.Packets = int(math.Ceil(probes.PursuitShare * perSecond * max(w.cfg.Every, FollowEvery).Seconds()))
 	if cfg.Traces = int(math.Ceil(min(perSecond*tracedShare, mostTraces))); waiting > 0 {
 		cfg.Traces = -1 // first see what the last ones cross
 	}

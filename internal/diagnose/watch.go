@@ -225,6 +225,7 @@ func (w *Watch) fold(over <-chan struct{}) {
 			}
 		}
 	}
+	var followed time.Time
 	publish := func() {
 		if n := w.dropped.Swap(0); n > 0 {
 			store.Skip(evidence.Skipped{"came faster than they could be read": int(n)})
@@ -234,7 +235,8 @@ func (w *Watch) fold(over <-chan struct{}) {
 			w.picture.Store(store.Picture(d))
 		}
 		w.latest.Store(d)
-		if w.cfg.Follow && w.asked.Load() == nil {
+		if now := time.Now(); w.cfg.Follow && w.asked.Load() == nil && now.Sub(followed) >= FollowEvery {
+			followed = now
 			w.follow(store)
 		}
 		select {

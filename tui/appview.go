@@ -102,9 +102,9 @@ func (a *App) tabLine() line {
 	for i, t := range a.tabs {
 		name := a.tabName(i, t)
 		if a.tab() == i {
-			l = l.add(strong, "["+name+"]").gap(1)
+			l = l.add(strong, "["+name+"]")
 		} else {
-			l = l.gap(1).add(dim, name).gap(2)
+			l = l.gap(1).add(dim, name).gap(1)
 		}
 	}
 	rec := line{}

@@ -20,7 +20,7 @@ func (a *App) click(msg tea.MouseClickMsg) {
 	}
 	x := 1
 	for i, t := range a.tabs {
-		w := width(a.tabName(i, t)) + 3 // brackets or blanks around it, and one behind
+		w := width(a.tabName(i, t)) + 2 // brackets or blanks around it
 		if msg.X >= x && msg.X < x+w {
 			a.visit(i)
 			return

@@ -53,3 +53,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+replace github.com/mattn/go-runewidth => github.com/mattn/go-runewidth v0.0.25

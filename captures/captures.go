@@ -49,6 +49,7 @@ type Analyzer struct {
 	marked  []marked
 	points  points
 	pauses  *pauseFinder
+	spells  spellBook
 	series  *recorder // nil unless it was asked for
 }
 

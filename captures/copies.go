@@ -31,7 +31,7 @@ type copyTable struct {
 
 const (
 	minCopySets = 1 << 11 // 128 KiB
-	maxCopySets = 1 << 15 // 2 MiB, which the processor's cache holds
+	maxCopySets = 1 << 14 // 1 MiB, which the cache of one core holds beside the flows
 	// and where copies were found, it is worth more
 	maxCopySetsMirror = 1 << 17 // 8 MiB
 )

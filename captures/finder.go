@@ -85,4 +85,5 @@ var wishes = []wish{
 	{make: newShareFinder},
 	{make: newRTTFinder},
 	{marks: markLoss, make: newPeriodFinder},
+	{marks: markLoss, make: newLossFinder},
 }

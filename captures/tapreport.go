@@ -27,7 +27,8 @@ type TapReport struct {
 	// Unnamed packets carry nothing that tells them from the next; Unjudged ones fell out of the table before their time.
 	Unnamed  [2]int64 `json:"unnamed"`
 	Unjudged int64    `json:"unjudged"`
-	// Apart counts directions of flows that only A, or only B, has anything of: they take another way, or a filter keeps them out.
+	// Apart counts directions of flows that only A, or only B, has anything of, and that need not have passed the other: they take another way, or a filter keeps
+	// them out.
 	Apart [2]int `json:"flows_apart"`
 	Clock *Clock `json:"clock"`
 	// Delay is the one-way delay from A to B and from B to A, in microseconds, absent where no packet went that way.
@@ -121,7 +122,7 @@ func (p *pairing) report(a, b string) (*TapReport, []Finding) {
 			for tap := range 2 {
 				r.Packets[tap] += int64(h.packets[tap])
 				r.Copies[tap] += int64(h.copies[tap])
-				if h.packets[1-tap] == 0 {
+				if h.packets[1-tap] == 0 && !h.vanished {
 					r.Apart[tap]++
 				}
 			}
@@ -157,12 +158,12 @@ func (p *pairing) report(a, b string) (*TapReport, []Finding) {
 	return r, p.findings(r, kinds[:])
 }
 
-// eachFlow tells of every direction of a flow that both taps saw, with its number.
+// eachFlow tells of every direction of a flow that both taps saw or should have seen, with its number.
 func (p *pairing) eachFlow(each func(n uint32, dir int, f *TapFlow) error) error {
 	var failed error
 	p.flows.all(func(n uint32, s *tapFlowState) {
 		for dir := range s.halves {
-			if s.halves[dir].met > 0 && failed == nil {
+			if h := &s.halves[dir]; (h.met > 0 || h.vanished) && failed == nil {
 				f := p.tell(s, dir)
 				failed = each(n, dir, &f)
 			}
@@ -190,7 +191,7 @@ func (p *pairing) tell(s *tapFlowState, dir int) TapFlow {
 	return f
 }
 
-// Evidence hands over a record for each direction of a flow that both taps saw and of which it is known which of them it passes
+// Evidence hands over a record for each direction of a flow that both taps saw, or should have seen, and of which it is known which of them it passes
 // first. By names the two captures, at the nodes or ports of a fabric where A and B were taken, "" where that is not known.
 func (r *TapReport) Evidence(by string, at [2]string, each func(*TapFlow, *evidence.Record) error) error {
 	p := r.pairing
@@ -216,17 +217,32 @@ var tapFindings = [...]struct {
 	severity Severity
 	count    func(f *TapFlow) int64
 	text     func(f *TapFlow, from, to string) string
+	rule     string
 }{
-	{"tap-loss", Critical, func(f *TapFlow) int64 { return f.Lost }, func(f *TapFlow, from, to string) string {
+	{"tap-black-hole", Critical, func(f *TapFlow) int64 {
+		if f.Matched > 0 {
+			return 0
+		}
+		return f.Lost
+	}, func(f *TapFlow, from, to string) string {
+		return fmt.Sprintf("all of %s lost between %s and %s, which it must pass: a black hole", plural(f.Lost, "packet"), from, to)
+	}, fmt.Sprintf("one tap has nothing of the flow, which gets no answer, and %d others or more of the same service between the same hosts passed both and are answered; or no path of the fabric leads around the tap",
+		vanishedLike)},
+	{"tap-loss", Critical, func(f *TapFlow) int64 {
+		if f.Matched == 0 {
+			return 0
+		}
+		return f.Lost
+	}, func(f *TapFlow, from, to string) string {
 		total := f.Packets[index01(f.First == "b")]
 		return fmt.Sprintf("%d of %s (%.2g %%) lost between %s and %s", f.Lost, plural(total, "packet"), 100*float64(f.Lost)/float64(max(total, 1)), from, to)
-	}},
+	}, tapRule},
 	{"tap-marked", Warning, func(f *TapFlow) int64 { return f.Marked }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s got Congestion Experienced between %s and %s: the queue is there", plural(f.Marked, "packet"), from, to)
-	}},
+	}, tapRule},
 	{"tap-missed", Warning, func(f *TapFlow) int64 { return f.Missed }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s at %s that %s, which they pass first, does not have: its capture missed them, the network did not", plural(f.Missed, "packet"), to, from)
-	}},
+	}, tapRule},
 }
 
 // findings tells what is wrong between the taps: of each kind the flows that are worst.
@@ -241,7 +257,7 @@ func (p *pairing) findings(r *TapReport, kinds []ranking) []Finding {
 				from, to = to, from
 			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: flowName(f.Flow), Text: kind.text(&f, from, to), Rule: tapRule, Filter: tapFilter(f.Flow),
+				Finding: kind.name, Severity: kind.severity, Subject: flowName(f.Flow), Text: kind.text(&f, from, to), Rule: kind.rule, Filter: tapFilter(f.Flow),
 			}
 		})
 	}

@@ -31,6 +31,7 @@ type tapHalf struct {
 	delay    int64     // sum over met of the time at B less that at A
 	timed    uint32
 	from, to int64 // of what only one has, or has marked
+	vanished bool  // one tap has nothing of it, though all of it must have passed there
 }
 
 type tapFlowState struct {
@@ -58,8 +59,8 @@ type pairing struct {
 // CompareTaps tells what happened between two points of capture: it matches packets by what no hop changes, compares the clocks,
 // and counts what one tap has and the other should have. It reads both captures twice, the second time side by side by one clock,
 // and holds no more of them than a waiting room does. A capture that breaks off is compared up to there. At most most findings of
-// one kind are told singly. Tick, if not nil, is called now and then.
-func CompareTaps(ctx context.Context, a, b Tap, most int, tick func()) (*TapReport, []Finding, error) {
+// one kind are told singly. Passage, if not nil, says which flows must pass both taps. Tick, if not nil, is called now and then.
+func CompareTaps(ctx context.Context, a, b Tap, most int, passage Passage, tick func()) (*TapReport, []Finding, error) {
 	if tick == nil {
 		tick = func() {}
 	}
@@ -83,6 +84,7 @@ func CompareTaps(ctx context.Context, a, b Tap, most int, tick func()) (*TapRepo
 	if err := p.match(ctx, a, b, tick); err != nil {
 		return nil, nil, err
 	}
+	p.vanish(passage)
 	r, f := p.report(a.Name, b.Name)
 	return r, f, nil
 }

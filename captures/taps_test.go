@@ -127,7 +127,7 @@ func TestTaps(t *testing.T) {
 	for seed := range uint64(6) {
 		routed := seed%2 == 0
 		a, b, tr := playTaps(seed, routed)
-		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil)
+		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestTapsApart(t *testing.T) {
 		a, b []files.Packet
 		want string
 	}{{a, b, "tap-unmatched"}, {nil, nil, "tap-unmatched"}, {a[:1], a[:1], "tap-clock"}} {
-		_, findings, err := CompareTaps(context.Background(), tapOf("a", c.a), tapOf("b", c.b), 0, nil)
+		_, findings, err := CompareTaps(context.Background(), tapOf("a", c.a), tapOf("b", c.b), 0, nil, nil)
 		if err != nil || len(findings) != 1 || findings[0].Finding != c.want {
 			t.Errorf("%v %v, want %s", findings, err, c.want)
 		}
@@ -200,7 +200,7 @@ func TestTapsDropped(t *testing.T) {
 			}
 		}
 		removed := int64(len(b) - len(kept))
-		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", kept), 0, nil)
+		r, findings, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", kept), 0, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestTapsDropped(t *testing.T) {
 // TestTapEvidence sums up the records of two taps: what was lost on the way there and back, each named from the place passed first.
 func TestTapEvidence(t *testing.T) {
 	a, b, tr := playTaps(2, true)
-	r, _, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil)
+	r, _, err := CompareTaps(context.Background(), tapOf("a", a), tapOf("b", b), 0, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,10 +238,15 @@ func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files
 	})
 }
 
+// readingGC lets memory grow further between two collections while packets are read: what is kept of flows has no pointers, and next to
+// nothing is thrown away that a collection could find.
+const readingGC = 400
+
 // eachPacket reads all packets, some at a time, looks now and then whether it should stop, and shows how far it is.
 func (e *env) eachPacket(ctx context.Context, source files.Source, bar *progress, each func([]files.Packet) error) error {
 	const often = 1 << 10 // reads of up to 64 packets
 	defer bar.clear()
+	defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
 	var packets [64]files.Packet
 	for reads := 1; ; reads++ {
 		n, err := files.Read(source, packets[:])

@@ -33,6 +33,21 @@ func (p *fabricPlace) of(file int) string {
 	return ""
 }
 
+// passage says which flows must pass both of two taps that follow each other, nil where the fabric or the places are not known.
+func (p *fabricPlace) passage(first int) captures.Passage {
+	from, to := p.of(first), p.of(first+1)
+	if p.fabric == nil || from == "" || to == "" {
+		return nil
+	}
+	store := diagnose.NewStore(p.fabric, diagnose.Config{})
+	return func(flow evidence.Flow, tap int) bool {
+		if tap == 1 {
+			return store.Passes(&flow, to, from)
+		}
+		return store.Passes(&flow, from, to)
+	}
+}
+
 // readPlace reads --fabric and checks --at by it.
 func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
 	p := &fabricPlace{at: at}
@@ -79,18 +94,21 @@ func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names [
 			rec.At = p.of(0)
 			flow := *rec.Flow
 			flow.DSCP = 0
-			less(&rec.LostAfter, between[way{flow, true}])
-			less(&rec.LostBefore, between[way{flow, false}])
+			between[way{flow, true}] -= less(&rec.LostAfter, between[way{flow, true}])
+			between[way{flow, false}] -= less(&rec.LostBefore, between[way{flow, false}])
 		}
 		return each(rec)
 	})
 }
 
-// less takes n away from a count, down to 0.
-func less(count **int, n int) {
-	if *count != nil && n > 0 {
-		*count = evidence.Int(max(0, **count-n))
+// less takes n away from a count, down to 0, and returns how many that were.
+func less(count **int, n int) int {
+	if *count == nil {
+		return 0
 	}
+	n = min(n, **count)
+	*count = evidence.Int(**count - n)
+	return n
 }
 
 // diagnose says which arcs explain what the captures lost. A capture in which every flow has one host as an end, and several others

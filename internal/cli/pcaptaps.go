@@ -40,7 +40,7 @@ func (e *env) analyseTaps(ctx context.Context, names []string, how *pcapOptions)
 	var compared []*captures.TapReport
 	var found [][]captures.Finding
 	for i := range taps[1:] {
-		t, findings, err := captures.CompareTaps(ctx, taps[i], taps[i+1], how.cfg.MaxFindings, bar.show)
+		t, findings, err := captures.CompareTaps(ctx, taps[i], taps[i+1], how.cfg.MaxFindings, how.place.passage(i), bar.show)
 		if err != nil {
 			return err
 		}

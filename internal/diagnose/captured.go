@@ -144,6 +144,31 @@ func (c *captured) part(f *graphs.Fabric, l *flowLog, set []localize.Alternative
 	return out
 }
 
+// Passes reports whether each way of a flow that passes one place passes another after it, and some way does. A way that is not known, as where switches
+// route by another model, may lead anywhere.
+func (s *Store) Passes(flow *evidence.Flow, at, to string) bool {
+	from, known := s.placeOf(at)
+	next, also := s.placeOf(to)
+	src, of := s.fabric.Owner(flow.Src)
+	dst, goes := s.fabric.Owner(flow.Dst)
+	if !known || !also || !of || !goes || at == "" || to == "" {
+		return false
+	}
+	l := flowLog{src: src.Node, dst: dst.Node}
+	passes := false
+	for _, w := range s.observer().set(l.src, l.dst) {
+		cut := from.cut(s.fabric, &l, w.Arcs)
+		if cut < 0 {
+			continue
+		}
+		if next.cut(s.fabric, &l, w.Arcs) < cut {
+			return false
+		}
+		passes = true
+	}
+	return passes
+}
+
 // cut returns how many arcs of a way lie before a place, or -1 if the way does not pass it.
 func (p place) cut(f *graphs.Fabric, l *flowLog, arcs []graphs.ArcID) int {
 	if p.node != graphs.None && p.node == l.src {

@@ -57,10 +57,19 @@ func (t *timeline) flow(l *flowLog) {
 		}
 	}
 	t.flush()
+	var lossy losses
 	for j := range l.captured {
-		t.captured(l, &l.captured[j])
+		lossy.before = lossy.before || l.captured[j].before > 0
+		lossy.after = lossy.after || l.captured[j].after > 0
+		lossy.between = lossy.between || l.captured[j].between > 0
+	}
+	for j := range l.captured {
+		t.captured(l, &l.captured[j], lossy)
 	}
 }
+
+// losses says on which parts of its path a captured flow lost packets at any time.
+type losses struct{ before, after, between bool }
 
 // echo adds the probes of an echo, which crossed the links with the probability share. They are sent evenly, so that it shows when those were which were answered, between those that were lost.
 func (t *timeline) echo(e *echo, share float64) {
@@ -123,29 +132,37 @@ func (t *timeline) flush() {
 	t.clean, t.run = rhythm.Count{}, false
 }
 
-// captured adds what a capture counted of a flow, before and behind its place, as far as the time is known.
-func (t *timeline) captured(l *flowLog, c *captured) {
+// captured adds what a capture counted of a flow, before and behind its place or between two, as far as the time is known.
+func (t *timeline) captured(l *flowLog, c *captured, lossy losses) {
 	if !c.start.Before(c.at) {
 		return
 	}
 	set := t.store.observer().set(l.src, l.dst)
-	before, after := c.place.split(t.store.fabric, l, set)
-	if before == nil && after == nil {
-		t.add(c, set, max(c.packets+c.before, c.before+c.after), c.before+c.after)
+	if c.paired {
+		t.add(c, c.part(t.store.fabric, l, set), c.packets, c.between, lossy.between)
 		return
 	}
-	t.add(c, before, c.packets+c.before, c.before)
-	t.add(c, after, max(c.packets, c.after), c.after)
+	before, after := c.place.split(t.store.fabric, l, set)
+	if before == nil && after == nil {
+		t.add(c, set, max(c.packets+c.before, c.before+c.after), c.before+c.after, lossy.before || lossy.after)
+		return
+	}
+	t.add(c, before, c.packets+c.before, c.before, lossy.before)
+	t.add(c, after, max(c.packets, c.after), c.after, lossy.after)
 }
 
-// add adds packets that took one of several ways.
-func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int) {
+// add adds packets that took one of several ways. A flow takes one way all the time: one that may cross the links and loses packets is taken to cross
+// them also when it loses none, or the quiet between its losses would prove nothing.
+func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int, lossy bool) {
 	var over, all float64
 	for _, alt := range set {
 		all += alt.Share
 		if t.share(way{[][]graphs.ArcID{alt.Arcs}}) > 0 {
 			over += alt.Share
 		}
+	}
+	if over > 0 && lossy {
+		over = all
 	}
 	if over > 0 {
 		t.counts = append(t.counts, rhythm.Count{From: t.at(c.start), To: t.at(c.at), Sent: sent, Lost: lost, Share: over / all})

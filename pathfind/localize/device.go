@@ -32,6 +32,9 @@ type deviceTable struct {
 	all      float64   // components blamed
 	touched  []graphs.NodeID
 	log      float64 // log prior odds of a switch that is bad in part
+	// queued are the components whose own queue counts what they drop: that queues of one switch are full together comes of the traffic, and makes no
+	// switch sick.
+	queued []bool
 	// few is by how much the log prior of any fault falls short in a fabric with fewer causes than the prior is spread over: that faults meet at a
 	// switch by chance is the likelier the fewer arcs there are.
 	few float64
@@ -43,6 +46,12 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
 	}
 	t.log = ix.prior[0] + t.few + math.Log(partly)
+	t.queued = make([]bool, ix.n)
+	for i := range ev.meters {
+		if m := &ev.meters[i]; m.Sort == Discards && m.On.Kind == Arc && m.loud() {
+			t.queued[m.comps[0]] = true
+		}
+	}
 	for a := range ix.links {
 		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a) {
 			t.measured[ix.tail[a]]++
@@ -55,7 +64,7 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 // count adds to the counts of both switches of an arc or link.
 func (t *deviceTable) count(ix *index, c int32, sign float64) {
 	t.all += sign
-	if c >= ix.nodes {
+	if c >= ix.nodes || t.queued[c] {
 		return
 	}
 	a, arcs := graphs.ArcID(c), 1.0
@@ -105,7 +114,7 @@ func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
 func (t *deviceTable) beside(ix *index, c int32) float64 {
 	alone := many(t.all+1) - many(t.all)
 	more := alone
-	if c >= ix.links {
+	if c >= ix.links || t.queued[c] {
 		return more
 	}
 	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
@@ -141,7 +150,7 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 		d := device{comp: ix.node(best), odds: odds}
 		for _, c := range comps {
 			taken := slices.ContainsFunc(found, func(x device) bool { return slices.Contains(x.members, c) })
-			if !taken && c < ix.nodes && ix.within(c, d.comp) {
+			if !taken && c < ix.nodes && !t.queued[c] && ix.within(c, d.comp) {
 				d.members = append(d.members, c)
 				t.count(ix, c, -1)
 			}

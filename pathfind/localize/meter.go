@@ -63,7 +63,9 @@ const (
 	// probes to miss; and a noisy one counts, at any rate, what is not lost.
 	leastQuiet, mostQuiet = 1e-11, 1e-7
 	mostNoise             = 0.1
-	sickShare             = 0.005
+	// What a port drops on the way out was to be sent: bursts that probes do not meet make it a few, not more than this share.
+	mostBursts = 0.01
+	sickShare  = 0.005
 	// What is believed of noise counts like so many ports seen.
 	noiseWeight = 20
 )
@@ -114,7 +116,11 @@ func newReading(m *Meter, noise float64) *reading {
 	}
 	quiet := math.Log(1-sick-noise) + average(leastQuiet, mostQuiet)
 	ill := math.Log(sick) + average(mostQuiet, metered)
-	loud := math.Log(noise) + average(mostQuiet, mostNoise)
+	most := mostNoise
+	if m.Sort == Discards && m.On.Kind == Arc {
+		most = mostBursts
+	}
+	loud := math.Log(noise) + average(mostQuiet, most)
 	r.good = logSum(logSum(quiet, ill), loud)
 	r.sick, r.noisy = math.Exp(ill-r.good), math.Exp(loud-r.good)
 	for i := range r.table {

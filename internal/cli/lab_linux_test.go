@@ -167,36 +167,3 @@ func TestLabUpInterrupted(t *testing.T) {
 		t.Errorf("the list: %v\n%s", err, out)
 	}
 }
-
-// The program runs the agents of a lab with SNMP and counts for them; it is asked with the tools that everybody has.
-func TestLabAgents(t *testing.T) {
-	_, err := exec.LookPath("snmpbulkwalk")
-	if missing := lab.MissingAgents(); len(missing) > 0 || err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("not installed: %v, %v", missing, err)
-		}
-		t.Skipf("not installed: %v, %v", missing, err)
-	}
-	program := buildProgram(t)
-	name := fmt.Sprintf("agents%d", os.Getpid())
-	out, err := exec.Command(program, "lab", "up", "leafspine", "--leaves", "2", "--spines", "1", "--hosts", "1", "--name", name, "--snmp").CombinedOutput()
-	if err != nil {
-		if bytes.Contains(out, []byte("no network namespaces here")) && os.Getenv("CI") != "true" {
-			t.Skipf("cannot run here: %s", out)
-		}
-		t.Fatalf("lab up: %v\n%s", err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command(program, "lab", "down", name).Run() })
-	// ifHighSpeed of leaf1: of its ports as planned, of other devices that of any veth.
-	out, err = exec.Command(program, "lab", "exec", name, lab.ManagementNode, "--", "snmpbulkwalk", "-v2c", "-c", lab.Community, "-Onqv", "-r10",
-		"172.20.20.2", ".1.3.6.1.2.1.31.1.1.1.15").CombinedOutput()
-	if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != "10000 10000 100000 25000" {
-		t.Errorf("the speeds that leaf1 tells: %v\n%s", err, out)
-	}
-	if out, err := exec.Command(program, "lab", "break", name, "loss", "leaf1:swp1>spine1:swp1", "--rate", "5%", "--counted").CombinedOutput(); err != nil {
-		t.Errorf("a counted loss: %v\n%s", err, out)
-	}
-	if out, err := exec.Command(program, "lab", "down", name).CombinedOutput(); err != nil {
-		t.Errorf("lab down: %v\n%s", err, out)
-	}
-}

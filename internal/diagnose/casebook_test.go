@@ -62,6 +62,8 @@ type stage struct {
 	broken  string   // the arc that was broken last
 	policed []string // switches that answer little or nothing
 
+	endings []func() // what ends with the play
+
 	heardHostile atomic.Bool // a hostile name came in
 }
 

@@ -46,6 +46,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
 			out := s.lossSuspect(&sus, Loss)
 			s.corrupts(&out, &sus, ports.counted)
+			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
 			d.Suspects = append(d.Suspects, out)
 		}
@@ -53,7 +54,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	s.addSlow(d)
-	load := s.addHot(d)
+	load := s.addHot(d, ports.counted)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
@@ -206,7 +207,7 @@ func unexplained(probes, lost int, background float64) bool {
 }
 
 func (s *Store) notes(seen *observer) []string {
-	notes := slices.Sorted(maps.Keys(s.words))
+	notes := s.words.notes()
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		notes = append(notes, fmt.Sprintf("%d records left out: %s", s.skipped[why], why))
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -72,8 +73,8 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	if len(when) > most {
 		when = append(when[:most], fmt.Sprintf("and %d more", len(when)-most))
 	}
-	text += fmt.Sprintf(" (%s), in which %s of its packets were lost (%.0f of %.0f), and %.0f outside of that", strings.Join(when, ", "),
-		Percent(r.Loss), lost, sent, r.Stray)
+	text += fmt.Sprintf(" (%s), in which %s of its packets were lost (%.0f of %.0f), and %d outside of that", strings.Join(when, ", "),
+		Percent(r.Loss), lost, sent, max(0, int(math.Round(r.Stray))))
 	switch {
 	case r.Period > 0:
 		x.PeriodMS = int(r.Period + 0.5)

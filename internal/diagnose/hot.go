@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 const (
 	// oldLoad is how old a reading may be that says what a port carries.
 	oldLoad = 10 * time.Minute
+	// loadSpan is over how long a load is measured, and leastLoad over how long at least: agents show figures that are up to seven seconds old.
+	loadSpan, leastLoad = 30 * time.Second, 8 * time.Second
 	// warm is how full an arc must be for loads to be looked at.
 	warm = 0.4
 	// mostHot is how many hot arcs are listed.
@@ -29,8 +32,8 @@ type heated struct {
 }
 
 // loads returns what each arc carries by the newest readings of its ports, in bit/s, and the speed of each link; NaN where that is not known. The sender's
-// own word counts more than the receiver's.
-func (s *Store) loads() (load, speed []float64, newest time.Time, read int) {
+// own word counts more than the receiver's. What was measured for less than the least time is left out.
+func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.Time, read int) {
 	load, speed = make([]float64, s.fabric.NumArcs()), make([]float64, s.fabric.NumLinks())
 	for a := range load {
 		load[a] = math.NaN()
@@ -47,6 +50,10 @@ func (s *Store) loads() (load, speed []float64, newest time.Time, read int) {
 		if r.Reset || r.interval <= 0 || s.to.Sub(r.at) > oldLoad {
 			continue
 		}
+		carried := carriedBy(len(list), func(i int) PortPoint { return pointOf(&list[i]) }, loadSpan)
+		if carried.over < least {
+			continue
+		}
 		read++
 		if r.at.After(newest) {
 			newest = r.at
@@ -55,12 +62,11 @@ func (s *Store) loads() (load, speed []float64, newest time.Time, read int) {
 		if r.Speed > 0 {
 			speed[out.Link()] = float64(r.Speed)
 		}
-		rate := func(octets uint64) float64 { return float64(octets) * 8 / r.interval.Seconds() }
-		if r.Out != nil && r.Out.Octets != nil {
-			load[out] = rate(*r.Out.Octets)
+		if carried.out >= 0 {
+			load[out] = carried.out
 		}
-		if r.In != nil && r.In.Octets != nil && math.IsNaN(load[in]) {
-			load[in] = rate(*r.In.Octets)
+		if carried.in >= 0 && math.IsNaN(load[in]) {
+			load[in] = carried.in
 		}
 	}
 	for a := range load {
@@ -76,7 +82,7 @@ func (s *Store) heat() *heat.Result {
 	if s.model == nil || len(s.ports.logs) == 0 {
 		return nil
 	}
-	load, speed, newest, read := s.loads()
+	load, speed, newest, read := s.loads(leastLoad)
 	if s.heated.result != nil && s.heated.newest.Equal(newest) && s.heated.read == read {
 		return s.heated.result
 	}
@@ -120,8 +126,8 @@ func (s *Store) modelWithout(down []graphs.LinkID, but graphs.LinkID) pathfind.M
 	return pathfind.NewECMPWithout(s.fabric, off)
 }
 
-// addHot adds hot arcs to a diagnosis, and returns notes on the load as a whole.
-func (s *Store) addHot(d *Diagnosis) (notes []string) {
+// addHot adds hot arcs to a diagnosis, and returns notes on the load as a whole. What probes suffer in the queue of a hot arc is told with it.
+func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 	r := s.heat()
 	if r == nil {
 		return nil
@@ -137,9 +143,40 @@ func (s *Store) addHot(d *Diagnosis) (notes []string) {
 		}
 		listed++
 		alike = alike || h.Verdict == heat.Polarisation
-		d.Suspects = append(d.Suspects, s.hotSuspect(h, r))
+		hot := s.hotSuspect(h, r)
+		if hot.Kind == "arc" {
+			s.absorb(d, &hot, c.out[s.fabric.TailPort(h.Arc)])
+		}
+		d.Suspects = append(d.Suspects, hot)
 	}
 	return notes
+}
+
+// absorb takes out of the suspects what is the effect of a hot arc's queue: the delay of the arc, and its loss if the port counts what the queue
+// drops. What arrives broken, or is lost without being counted, is not the queue's.
+func (s *Store) absorb(d *Diagnosis, hot *Suspect, t *tally) {
+	drops := t != nil && t.discards > 0
+	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool {
+		switch {
+		case x.Kind != "arc" || !slices.Contains(x.Class, hot.ID):
+			return false
+		case x.Symptom == Loss && drops:
+			hot.Loss, hot.LossLow, hot.LossHigh = x.Loss, x.LossLow, x.LossHigh
+		case x.Symptom == Slow:
+			hot.Delay, hot.DelayLow, hot.DelayHigh = x.Delay, x.DelayLow, x.DelayHigh
+		default:
+			return false
+		}
+		hot.Probability = max(hot.Probability, x.Probability)
+		hot.For += "; " + x.For
+		hot.Evidence = append(hot.Evidence, x.Evidence...)
+		return true
+	})
+	if drops && hot.Loss == nil {
+		words := fmt.Sprintf("%s packets discarded on the way out at %s%s", thousands(int(t.discards)), strings.SplitN(hot.ID, ">", 2)[0], t.of(t.discards))
+		hot.For += "; " + words
+		hot.Evidence = append(hot.Evidence, Evidence{"snmp", words})
+	}
 }
 
 // hotSuspect puts a hot arc into words. Switches that hash alike are named themselves.
@@ -192,7 +229,7 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 
 // hotProbability says how sure it is that an arc queues or drops: its load is a mean over the interval, and its peaks are higher.
 func hotProbability(use float64) float64 {
-	return min(0.97, max(0.5, 0.6+(use-0.7)*1.9))
+	return min(0.97, max(0.05, 0.6+(use-0.7)*1.9))
 }
 
 // pairWords names the pairs that have most on an arc.

@@ -16,9 +16,9 @@ func (s *Store) takeModel() {
 		s.model, err = pathfind.New(s.fabric, spec, pathfind.Options{})
 	}
 	if err != nil || s.model == nil {
-		s.words["the forwarding model of the fabric file cannot be used here: flows that were not traced are left out"] = true
+		s.words.add("", "the forwarding model of the fabric file cannot be used here: flows that were not traced are left out")
 	}
-	s.words["the fabric's switches forward by another model than shortest-path ECMP: a link that nothing crosses is not judged"] = true
+	s.words.add("", "the fabric's switches forward by another model than shortest-path ECMP: a link that nothing crosses is not judged")
 }
 
 // paths lists the paths of a pair under the forwarding model; none where they are too many or the model is not known.

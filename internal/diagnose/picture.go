@@ -149,7 +149,7 @@ func (s *Store) tallyPorts(p *Picture) {
 	if len(s.ports.logs) == 0 {
 		return
 	}
-	load, speed, _, read := s.loads()
+	load, speed, _, read := s.loads(0)
 	for a, x := range load {
 		if !math.IsNaN(x) {
 			p.Arcs[a].Use = float32(x / speed[graphs.ArcID(a).Link()])

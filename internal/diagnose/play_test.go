@@ -69,6 +69,7 @@ func play(t *testing.T, sh shape, c casebookCase, seed uint64) verdict {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	defer s.end()
 	s.lab, s.f = l, l.Fabric()
 	if c.snmp {
 		time.Sleep(agentsSettle)

@@ -28,6 +28,9 @@ type PortPoint struct {
 	// Speed is in bit/s, 0 if not known.
 	Speed   float64
 	In, Out PortFlow
+	// Metered is over how long the poller itself measured rates by the moments at which counters changed, MeteredIn and MeteredOut; 0 if it did not.
+	Metered               time.Duration
+	MeteredIn, MeteredOut float64
 }
 
 // A PortFlow is one direction. Agents count by clocks of their own, of up to seven seconds, so that the Rate of one point by itself may be far off.
@@ -52,7 +55,7 @@ func (s *PortSeries) add(p graphs.PortID, r *portReading) {
 	if r.Reset || r.interval <= 0 || r.In == nil && r.Out == nil {
 		return
 	}
-	point := PortPoint{At: r.at, Over: r.interval, Speed: float64(r.Speed), In: flowOf(r.In, r.interval), Out: flowOf(r.Out, r.interval)}
+	point := pointOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.ports[p]
@@ -64,6 +67,14 @@ func (s *PortSeries) add(p graphs.PortID, r *portReading) {
 		list = list[:s.most-1]
 	}
 	s.ports[p] = append(list, point)
+}
+
+func pointOf(r *portReading) PortPoint {
+	p := PortPoint{At: r.at, Over: r.interval, Speed: float64(r.Speed), In: flowOf(r.In, r.interval), Out: flowOf(r.Out, r.interval)}
+	if r.RateMS > 0 && r.InRate != nil && r.OutRate != nil {
+		p.Metered, p.MeteredIn, p.MeteredOut = time.Duration(r.RateMS)*time.Millisecond, float64(*r.InRate), float64(*r.OutRate)
+	}
+	return p
 }
 
 func flowOf(c *evidence.Counters, interval time.Duration) PortFlow {
@@ -90,19 +101,51 @@ func (s *PortSeries) Utilisation(p graphs.PortID, over time.Duration) (in, out f
 	if len(points) == 0 {
 		return 0, 0, false
 	}
-	last := points[len(points)-1]
-	seconds := 0.0
-	for i := len(points) - 1; i >= 0 && last.At.Sub(points[i].At) < over; i-- {
-		x := &points[i]
-		if !x.In.Known || !x.Out.Known {
-			continue
-		}
-		seconds += x.Over.Seconds()
-		in += x.In.Rate * x.Over.Seconds()
-		out += x.Out.Rate * x.Over.Seconds()
-	}
-	if last.Speed <= 0 || seconds <= 0 {
+	speed := points[len(points)-1].Speed
+	c := carriedBy(len(points), func(i int) PortPoint { return points[i] }, over)
+	if speed <= 0 || c.in < 0 || c.out < 0 {
 		return 0, 0, false
 	}
-	return in / seconds / last.Speed, out / seconds / last.Speed, true
+	return c.in / speed, c.out / speed, true
+}
+
+// A carried is what a port carried, in bit/s, negative where that is not known, and over how long that was measured.
+type carried struct {
+	in, out float64
+	over    time.Duration
+}
+
+// carriedBy adds up the newest of n points, which are in the order of time, over a stretch of time. What the poller measured by its own clock of
+// changes is better than that, where it is over as long as what is here.
+func carriedBy(n int, point func(int) PortPoint, over time.Duration) carried {
+	none := carried{-1, -1, 0}
+	if n == 0 {
+		return none
+	}
+	var in, out, inSeconds, outSeconds float64
+	last := point(n - 1)
+	for i := n - 1; i >= 0; i-- {
+		x := point(i)
+		if last.At.Sub(x.At) >= over {
+			break
+		}
+		if x.In.Known {
+			in, inSeconds = in+x.In.Rate*x.Over.Seconds(), inSeconds+x.Over.Seconds()
+		}
+		if x.Out.Known {
+			out, outSeconds = out+x.Out.Rate*x.Over.Seconds(), outSeconds+x.Over.Seconds()
+		}
+	}
+	seconds := max(inSeconds, outSeconds)
+	if last.Metered > 0 && last.Metered.Seconds() >= min(seconds, over.Seconds())/2 {
+		return carried{last.MeteredIn, last.MeteredOut, last.Metered}
+	}
+	if inSeconds > 0 {
+		none.in = in / inSeconds
+	}
+	if outSeconds > 0 {
+		none.out = out / outSeconds
+	}
+	none.over = time.Duration(seconds * float64(time.Second))
+	return none
 }

@@ -261,6 +261,16 @@ func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, c *counted) {
 	out.Next = slices.Insert(out.Next, 0, s.opticStep(s.arcsOf(sus.Cause)[0]))
 }
 
+// queues takes for a loss what packets alone would take for a flap, if the sending port counts that its queue drops: one that is full at times.
+func (s *Store) queues(out *Suspect, cause localize.Cause, c *counted) {
+	if out.Symptom != Flap || cause.Kind != localize.Arc {
+		return
+	}
+	if t := c.out[s.fabric.TailPort(graphs.ArcID(cause.ID))]; t != nil && t.discards > 0 {
+		out.Symptom = Loss
+	}
+}
+
 // opticStep says what to do about packets that arrive broken: the receiving port is only where it shows.
 func (s *Store) opticStep(a graphs.ArcID) Step {
 	return Step{fmt.Sprintf("what arrives broken at %s was broken on the way: the cable, or the transmitter of %s", s.fabric.PortName(s.fabric.HeadPort(a)), s.fabric.PortName(s.fabric.TailPort(a))),

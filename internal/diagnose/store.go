@@ -31,9 +31,9 @@ type Store struct {
 	order   []*flowLog // in the order of first sight, so that answers do not depend on a map
 	sources map[sourceKey]*Source
 	keys    []sourceKey
-	skipped map[string]int  // records that could not be used, by reason
-	strange map[string]int  // addresses that answered and are not in the fabric
-	words   map[string]bool // what sources had to say in words
+	skipped map[string]int // records that could not be used, by reason
+	strange map[string]int // addresses that answered and are not in the fabric
+	words   said           // what sources had to say in words
 
 	ports   portRecords              // what switches and hosts said of their ports
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
@@ -53,9 +53,6 @@ type Config struct {
 	// Series is filled with what ports of the fabric count, if it is not nil.
 	Series *PortSeries
 }
-
-// maxWords bounds the notes of sources that are kept.
-const maxWords = 20
 
 type sourceKey struct{ by, source string }
 
@@ -134,7 +131,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		sources: map[sourceKey]*Source{},
 		skipped: map[string]int{},
 		strange: map[string]int{},
-		words:   map[string]bool{},
+		words:   said{},
 	}
 	for a := range graphs.ArcID(f.NumArcs()) {
 		s.arcs[f.ArcName(a)] = a
@@ -166,15 +163,13 @@ func (s *Store) Skip(n evidence.Skipped) {
 func (s *Store) Add(r *evidence.Record) {
 	s.see(r)
 	s.chronicle.add(r)
-	if r.Kind == evidence.KindNote && r.Text != "" && len(s.words) < maxWords {
-		s.words[graphs.Clean(r.Text)] = true
+	if r.Kind == evidence.KindNote && r.Text != "" {
+		s.words.add(r.By, r.Text)
 	}
 	switch r.Kind {
 	case evidence.KindFinding:
 		// A capture's finding names flows, and no arcs yet: it is told in its words.
-		if len(s.words) < maxWords {
-			s.words[graphs.Clean(r.By+": "+r.Subject+": "+r.Text)] = true
-		}
+		s.words.add("", r.By+": "+r.Subject+": "+r.Text)
 		return
 	case evidence.KindFlow:
 		s.addFlow(r)

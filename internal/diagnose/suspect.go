@@ -257,7 +257,11 @@ func (x *Suspect) sentence() string {
 	case Miswire:
 		does = "is miswired"
 	case Hot:
-		does = "is hot: " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")
+		does = "is hot"
+		if x.Loss != nil {
+			does += fmt.Sprintf(" and drops %s of packets", Percent(*x.Loss))
+		}
+		does += ": " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")
 	case Slow:
 		does = fmt.Sprintf("adds %s of delay", Micros(*x.Delay))
 	default:

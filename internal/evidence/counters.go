@@ -57,6 +57,11 @@ type PortState struct {
 	Speed uint64    `json:"speed,omitempty"`
 	In    *Counters `json:"in,omitempty"`
 	Out   *Counters `json:"out,omitempty"`
+	// InRate and OutRate are what the port carried in bit/s over RateMS, from one moment at which its counters were seen to change to another:
+	// agents show figures that are seconds old, so that the octets of one interval may be those of two. They are absent where not known.
+	InRate  *uint64 `json:"in_bps,omitempty"`
+	OutRate *uint64 `json:"out_bps,omitempty"`
+	RateMS  int     `json:"rate_ms,omitempty"`
 	// LastChangeAgoMS is how long before Time the port entered the state that it is in. Agents that do not know say nothing.
 	LastChangeAgoMS *int64 `json:"last_change_ago_ms,omitempty"`
 	// Reset tells that counters began anew or the port was numbered anew within the interval: In and Out say nothing then.
@@ -88,6 +93,8 @@ func (p *PortState) check(kind Kind) error {
 		return errors.New("a record of kind event needs an event")
 	case p.IntervalMS < 0:
 		return fmt.Errorf("interval_ms is %d: a time cannot be negative", p.IntervalMS)
+	case p.RateMS < 0:
+		return fmt.Errorf("rate_ms is %d: a time cannot be negative", p.RateMS)
 	case p.LastChangeAgoMS != nil && *p.LastChangeAgoMS < 0:
 		return fmt.Errorf("last_change_ago_ms is %d: a time cannot be negative", *p.LastChangeAgoMS)
 	}

@@ -222,7 +222,7 @@ func newWatched(w *Watch, a WatchedAgent) *watched {
 		host = a.Target
 	}
 	return &watched{WatchedAgent: a, node: cmp.Or(a.Name, graphs.Clean(host)), watch: w, kick: make(chan struct{}, 1), turned: map[uint32]*turning{},
-		ports: portReader{agent: NewAgent(a.Target, w.cfg.Credentials, w.cfg.Limits)}}
+		ports: portReader{agent: NewAgent(a.Target, w.cfg.Credentials, w.cfg.Limits), meter: NewMeter(0)}}
 }
 
 // run asks the agent until ctx ends.

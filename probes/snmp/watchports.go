@@ -12,6 +12,7 @@ import (
 type portReader struct {
 	agent *Agent
 	last  *Reading
+	meter *Meter
 	// heard are the neighbours when they were last asked for, at listened.
 	heard    []Neighbour
 	listened time.Time
@@ -41,7 +42,7 @@ func (p *portReader) read(ctx context.Context) (portsTold, error) {
 		return told, r.Err
 	}
 	if p.last != nil {
-		told.records = counterRecords(p.last, r)
+		told.records = counterRecords(p.last, r, p.meter)
 	}
 	if p.agent.listened != p.listened {
 		told.records = append(told.records, neighbourRecords(p.heard, r.Neighbours)...)
@@ -57,10 +58,12 @@ func (p *portReader) read(ctx context.Context) (portsTold, error) {
 	return told, nil
 }
 
-// counterRecords writes down what each port counted between two readings.
-func counterRecords(before, after *Reading) []*evidence.Record {
+// counterRecords writes down what each port counted between two readings, and how fast it goes by a meter that takes them in.
+func counterRecords(before, after *Reading, meter *Meter) []*evidence.Record {
 	var records []*evidence.Record
-	for _, d := range Between(before, after) {
+	deltas := Between(before, after)
+	meter.Add(deltas, after.Quantum)
+	for _, d := range deltas {
 		q := after.Port(d.Index)
 		if q == nil || !ethernet[q.Type] {
 			continue
@@ -75,6 +78,9 @@ func counterRecords(before, after *Reading) []*evidence.Record {
 		if !d.Reset {
 			in, out := d.In, d.Out
 			r.In, r.Out = &in, &out
+			if rate, ok := meter.Rate(d.Index); ok {
+				r.InRate, r.OutRate, r.RateMS = evidence.Count(uint64(rate.In)), evidence.Count(uint64(rate.Out)), int(rate.Over.Milliseconds())
+			}
 		}
 		records = append(records, r)
 	}

@@ -329,7 +329,7 @@ func (a *App) screenHints() []line {
 			hints = append(hints, hint(k.Open, "open"))
 		}
 	case *linkScreen:
-		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.Packets, "captures"), hint(k.OnMap, "map"))
+		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.Packets, "captures"), hint(k.Lower, "counters"), hint(k.OnMap, "map"))
 	case *linksScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"))
 	case *mapScreen:

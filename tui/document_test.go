@@ -16,6 +16,7 @@ func TestScreensDocument(t *testing.T) {
 	for _, x := range []struct{ scene, title, says string }{
 		{"Overview", "1 Overview", "The verdict, how much of the fabric it rests on, the ranked suspects, and the proof of the one under the cursor."},
 		{"Link", "A link", "Opened with enter from any screen: what is said of it, loss and delay in both directions, when it went down, and every flow that crosses it."},
+		{"Counters", "A link, its counters", "`tab` turns to what the ports at both ends counted: use against their speed and against what is expected, errors, discards. Tall terminals show both."},
 		{"MapLeafSpine", "2 Map, leaf and spine", "A cell is a link. `L` turns to loss, use, use over what is expected, delay, flaps, coverage."},
 		{"MapFatTree", "2 Map, three tiers", "Planes by pods, a cell the worst link of several, and beside it the pod link by link."},
 		{"MapRandom", "2 Map, random graph", "Who is next to whom, the worst first, and what lies two hops around the link under the cursor."},

@@ -88,6 +88,11 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("7")
 			return s
 		},
+		"Counters": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, counting(tb), w, h)
+			s.press("enter", "tab")
+			return s
+		},
 		"Command": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press(":")

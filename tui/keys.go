@@ -17,7 +17,7 @@ type keyMap struct {
 	Sort, Reverse, Wide             key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
 	Swap, Paths, OnMap              key.Binding
-	Packets, Shark, Answer          key.Binding
+	Packets, Shark, Answer, Lower   key.Binding
 
 	Play, SeekBack, SeekOn, Slower, Faster, Latest key.Binding
 	Complete                                       key.Binding
@@ -70,6 +70,7 @@ func newKeyMap() keyMap {
 		Paths:   bind("v", "paths over the link", "v"),
 		OnMap:   bind("m", "show it on the map", "m"),
 		Packets: bind("p", "packets: of a link, of a finding", "p"),
+		Lower:   bind("tab", "counters of ports, flows", "tab"),
 		Answer:  bind("a", "name what is broken", "a"),
 		Shark:   bind("w", "open in tshark, asks first", "w"),
 
@@ -119,7 +120,7 @@ func (k *keyMap) suspect() keyGroup {
 	return keyGroup{"Suspect, map and paths", []key.Binding{k.Next, k.Prev}}
 }
 
-func (k *keyMap) link() keyGroup { return keyGroup{"Link", []key.Binding{k.Paths, k.OnMap}} }
+func (k *keyMap) link() keyGroup { return keyGroup{"Link", []key.Binding{k.Paths, k.OnMap, k.Lower}} }
 
 func (k *keyMap) packets() keyGroup {
 	return keyGroup{"Link, captures", []key.Binding{k.Packets}}

@@ -23,6 +23,8 @@ type linkScreen struct {
 	rows   rows
 	filter filter
 	scroll int
+	// counters shows what ports counted in place of the flows, where there is no room for both.
+	counters bool
 
 	// The detail of a link costs milliseconds; it is asked for once a snapshot.
 	asked  *Snapshot
@@ -179,6 +181,9 @@ func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 		return l.paths(s)
 	case key.Matches(msg, l.keys.OnMap):
 		return l.onMap(s)
+	case key.Matches(msg, l.keys.Lower):
+		l.counters = !l.counters
+		return nil
 	case key.Matches(msg, l.keys.TextDown):
 		l.scroll++
 	case key.Matches(msg, l.keys.TextUp):
@@ -191,7 +196,11 @@ func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	if p.side {
 		vw = verdictWidth(w)
 	}
-	l.scroll = scrollTo(l.scroll, len(l.verdict(vw-4, s)), p.verdict-2)
+	most := len(l.verdict(vw-4, s)) - p.verdict + 2
+	if l.counters {
+		most = max(most, 4*len(counterRows()))
+	}
+	l.scroll = min(max(l.scroll, 0), max(most, 0))
 	return nil
 }
 
@@ -246,6 +255,9 @@ type linkPlan struct {
 // seriesRows are the names of the ends, loss and delay in both directions, when it went down, and the scale of time.
 const seriesRows = 7
 
+// countersRows are what the counters of both ends take when something is wrong with both.
+const countersRows = 16
+
 func (l *linkScreen) plan(w, h int) linkPlan {
 	h-- // the line that says where we are
 	switch {
@@ -278,10 +290,21 @@ func (l *linkScreen) draw(w, h int, s *Snapshot) page {
 	case p.side:
 		left := verdictWidth(w)
 		out = out.below(l.drawVerdict(left, p.verdict, s).beside(l.drawSeries(w-left, p.series, s), left))
+	case l.counters:
+		return out.below(l.drawVerdict(w, p.verdict, s)).below(l.drawCounters(w, p.series+p.flows, s)).fill(w, h)
 	default:
 		out = out.below(l.drawVerdict(w, p.verdict, s)).below(l.drawSeries(w, p.series, s))
 	}
-	return out.below(l.drawFlows(w, p.flows, s)).fill(w, h)
+	_, counted := l.ends(s)
+	switch {
+	case counted && p.flows >= 2*countersRows-4:
+		out = out.below(l.drawCounters(w, countersRows, s)).below(l.drawFlows(w, p.flows-countersRows, s))
+	case l.counters:
+		out = out.below(l.drawCounters(w, p.flows, s))
+	default:
+		out = out.below(l.drawFlows(w, p.flows, s))
+	}
+	return out.fill(w, h)
 }
 
 // trail says where we are.

@@ -63,7 +63,7 @@ func check(t interface{ Fatalf(string, ...any) }, s *stage, w, h int) {
 
 // Whatever the size, the data and the keys, the screen fits and nothing panics.
 func TestEverySize(t *testing.T) {
-	snapshots := []*Snapshot{sick(t), well(t), thin(t), nasty(t), captured(t), drilled(t), fatTree(t), randomGraph(t), {}, nil}
+	snapshots := []*Snapshot{sick(t), well(t), thin(t), nasty(t), captured(t), drilled(t), counting(t), fatTree(t), randomGraph(t), {}, nil}
 	keys := []string{"1", "2", "3", "4", "5", "6", "7", ":", "p", "w", "M", "h", "l", "L", "o", "v", "m", "x", "s", "S", "w", "ctrl+l", "j", "k", "G", "g", "enter", "esc", "?", "/", "f", "b", "R", "y", "J", "K", "n", "N", "tab", "shift+tab", "up", "down", "left", "right",
 		"a", "space", ">", "1", "backspace", "ctrl+d", "ctrl+u", "ctrl+w", "home", "end"}
 	rapid.Check(t, func(r *rapid.T) {

@@ -18,6 +18,9 @@ import (
 // replayHorizon is how much of a replay the screens show over time.
 const replayHorizon = 24 * time.Hour
 
+// replayPoints is how many readings of a port the screens can go back to: two hours at ten seconds each.
+const replayPoints = 720
+
 // A rerun shows evidence that was written before, all of it or as it was at a moment.
 type rerun struct {
 	view
@@ -51,7 +54,7 @@ func (r *rerun) ShowAll() { r.now.Store(r.whole.Load()) }
 // Snapshot implements [tui.Source].
 func (r *rerun) Snapshot() *tui.Snapshot {
 	f := r.now.Load()
-	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Now: f.picture.Diagnosis.To, Status: r.status}
+	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Ports: r.ports, Now: f.picture.Diagnosis.To, Status: r.status}
 	if r.bare {
 		s.Fabric, s.Picture, s.History = nil, nil, nil
 	}
@@ -95,7 +98,8 @@ func (e *env) openFiles(ctx context.Context, fabric string, files []string) erro
 // shown all the same.
 func (e *env) replay(ctx context.Context, r *rerun, files []string, packets tui.PacketReader, read func(*diagnose.Store, func(*evidence.Record)) error) error {
 	r.Clear()
-	store := diagnose.NewStore(r.fabric, diagnose.Config{})
+	r.ports = diagnose.NewPortSeries(replayPoints)
+	store := diagnose.NewStore(r.fabric, diagnose.Config{Series: r.ports})
 	failed := read(store, r.Record)
 	if failed != nil && store.Records() == 0 {
 		return failed

@@ -1,0 +1,190 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+)
+
+// What the ports at both ends of a link counted, over time.
+
+// A counterRow is one quantity of one port.
+type counterRow struct {
+	what, way string
+	value     func(*diagnose.PortPoint) float64 // NaN: not known
+	// share is true of what is a share of the port's speed, else it is packets a second.
+	share bool
+}
+
+func counterRows() []counterRow {
+	use := func(of func(*diagnose.PortPoint) *diagnose.PortFlow) func(*diagnose.PortPoint) float64 {
+		return func(p *diagnose.PortPoint) float64 {
+			if x := of(p); x.Known && p.Speed > 0 {
+				return x.Rate / p.Speed
+			}
+			return math.NaN()
+		}
+	}
+	perSecond := func(of func(*diagnose.PortPoint) uint64) func(*diagnose.PortPoint) float64 {
+		return func(p *diagnose.PortPoint) float64 { return float64(of(p)) / p.Over.Seconds() }
+	}
+	in := func(p *diagnose.PortPoint) *diagnose.PortFlow { return &p.In }
+	out := func(p *diagnose.PortPoint) *diagnose.PortFlow { return &p.Out }
+	return []counterRow{
+		{"use", "in", use(in), true},
+		{"use", "out", use(out), true},
+		{"errors", "in", perSecond(func(p *diagnose.PortPoint) uint64 { return p.In.Errors }), false},
+		{"errors", "out", perSecond(func(p *diagnose.PortPoint) uint64 { return p.Out.Errors }), false},
+		{"discard", "in", perSecond(func(p *diagnose.PortPoint) uint64 { return p.In.Discards }), false},
+		{"discard", "out", perSecond(func(p *diagnose.PortPoint) uint64 { return p.Out.Discards }), false},
+	}
+}
+
+// ends returns what the ports at both ends counted, and false if neither counted anything.
+func (l *linkScreen) ends(s *Snapshot) (points [2][]diagnose.PortPoint, any bool) {
+	id := l.linkID(s)
+	if s.Ports == nil || id == graphs.None {
+		return points, false
+	}
+	for i, p := range s.Fabric.Link(id).Ends {
+		points[i] = s.Ports.Port(p)
+		// What is shown is of a moment: nothing that was counted after it.
+		for n := len(points[i]); n > 0 && points[i][n-1].At.After(s.Now); n-- {
+			points[i] = points[i][:n-1]
+		}
+		any = any || len(points[i]) > 0
+	}
+	return points, any
+}
+
+// drawCounters draws use, errors and discards of both ends. Errors that never happened take one row in words.
+func (l *linkScreen) drawCounters(w, h int, s *Snapshot) page {
+	points, any := l.ends(s)
+	if !any {
+		return frame("Counters of the ports", "", w, h, text(line{}.add(warn, "? none").add(plain, ": no switch told what its port counted (whichlink snmp watch, or --snmp)")))
+	}
+	var from, to time.Time
+	for _, list := range points {
+		if len(list) == 0 {
+			continue
+		}
+		if a := list[0].At.Add(-list[0].Over); from.IsZero() || a.Before(from) {
+			from = a
+		}
+		if b := list[len(list)-1].At; b.After(to) {
+			to = b
+		}
+	}
+	inner := w - 4
+	span := max(inner-34, 4)
+	var lines []line
+	for i, list := range points {
+		lines = append(lines, l.endLines(i, list, from, to, span, inner, s)...)
+	}
+	lines = append(lines, line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", clock(from), clock(to))))
+	shown, note := scrolled(lines, l.scroll, h-2)
+	return frame("Counters of the ports", note, w, h, text(shown...))
+}
+
+// endLines draws what one end counted.
+func (l *linkScreen) endLines(end int, list []diagnose.PortPoint, from, to time.Time, span, w int, s *Snapshot) []line {
+	id := l.linkID(s)
+	letter := string(rune('A' + end))
+	name := line{}.add(dim, letter+" ").add(strong, shorten(s.Fabric.PortName(s.Fabric.Link(id).Ends[end]), max(w/2, 8)))
+	if len(list) == 0 {
+		return []line{name.add(dim, "  told nothing: unknown, not zero")}
+	}
+	last := &list[len(list)-1]
+	if v := speed(graphs.BitsPerSecond(last.Speed)); v != "" {
+		name = name.add(plain, "  "+v)
+	}
+	name = name.add(dim, fmt.Sprintf("  %s, the newest %s ago", counted(len(list), "reading", "readings"), span5(s.Now.Sub(last.At))))
+	out := []line{name}
+	quiet := ""
+	for _, r := range counterRows() {
+		values := readingsIn(list, r.value, from, to, span)
+		worst, known := 0.0, false
+		for _, v := range values {
+			if !math.IsNaN(v) {
+				worst, known = max(worst, v), true
+			}
+		}
+		now := latest(values)
+		switch {
+		case !known:
+			continue
+		case !r.share && worst == 0:
+			if quiet != "" {
+				quiet += ", "
+			}
+			quiet += r.what + " " + r.way
+			continue
+		}
+		value, scale, top, st := "", "", 0.0, plain
+		if r.share {
+			top = ceiling(values, 0.01)
+			value, scale = percent(now), "0-"+scalePercent(top)
+		} else {
+			top = ceiling(values, 0.1)
+			value, scale, st = fmt.Sprintf("%.3g/s", now), fmt.Sprintf("0-%g/s", top), bad
+		}
+		row := line{}.left(dim, r.what, 8).left(plain, r.way, 4).right(st, value, 9).gap(2).ink(plain, sparkline(values, top)).gap(1).right(dim, scale, 9)
+		out = append(out, row)
+		if r.share {
+			out = append(out, l.expected(end, r.way, values, s)...)
+		}
+	}
+	if quiet != "" {
+		out = append(out, line{}.gap(2).add(dim, elide("never: "+quiet, max(w-2, 4))))
+	}
+	return out
+}
+
+// expected says beside use how much the traffic as a whole would put there.
+func (l *linkScreen) expected(end int, way string, values []float64, s *Snapshot) []line {
+	if s.Picture == nil || s.Picture.Fabric != s.Fabric {
+		return nil
+	}
+	arc := l.linkID(s).Forward()
+	if (end == 0) != (way == "out") {
+		arc = arc.Reverse()
+	}
+	e := float64(s.Picture.Arcs[arc].Expected)
+	now := latest(values)
+	if math.IsNaN(e) || math.IsNaN(now) {
+		return nil
+	}
+	st, says := dim, "near that"
+	switch {
+	case e > 0 && now > 1.5*e:
+		st, says = warn, fmt.Sprintf("%.1f times that", now/e)
+	case now < e/2:
+		says = "less than half of that"
+	}
+	return []line{line{}.gap(14).add(st, fmt.Sprintf("expected %s: %s", percent(e), says))}
+}
+
+// readingsIn puts readings into n columns between two times: of several in one the largest, NaN where there is none. A reading fills all the columns
+// of its interval.
+func readingsIn(list []diagnose.PortPoint, value func(*diagnose.PortPoint) float64, from, to time.Time, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	for i := range list {
+		p := &list[i]
+		v := value(p)
+		if math.IsNaN(v) {
+			continue
+		}
+		for c := columnOf(p.At.Add(-p.Over+time.Nanosecond), from, to, n); c <= columnOf(p.At, from, to, n); c++ {
+			if !(out[c] >= v) {
+				out[c] = v
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package tui
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+)
+
+// counting is the sick drill, whose ports at both ends of the sick link were read every ten seconds for five minutes. The receiving end counts errors
+// for the last of them; one reading is missing.
+func counting(tb testing.TB) *Snapshot {
+	s := *sick(tb)
+	s.Ports = diagnose.NewPortSeries(0)
+	store := diagnose.NewStore(s.Fabric, diagnose.Config{Series: s.Ports})
+	for i := range 30 {
+		at := noon.Add(time.Duration(i-29)*10*time.Second - 4*time.Second)
+		if i == 12 {
+			continue
+		}
+		errors := uint64(0)
+		if i >= 24 {
+			errors = uint64(180 + 20*i)
+		}
+		for _, port := range []string{"leaf1:swp3", "spine3:swp1"} {
+			here := evidence.Counters{Octets: evidence.Count(uint64(38e9) + uint64(i)*1e8), Errors: evidence.Count(0), Discards: evidence.Count(0)}
+			there := here
+			if port == "spine3:swp1" {
+				there.Errors = evidence.Count(errors)
+			}
+			store.Add(&evidence.Record{Time: at, Source: evidence.SourceSNMP, By: "poller", Kind: evidence.KindCounters,
+				PortState: evidence.PortState{Port: port, IntervalMS: 10_000, Speed: 100e9, In: &there, Out: &here}})
+		}
+	}
+	return &s
+}
+
+func TestCounters(t *testing.T) {
+	s := newStage(t, counting(t), 120, 45)
+	s.press("enter", "tab")
+	s.sees(t, "A leaf1:swp3  100G  29 readings, the newest 4 s ago")
+	s.sees(t, "errors  in       76/s")
+	s.sees(t, "never: errors in, errors out, discard in, discard out")
+	s.sees(t, "expected 28.0 %: near that")
+	s.press("tab")
+	s.hides(t, "Counters of the ports")
+	// Of a moment in the past nothing shows that was counted after it.
+	past := *s.source.s
+	past.Now = noon.Add(-70 * time.Second)
+	s = newStage(t, &past, 120, 45)
+	s.press("enter", "tab")
+	s.sees(t, "22 readings, the newest 4 s ago")
+	s.hides(t, "errors  in ")
+	// A tall terminal has room for both.
+	s = newStage(t, counting(t), 200, 60)
+	s.press("enter")
+	s.sees(t, "Counters of the ports")
+	s.sees(t, "10.32.0.1:50002>10.32.2.1:862")
+	// Ports that nobody asked are unknown, which is not zero.
+	s = newStage(t, sick(t), 120, 45)
+	s.press("enter", "tab")
+	s.sees(t, "? none: no switch told what its port counted")
+}
+
+// A reading stands in all columns of its interval; where none was made there is a gap.
+func TestReadingsInColumns(t *testing.T) {
+	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
+	list := []diagnose.PortPoint{{At: at(10), Over: 10 * time.Second, Speed: 3}, {At: at(40), Over: 10 * time.Second, Speed: 5}}
+	got := readingsIn(list, func(p *diagnose.PortPoint) float64 { return p.Speed }, at(0), at(40), 8)
+	for i, want := range []float64{3, 3, 3, math.NaN(), math.NaN(), math.NaN(), 5, 5} {
+		if got[i] != want && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
+			t.Errorf("column %d holds %v, want %v in %v", i, got[i], want, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -55,6 +56,8 @@ type App struct {
 	theme   *theme
 	keys    keyMap
 
+	load load
+
 	latest *Snapshot // the newest
 	shown  *Snapshot // what the screens show: the newest, unless frozen
 	frozen bool
@@ -80,26 +83,42 @@ type App struct {
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
 	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
-	k := &a.keys
-	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, cfg.Captures), &drillScreen{keys: k, trainer: cfg.Trainer}}
-	a.stack = []screen{a.tabs[0]}
+	a.setTabs()
+	a.load = load{make: cfg.Load, says: cfg.Loading, waiting: cfg.Load != nil}
 	a.pull()
-	if a.shown.Fabric == nil && len(a.shown.Findings.all()) > 0 {
-		a.visit(5) // captures alone
-	}
+	a.begin()
 	return a
 }
 
+// begin goes to the screen that has something to show: of captures alone it is theirs.
+func (a *App) begin() {
+	if a.shown.Fabric == nil && len(a.shown.Findings.all()) > 0 {
+		a.visit(5)
+	}
+}
+
+// setTabs makes the screens that have a digit, and goes to the first.
+func (a *App) setTabs() {
+	k := &a.keys
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, a.reader), &drillScreen{keys: k, trainer: a.trainer}}
+	a.stack = []screen{a.tabs[0]}
+}
+
 // Init implements tea.Model.
-func (a *App) Init() tea.Cmd { return tick() }
+func (a *App) Init() tea.Cmd {
+	if a.load.make == nil {
+		return tick()
+	}
+	return tea.Batch(tick(), a.load.cmd(a.ctx))
+}
 
 func tick() tea.Cmd { return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} }) }
 
 // pull takes the newest snapshot.
 func (a *App) pull() {
-	s := a.source.Snapshot()
-	if s == nil {
-		s = &Snapshot{}
+	s := &Snapshot{}
+	if a.source != nil {
+		s = cmp.Or(a.source.Snapshot(), s)
 	}
 	a.latest = s
 	if !a.frozen && a.shown != s {
@@ -137,6 +156,8 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, tick()
 	case proposalMsg:
 		a.propose(msg)
+	case loadedMsg:
+		return a, a.take(msg)
 	case outcomeMsg:
 		if msg.inquiry {
 			a.stopInquiry = nil

@@ -78,6 +78,8 @@ func (a *App) page() page {
 		over(under.lines, box.lines, x, y, w)
 		under.x, under.y = box.x+x, box.y+y
 		out = out.below(under)
+	case a.load.waiting:
+		out = out.below(text(line{}.gap(1).add(press, elide(clean(a.load.words()), a.w-2))).fill(a.w, body))
 	default:
 		out = out.below(a.top().draw(a.w, body, a.shown).fill(a.w, body))
 	}
@@ -187,6 +189,8 @@ func (a *App) header() line {
 // mode says whether the screen follows what is measured.
 func (a *App) mode() line {
 	switch {
+	case a.load.waiting:
+		return line{}.add(warn, "LOADING")
 	case a.frozen:
 		return line{}.add(warn, "|| FROZEN "+span5(a.latest.Now.Sub(a.shown.Now)))
 	case a.shown.Live:

@@ -24,6 +24,8 @@ func (a *App) whyNot() error {
 	switch {
 	case a.prober != nil:
 		return nil
+	case a.load.waiting:
+		return errors.New("what is measured is still being prepared")
 	case a.shown.Live:
 		return errors.New("nothing can be sent from here")
 	}

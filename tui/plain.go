@@ -16,12 +16,19 @@ import (
 // RunPlain tells in lines what the screens would show, whenever that changes, until ctx ends: for screen readers, for braille, for logs. A replay
 // is told once. Nothing is drawn, no line is ever changed, and nothing is asked.
 func RunPlain(ctx context.Context, cfg Config) error {
-	if cfg.Source == nil {
-		return errors.New("plain lines: no source to show")
-	}
 	p := plainText{to: cfg.Output, ascii: cfg.ASCII}
 	if p.to == nil {
 		p.to = os.Stdout
+	}
+	if cfg.Load != nil {
+		loaded, err := cfg.Load(ctx)
+		if err != nil {
+			return err
+		}
+		cfg.Source = loaded.Source
+	}
+	if cfg.Source == nil {
+		return errors.New("plain lines: no source to show")
 	}
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()

@@ -23,7 +23,13 @@ import (
 
 // Config says what to show and where.
 type Config struct {
+	// Source is what is shown. It is needed, unless there is a Load.
 	Source Source
+	// Load makes what is shown while the first frames say what is waited for: Source, Trainer, Prober and Player of what it returns are taken. It is
+	// called once, must obey its context, and has returned when Run returns. An error ends Run.
+	Load func(ctx context.Context) (Config, error)
+	// Loading says in a line what is waited for; nil says nothing.
+	Loading func() string
 	// Trainer breaks and heals the drill; nil if this is none.
 	Trainer Trainer
 	// Prober measures what is asked for; nil if nothing can be sent.
@@ -47,9 +53,11 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) error { return run(ctx, cfg) }
 
 func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
-	if cfg.Source == nil {
+	if cfg.Source == nil && cfg.Load == nil {
 		return errors.New("terminal ui: no source to show")
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	// main turns signals into the end of ctx; two handlers would race.
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
 	// colorprofile reads NO_COLOR as a boolean; no-color.org asks for any value. ASCII still has bold and reverse.
@@ -62,8 +70,15 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 	if cfg.Output != nil {
 		options = append(options, tea.WithOutput(cfg.Output))
 	}
-	last, err := tea.NewProgram(NewApp(ctx, cfg), append(options, more...)...).Run()
-	if err != nil && ctx.Err() == nil {
+	model := NewApp(ctx, cfg)
+	last, err := tea.NewProgram(model, append(options, more...)...).Run()
+	ended := ctx.Err() != nil
+	cancel()
+	model.load.wait()
+	if model.load.err != nil && !ended {
+		return model.load.err
+	}
+	if err != nil && !ended {
 		return fmt.Errorf("terminal ui: %w", err)
 	}
 	if a, ok := last.(*App); ok && a.keep {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ against flows whose paths are as long.`,
 				return err
 			}
 			store := diagnose.NewStore(f, diagnose.Config{})
-			failed := e.readEvidence(store, files, nil)
+			failed := e.readEvidence(cmd.Context(), store, files, nil)
 			if failed != nil && store.Records() == 0 {
 				return failed
 			}
@@ -65,13 +66,13 @@ against flows whose paths are as long.`,
 
 // readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What stands before an error in a
 // file is kept; the first error is returned.
-func (e *env) readEvidence(store *diagnose.Store, files []string, also func(*evidence.Record)) error {
+func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []string, also func(*evidence.Record)) error {
 	var first error
 	var seen []os.FileInfo
 	for _, name := range files {
 		err := func() error {
 			if name == "-" {
-				return readRecords(store, "standard input", e.stdin, also)
+				return readRecords(store, "standard input", within{ctx, e.stdin}, also)
 			}
 			file, err := os.Open(name)
 			if err != nil {
@@ -85,7 +86,7 @@ func (e *env) readEvidence(store *diagnose.Store, files []string, also func(*evi
 				}
 				seen = append(seen, info)
 			}
-			return readRecords(store, name, file, also)
+			return readRecords(store, name, within{ctx, file}, also)
 		}()
 		if err != nil && first == nil {
 			first = err

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,16 +38,24 @@ func (e *env) openMain(cmd *cobra.Command, m *measuring, files []string, onDrill
 		return e.openHere(cmd.Context(), m)
 	}
 	err := e.openDrill(cmd.Context(), m, fault)
-	var lack *lab.UnavailableError
-	if errors.As(err, &lack) || errors.Is(err, lab.ErrUnsupported) {
-		e.say("the drill cannot run here: %v", err)
-		if lack != nil && lack.Remedy != "" {
-			e.say("to run it: %s", lack.Remedy)
-		}
-		e.say("replaying a recorded drill instead")
+	if e.cannotDrill(err) {
 		return e.replayRecorded(cmd.Context())
 	}
 	return err
+}
+
+// cannotDrill reports whether it is this system that keeps the drill from running, and says why.
+func (e *env) cannotDrill(err error) bool {
+	var lack *lab.UnavailableError
+	if !errors.As(err, &lack) && !errors.Is(err, lab.ErrUnsupported) {
+		return false
+	}
+	e.say("the drill cannot run here: %v", err)
+	if lack != nil && lack.Remedy != "" {
+		e.say("to run it: %s", lack.Remedy)
+	}
+	e.say("replaying a recorded drill instead")
+	return true
 }
 
 // terminal reports whether there is one to draw on.
@@ -55,19 +65,69 @@ func (e *env) terminal() bool {
 	return ok1 && ok2 && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// screens runs the terminal UI until somebody quits.
-func (e *env) screens(ctx context.Context, s tui.Source, t tui.Trainer, packets tui.PacketReader) error {
-	cfg := tui.Config{Source: s, Trainer: t, Captures: packets, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
-	if p, ok := s.(tui.Player); ok {
+// A scene is what the screens show, and what has to be done for it.
+type scene struct {
+	source  tui.Source
+	trainer tui.Trainer
+	packets tui.PacketReader
+	// run runs as long as the screens are open, and finish is called when it has ended; each may be nil.
+	run    func(context.Context) error
+	finish func()
+}
+
+// config is what the screens need of a scene.
+func (s *scene) config() tui.Config {
+	cfg := tui.Config{Source: s.source, Trainer: s.trainer, Captures: s.packets}
+	if p, ok := s.source.(tui.Player); ok {
 		cfg.Player = p
 	}
-	if p, ok := s.(interface{ prober() tui.Prober }); ok {
+	if p, ok := s.source.(interface{ prober() tui.Prober }); ok {
 		cfg.Prober = p.prober()
 	}
-	if e.plain {
-		return tui.RunPlain(ctx, cfg)
+	return cfg
+}
+
+// screens runs the terminal UI until somebody quits. Its first frame does not wait for what is shown: open makes that meanwhile, and loading says what is being
+// done. What open says is told when the terminal is free again.
+func (e *env) screens(ctx context.Context, loading func() string, open func(context.Context, *env) (*scene, error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var said bytes.Buffer
+	quiet := *e
+	if !e.plain {
+		quiet.stderr = &said
 	}
-	return tui.Run(ctx, cfg)
+	var shown *scene
+	var running sync.WaitGroup
+	var failed error
+	load := func(ctx context.Context) (tui.Config, error) {
+		s, err := open(ctx, &quiet)
+		if err != nil {
+			return tui.Config{}, err
+		}
+		shown = s
+		if s.run != nil {
+			running.Go(func() {
+				if failed = s.run(ctx); failed != nil {
+					cancel()
+				}
+			})
+		}
+		return s.config(), nil
+	}
+	cfg := tui.Config{Load: load, Loading: loading, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
+	show := tui.Run
+	if e.plain {
+		show = tui.RunPlain
+	}
+	err := show(ctx, cfg)
+	cancel()
+	running.Wait()
+	if shown != nil && shown.finish != nil {
+		shown.finish()
+	}
+	_, _ = said.WriteTo(e.stderr)
+	return errors.Join(failed, err)
 }
 
 // show reports whether there is somebody to show screens, or lines, to.
@@ -87,38 +147,25 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 		}
 		return e.printDiagnosis(d, "text")
 	}
-	f, err := e.fabricOrDrill(m.fabric)
-	if err != nil {
-		return err
+	loading := func() string {
+		return "bringing up " + cmp.Or(m.fabric, "the drill") + " in network namespaces: real packets, nothing outside is touched"
 	}
-	e.say("bringing up %s in network namespaces", f)
-	d, err := e.newDrill(ctx, f, m, drillHorizon, nil)
-	if err != nil {
-		return err
-	}
-	defer d.lab.Close()
-	if err := d.breakInWords(fault); err != nil {
-		return err
-	}
-	e.say("%s", d.watch.Statement())
-	defer e.keep(&d.view)()
-	return e.watchOnScreen(ctx, d.watch, d, d)
-}
-
-// watchOnScreen measures as long as the screens are open.
-func (e *env) watchOnScreen(ctx context.Context, w *diagnose.Watch, s tui.Source, t tui.Trainer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var measuring sync.WaitGroup
-	var failed error
-	measuring.Go(func() {
-		if failed = w.Run(ctx); failed != nil {
-			cancel()
+	return e.screens(ctx, loading, func(ctx context.Context, e *env) (*scene, error) {
+		f, err := e.fabricOrDrill(m.fabric)
+		if err != nil {
+			return nil, err
 		}
+		d, err := e.newDrill(ctx, f, m, drillHorizon, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.breakInWords(fault); err != nil {
+			return nil, errors.Join(err, d.lab.Close())
+		}
+		e.say("%s", d.watch.Statement())
+		kept := e.keep(&d.view)
+		return &scene{source: d, trainer: d, run: d.watch.Run, finish: func() { kept(); d.lab.Close() }}, nil
 	})
-	err := e.screens(ctx, s, t, nil)
-	cancel()
-	measuring.Wait()
-	return errors.Join(failed, err)
 }
 
 // A view shows what a watch or a replay found, with the records behind it.
@@ -209,26 +256,27 @@ func (v *view) Snapshot() *tui.Snapshot {
 
 // openHere probes from this host and shows what it sees.
 func (e *env) openHere(ctx context.Context, m *measuring) error {
-	f, err := e.readFabric(m.fabric)
-	if err != nil {
-		return err
-	}
-	v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
-	w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true, Follow: true})
-	if err != nil {
-		return err
-	}
-	v.latest, v.picture = w.Latest, w.Picture
-	v.asker = &asker{watch: w, hosts: w.Hosts(), rate: m.rate, polls: m.polls, agent: func(n graphs.NodeID) (snmp.WatchConfig, error) {
-		c, err := snmp.LoadCredentials(m.agents.credentials)
-		return snmp.WatchConfig{Agents: []snmp.WatchedAgent{agentOfSwitch(f, n)}, Credentials: c}, err
-	}}
 	if !e.show() {
 		return withHint(errors.New("no terminal to open the screens on"), "whichlink check --fabric %s measures once and prints one line", m.fabric)
 	}
-	e.say("%s", w.Statement())
-	defer e.keep(v)()
-	return e.watchOnScreen(ctx, w, v, nil)
+	return e.screens(ctx, func() string { return "reading " + m.fabric + " and planning what to send" }, func(ctx context.Context, e *env) (*scene, error) {
+		f, err := e.readFabric(m.fabric)
+		if err != nil {
+			return nil, err
+		}
+		v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
+		w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true, Follow: true})
+		if err != nil {
+			return nil, err
+		}
+		v.latest, v.picture = w.Latest, w.Picture
+		v.asker = &asker{watch: w, hosts: w.Hosts(), rate: m.rate, polls: m.polls, agent: func(n graphs.NodeID) (snmp.WatchConfig, error) {
+			c, err := snmp.LoadCredentials(m.agents.credentials)
+			return snmp.WatchConfig{Agents: []snmp.WatchedAgent{agentOfSwitch(f, n)}, Credentials: c}, err
+		}}
+		e.say("%s", w.Statement())
+		return &scene{source: v, run: w.Run, finish: e.keep(v)}, nil
+	})
 }
 
 // recordedDrill is where the recorded drill lies among the program's own files.
@@ -236,22 +284,25 @@ const recordedDrill = "testdata/drill"
 
 // replayRecorded shows the drill that was recorded into the program.
 func (e *env) replayRecorded(ctx context.Context) error {
-	plan, err := e.recorded.Open(recordedDrill + "/fabric.clab.yml")
-	if err != nil {
-		return fmt.Errorf("open the recorded drill: %w", err)
-	}
-	defer plan.Close()
-	fabric, err := formats.Read(plan, "fabric.clab.yml")
-	if err != nil {
-		return err
-	}
-	return e.replay(ctx, &rerun{view: view{fabric: fabric.Fabric, status: "replay"}}, nil, nil, func(s *diagnose.Store, also func(*evidence.Record)) error {
-		const name = recordedDrill + "/evidence.jsonl"
-		records, err := e.recorded.Open(name)
+	return e.replay(ctx, "the recorded drill", func(_ context.Context, e *env) (*replaying, error) {
+		plan, err := e.recorded.Open(recordedDrill + "/fabric.clab.yml")
 		if err != nil {
-			return fmt.Errorf("open the recorded drill: %w", err)
+			return nil, fmt.Errorf("open the recorded drill: %w", err)
 		}
-		defer records.Close()
-		return readRecords(s, name, records, also)
+		defer plan.Close()
+		fabric, err := formats.Read(plan, "fabric.clab.yml")
+		if err != nil {
+			return nil, err
+		}
+		read := func(ctx context.Context, s *diagnose.Store, also func(*evidence.Record)) error {
+			const name = recordedDrill + "/evidence.jsonl"
+			records, err := e.recorded.Open(name)
+			if err != nil {
+				return fmt.Errorf("open the recorded drill: %w", err)
+			}
+			defer records.Close()
+			return readRecords(s, name, within{ctx, records}, also)
+		}
+		return &replaying{rerun: &rerun{view: view{fabric: fabric.Fabric, status: "replay"}}, read: read}, nil
 	})
 }

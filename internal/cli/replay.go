@@ -3,8 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,61 +70,112 @@ func (r *rerun) Snapshot() *tui.Snapshot {
 	return s
 }
 
+// A replaying is what a replay shows and reads.
+type replaying struct {
+	*rerun
+	// read adds the evidence to a store and hands each record on, until ctx ends.
+	read func(ctx context.Context, s *diagnose.Store, also func(*evidence.Record)) error
+	// files hold that evidence, if it can be moved in.
+	files   []string
+	packets tui.PacketReader
+	forget  func() // once all is over; may be nil
+}
+
 // openFiles shows evidence that was written before. A recording knows its fabric.
 func (e *env) openFiles(ctx context.Context, fabric string, files []string) error {
-	if fabric == "" {
-		fabric, _ = session.FabricOf(files[0])
+	name := graphs.Clean(files[0])
+	if more := len(files) - 1; more > 0 {
+		name += " and " + plural(more, "other")
 	}
-	packets := newPacketStore(e, files)
-	f, known, err := e.fabricOfFiles(fabric, packets)
-	if err != nil {
-		return err
-	}
-	files, forget, err := e.analyseFiles(ctx, f, known, files, packets)
-	if err != nil {
-		return err
-	}
-	defer forget()
-	seekable := files
-	if slices.Contains(files, "-") {
-		seekable = nil
-	}
-	r := &rerun{view: view{fabric: f, status: "replay"}, bare: !known}
-	return e.replay(ctx, r, seekable, packets, func(s *diagnose.Store, also func(*evidence.Record)) error {
-		return e.readEvidence(s, files, also)
+	return e.replay(ctx, name, func(ctx context.Context, e *env) (*replaying, error) {
+		if fabric == "" {
+			fabric, _ = session.FabricOf(files[0])
+		}
+		packets := newPacketStore(e, files)
+		f, known, err := e.fabricOfFiles(fabric, packets)
+		if err != nil {
+			return nil, err
+		}
+		x := &replaying{rerun: &rerun{view: view{fabric: f, status: "replay"}, bare: !known}, packets: packets}
+		if x.files, x.forget, err = e.analyseFiles(ctx, f, known, files, packets); err != nil {
+			return nil, err
+		}
+		all := x.files
+		x.read = func(ctx context.Context, s *diagnose.Store, also func(*evidence.Record)) error {
+			return e.readEvidence(ctx, s, all, also)
+		}
+		if slices.Contains(all, "-") {
+			x.files = nil
+		}
+		return x, nil
 	})
 }
 
 // replay shows what evidence says, on screens or as text; evidence in files can be moved in. If reading fails in the middle, what was read is
 // shown all the same.
-func (e *env) replay(ctx context.Context, r *rerun, files []string, packets tui.PacketReader, read func(*diagnose.Store, func(*evidence.Record)) error) error {
-	r.Clear()
-	r.ports = diagnose.NewPortSeries(replayPoints)
-	store := diagnose.NewStore(r.fabric, diagnose.Config{Series: r.ports})
-	failed := read(store, r.Record)
-	if failed != nil && store.Records() == 0 {
-		return failed
-	}
-	d := store.Diagnose()
+func (e *env) replay(ctx context.Context, name string, open func(context.Context, *env) (*replaying, error)) error {
 	if !e.show() {
-		return errors.Join(e.printDiagnosis(d, "text"), failed)
+		x, err := open(ctx, e)
+		if err != nil {
+			return err
+		}
+		defer x.done()
+		store := diagnose.NewStore(x.fabric, diagnose.Config{})
+		failed := x.read(ctx, store, nil)
+		if failed != nil && store.Records() == 0 {
+			return failed
+		}
+		return errors.Join(e.printDiagnosis(store.Diagnose(), "text"), failed)
 	}
-	if failed != nil {
+	var records atomic.Int64
+	loading := func() string {
+		return fmt.Sprintf("reading %s: %s so far", name, plural(int(records.Load()), "record"))
+	}
+	return e.screens(ctx, loading, func(ctx context.Context, e *env) (*scene, error) {
+		x, err := open(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		s, err := e.sceneOf(ctx, x, &records)
+		if err != nil {
+			x.done()
+		}
+		return s, err
+	})
+}
+
+func (x *replaying) done() {
+	if x.forget != nil {
+		x.forget()
+	}
+}
+
+// sceneOf reads what a replay shows, and counts the records meanwhile.
+func (e *env) sceneOf(ctx context.Context, x *replaying, records *atomic.Int64) (*scene, error) {
+	x.Clear()
+	x.ports = diagnose.NewPortSeries(replayPoints)
+	store := diagnose.NewStore(x.fabric, diagnose.Config{Series: x.ports})
+	failed := x.read(ctx, store, func(r *evidence.Record) {
+		records.Add(1)
+		x.Record(r)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case failed != nil && store.Records() == 0:
+		return nil, failed
+	case failed != nil:
 		e.say("%v", failed)
 	}
-	r.Show(store.Picture(d))
-	r.whole.Store(r.now.Load())
-	if len(files) == 0 {
-		return e.screens(ctx, stills{r}, nil, packets)
+	d := store.Diagnose()
+	x.Show(store.Picture(d))
+	x.whole.Store(x.now.Load())
+	s := &scene{source: stills{x.rerun}, packets: x.packets, finish: x.forget}
+	if len(x.files) > 0 {
+		x.Player = session.NewPlayer(x.fabric, x.files, d.To, x.rerun)
+		s.source, s.run = x.rerun, func(ctx context.Context) error { x.Run(ctx); return nil }
 	}
-	r.Player = session.NewPlayer(r.fabric, files, d.To, r)
-	ctx, cancel := context.WithCancel(ctx)
-	var playing sync.WaitGroup
-	playing.Go(func() { r.Run(ctx) })
-	err := e.screens(ctx, r, nil, packets)
-	cancel()
-	playing.Wait()
-	return err
+	return s, nil
 }
 
 // stills show a rerun that cannot be moved in.
@@ -131,3 +183,16 @@ type stills struct{ r *rerun }
 
 // Snapshot implements [tui.Source].
 func (s stills) Snapshot() *tui.Snapshot { return s.r.Snapshot() }
+
+// A within reads as long as its context lasts.
+type within struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (w within) Read(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Reader.Read(p)
+}

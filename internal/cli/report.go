@@ -29,7 +29,7 @@ middle is used as far as it goes.`,
 				return err
 			}
 			store, told := diagnose.NewStore(f, diagnose.Config{}), report.NewCollector(f)
-			failed := e.readEvidence(store, files, told.Add)
+			failed := e.readEvidence(cmd.Context(), store, files, told.Add)
 			if failed != nil && store.Records() == 0 {
 				return failed
 			}

@@ -1,0 +1,62 @@
+package tui
+
+import (
+	"context"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// A load is what the first frames wait for.
+type load struct {
+	make    func(context.Context) (Config, error)
+	says    func() string
+	waiting bool
+	err     error
+
+	running sync.WaitGroup
+}
+
+// A loadedMsg is the end of a load.
+type loadedMsg struct {
+	cfg Config
+	err error
+}
+
+// cmd returns the command that loads. From then on [load.wait] waits for it.
+func (l *load) cmd(ctx context.Context) tea.Cmd {
+	l.running.Add(1)
+	return func() tea.Msg {
+		defer l.running.Done()
+		cfg, err := l.make(ctx)
+		return loadedMsg{cfg, err}
+	}
+}
+
+// wait waits until a load that was begun has ended.
+func (l *load) wait() { l.running.Wait() }
+
+// words say what is waited for.
+func (l *load) words() string {
+	if l.says == nil {
+		return "loading"
+	}
+	return l.says()
+}
+
+// take shows what was loaded, or ends the program if that could not be.
+func (a *App) take(msg loadedMsg) tea.Cmd {
+	a.load.waiting = false
+	if msg.err != nil {
+		a.load.err = msg.err
+		return tea.Quit
+	}
+	a.source, a.trainer, a.player, a.prober, a.reader = msg.cfg.Source, msg.cfg.Trainer, msg.cfg.Player, msg.cfg.Prober, msg.cfg.Captures
+	at := a.tab()
+	a.setTabs()
+	a.pull()
+	if a.visit(at); at == 0 {
+		a.begin()
+	}
+	return nil
+}

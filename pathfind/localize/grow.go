@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -10,6 +11,9 @@ const handful = 12
 
 // crowd is the share of their lossy observations that two additions may have in common to be made at once.
 const crowd = 0.34
+
+// evident is the bound on the odds of an addition, in nats, from which on it is fitted without a closer look whether that is any use.
+const evident = 40
 
 // grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
 // it is content or that has no more than the least number of members. No other neighbours are looked at on the way to a good hypothesis.
@@ -33,12 +37,68 @@ func (s *search) grow(i int32, least int) int32 {
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
 	}
-	s.weigh(&h, 0, func(addition) {})
+	s.pick(&h)
 	next := s.addAll(&h, crowd)
 	if next <= i || len(s.hyps[next].comps) <= least {
 		return -1
 	}
 	return next
+}
+
+// pick leaves in additions, best first, the components that should be faulty besides, but for those that share more than crowd of their lossy
+// observations with a better one. Most share with the best ones, and need not be weighed.
+func (s *search) pick(h *hypothesis) {
+	s.additions = s.additions[:0]
+	for _, c := range h.comps {
+		s.here.count(s.ix, c, 1)
+	}
+	type open struct {
+		addition
+		most float64 // of odds and beside, from above
+	}
+	var list []open
+	for _, c := range s.candidates {
+		if s.excess[c] > 0 {
+			continue
+		}
+		x := open{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
+		if x.most = s.upper(c) + x.odds + x.beside; x.most > 0 {
+			list = append(list, x)
+		}
+	}
+	s.here.clear()
+	slices.SortFunc(list, func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) })
+	better := func(a, b addition) int {
+		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
+	}
+	blocked := make([]bool, s.ix.n)
+	var weighed []addition // best first
+	for len(list) > 0 || len(weighed) > 0 {
+		if len(list) > 0 && (len(weighed) == 0 || list[0].most >= weighed[0].odds+weighed[0].beside) {
+			x := list[0].addition
+			doubt := list[0].most < evident
+			list = list[1:]
+			if blocked[x.comp] || doubt && s.hopeless(x.comp, -x.odds-x.beside) {
+				continue
+			}
+			f := s.fit(x.comp)
+			x.rate = f.rate
+			if x.odds += f.bayes; x.odds+x.beside > 0 {
+				at, _ := slices.BinarySearchFunc(weighed, x, better)
+				weighed = slices.Insert(weighed, at, x)
+			}
+			continue
+		}
+		x := weighed[0]
+		weighed = weighed[1:]
+		if blocked[x.comp] {
+			continue
+		}
+		s.additions = append(s.additions, x)
+		for _, c := range s.near(x.comp) {
+			blocked[c] = blocked[c] || float64(s.shared[c]) > crowd*float64(min(s.lossy[c], s.lossy[x.comp]))
+		}
+	}
 }
 
 // prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other.

@@ -104,21 +104,21 @@ func (t *setTable) weigh(c int32) *passing {
 	t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
 		switch {
 		case share >= 1:
-			for _, b := range t.pairs[i].bunches {
-				p.certain += b.copies * t.packets[b.size]
+			for _, b := range t.bunchesOf(i) {
+				p.certain += float64(b.copies) * t.packets[b.size]
 			}
 		case share > 0.5:
 			row := int((2*share-1)*loudness) * top
-			for _, b := range t.pairs[i].bunches {
+			for _, b := range t.bunchesOf(i) {
 				x := &t.loud[row+int(b.size)]
 				x.size = b.size
-				x.share += share * b.copies
-				x.copies += b.copies
+				x.share += share * float64(b.copies)
+				x.copies += float64(b.copies)
 			}
 		default:
 			s := &rows[rowOf(share)]
-			for _, b := range t.pairs[i].bunches {
-				w := share * b.copies
+			for _, b := range t.bunchesOf(i) {
+				w := share * float64(b.copies)
 				to := &t.bySize[b.size]
 				for k := range to {
 					to[k] += w * s[k]

@@ -45,12 +45,10 @@ func (s *search) cached(c int32) *cached {
 // hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
 // first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
-	const slack = 2.5
-	// A peak between two rates rises above the gain at the nearer of them by 1.4 a loss at most. Where next to nothing is asked for that
-	// need not be allowed for: a peak that matters is so wide that it shows.
+	// Where next to nothing is asked for peaks need not be allowed for: one that matters is so wide that it shows.
 	peaks := 0.0
 	if floor > 3 {
-		peaks = 1.4 * s.losses[c]
+		peaks = peaked * s.losses[c]
 	}
 	floor -= slack
 	if s.ev.sets != nil && s.boundedBelow(c, floor-peaks) {
@@ -77,6 +75,20 @@ func (s *search) hopeless(c int32, floor float64) bool {
 		}
 	}
 	return s.lookedAt(k) < floor
+}
+
+const (
+	// slack allows for what a few rates miss of an integral.
+	slack = 2.5
+	// peaked bounds how far a peak between two rates rises above the gain at the nearer of them, in nats a loss.
+	peaked = 1.4
+)
+
+// upper bounds the Bayes factor of a component from above, as hopeless does.
+func (s *search) upper(c int32) float64 {
+	var k cached
+	s.bound(c, &k.look)
+	return min(slices.Max(k.look[:])+log(s.spread), s.lookedAt(&k)) + slack + peaked*s.losses[c]
 }
 
 // peak returns what a component gains at the rate that is guessed to be its best.

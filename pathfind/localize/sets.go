@@ -33,13 +33,12 @@ const mostPaths = 1024
 // A bunch is flows of one pair with about as many packets each.
 type bunch struct {
 	size   int32 // index into packets
-	copies float64
+	copies float32
 }
 
 // A pair is two nodes and the flows between them without loss.
 type pair struct {
 	from, to graphs.NodeID
-	bunches  []bunch
 	sites    []site  // where the components of the loaded hypothesis lie on its paths, in the order of the way
 	value    float64 // log-likelihood
 }
@@ -72,6 +71,8 @@ type setTable struct {
 	ix      *index
 	ps      PathSets
 	pairs   []pair
+	bunches []bunch   // of all pairs, one after the other: see bunchesOf
+	first   []int32   // by pair, the first of its bunches
 	packets []float64 // sizes of bunches, ascending
 	top     int32     // more than the greatest size that occurs
 	ranges  []pairRange
@@ -147,26 +148,29 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		t.packets = append(t.packets, n)
 	}
 	loose = sortLoose(ix, loose)
-	bunches := make([]bunch, 0, len(loose)) // of all pairs
+	t.bunches = make([]bunch, 0, len(loose))
 	for i := 0; i < len(loose); {
 		key := loose[i].key >> 8
 		p := pair{to: graphs.NodeID(key >> 28), from: graphs.NodeID(key & (1<<28 - 1))}
-		first := len(bunches)
+		t.first = append(t.first, int32(len(t.bunches)))
 		for i < len(loose) && loose[i].key>>8 == key {
 			size, n := int32(loose[i].key&255), 0
 			for same := loose[i].key; i < len(loose) && loose[i].key == same; i++ {
 				n += loose[i].sent
 			}
 			t.top = max(t.top, size+1)
-			bunches = append(bunches, bunch{size, float64(n) / t.packets[size]})
+			t.bunches = append(t.bunches, bunch{size, float32(float64(n) / t.packets[size])})
 		}
-		p.bunches = bunches[first:len(bunches):len(bunches)]
 		t.pairs = append(t.pairs, p)
 	}
+	t.first = append(t.first, int32(len(t.bunches)))
 	t.busy = make([]bool, len(t.pairs))
 	t.walk()
 	return t
 }
+
+// bunchesOf returns the bunches of a pair.
+func (t *setTable) bunchesOf(pair int32) []bunch { return t.bunches[t.first[pair]:t.first[pair+1]] }
 
 // A looseFlow is one flow without loss of which the path set is known. Its key orders flows by pair, destination first, and size.
 type looseFlow struct {
@@ -289,19 +293,20 @@ func (t *setTable) shift(c int32, hazard float64) {
 			}
 		}
 		was := p.value
-		p.value = t.likelihood(p, p.sites)
+		p.value = t.likelihood(i, p.sites)
 		t.sum += p.value - was
 	})
 }
 
 // likelihood returns the log of the probability that no flow of a pair loses packets, given the sites on its paths.
-func (t *setTable) likelihood(p *pair, sites []site) float64 {
+func (t *setTable) likelihood(i int32, sites []site) float64 {
 	if len(sites) == 0 {
 		return 0
 	}
 	if cap(t.arrived) < len(sites) {
 		t.arrived, t.hurt = make([]float64, 2*len(sites)), make([]float64, 2*len(sites))
 	}
+	p := &t.pairs[i]
 	arrived, hurt := t.arrived[:len(sites)], t.hurt[:len(sites)]
 	var after []float64 // by later and earlier site: share of the flows at the earlier one that pass the later one
 	if len(sites) > 1 {
@@ -313,7 +318,7 @@ func (t *setTable) likelihood(p *pair, sites []site) float64 {
 		}
 	}
 	sum := 0.0
-	for _, b := range p.bunches {
+	for _, b := range t.bunchesOf(i) {
 		pass := 1.0
 		for i := range sites {
 			hurt[i] = exp(-t.packets[b.size]*sites[i].hazard) - 1
@@ -323,7 +328,7 @@ func (t *setTable) likelihood(p *pair, sites []site) float64 {
 			}
 			pass += arrived[i] * hurt[i]
 		}
-		sum += b.copies * log(max(pass, leastPassed))
+		sum += float64(b.copies) * log(max(pass, leastPassed))
 	}
 	return sum
 }
@@ -354,11 +359,11 @@ func (t *setTable) at(c int32, h float64) float64 {
 	for _, x := range t.sharedWith(c) {
 		// The component by itself is wrong here: others lie on the same paths.
 		p := &t.pairs[x.pair]
-		for _, b := range p.bunches {
+		for _, b := range t.bunchesOf(x.pair) {
 			if x.site.share >= 1 {
-				sum += b.copies * t.packets[b.size] * h
+				sum += float64(b.copies) * t.packets[b.size] * h
 			} else {
-				sum -= b.copies * log(max(1+x.site.share*lose[b.size], leastPassed))
+				sum -= float64(b.copies) * log(max(1+x.site.share*lose[b.size], leastPassed))
 			}
 		}
 		if x.pair == last {
@@ -373,14 +378,14 @@ func (t *setTable) at(c int32, h float64) float64 {
 		}
 		base := p.value
 		if len(with) < len(p.sites) {
-			base = t.likelihood(p, with)
+			base = t.likelihood(x.pair, with)
 		}
 		x.site.hazard = h
 		with = append(with, x.site)
 		for i := len(with) - 1; i > 0 && with[i].before(&with[i-1]); i-- {
 			with[i], with[i-1] = with[i-1], with[i]
 		}
-		sum += t.likelihood(p, with) - base
+		sum += t.likelihood(x.pair, with) - base
 		t.scratch = with
 	}
 	return sum

@@ -37,7 +37,7 @@ func (t *setTable) walk() {
 					continue
 				}
 				if u != p.from {
-					t.soften(int(ix.links)+int(u), m, p)
+					t.soften(int(ix.links)+int(u), m, int32(i))
 					t.keep(int(ix.links)+int(u), i, m)
 				}
 				if known[u] != p.to {
@@ -51,7 +51,7 @@ func (t *setTable) walk() {
 				}
 				for j, a := range next[u] {
 					share := m * step[u][j]
-					t.soften(int(a), share, p)
+					t.soften(int(a), share, int32(i))
 					t.keep(int(a), i, share)
 					v := ix.head[a]
 					if mass[v] == 0 {
@@ -112,10 +112,10 @@ func (t *setTable) sortKept(n int) {
 }
 
 // soften adds a share of a pair's flows to the sums of an arc or node.
-func (t *setTable) soften(at int, share float64, p *pair) {
+func (t *setTable) soften(at int, share float64, pair int32) {
 	soft, square := t.soft[at*int(t.top):][:t.top], t.square[at*int(t.top):][:t.top]
-	for _, b := range p.bunches {
-		x := share * b.copies
+	for _, b := range t.bunchesOf(pair) {
+		x := share * float64(b.copies)
 		soft[b.size] += x
 		square[b.size] += x * share
 	}

@@ -34,7 +34,8 @@ func (m *model) setBackground(b float64) {
 	m.spread = log(mostHazard / least)
 	for i := range m.bad {
 		m.bad[i] = least * exp(m.spread*float64(i)/(grid-1))
-		m.logPrior[i] = m.logRatePrior(log(m.bad[i]))
+		m.logBad[i] = log(least) + m.spread*float64(i)/(grid-1)
+		m.logPrior[i] = m.logRatePrior(m.logBad[i])
 		if i%step == 0 {
 			m.some[i/step] = m.bad[i]
 		}

@@ -29,10 +29,10 @@ type model struct {
 	metered []bool // by component, whether a device counted
 
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
-	bad, logPrior [grid]float64
-	some          [few]float64 // every step-th of them
-	normal        [3]float64
-	spread        float64 // log of the ratio of the greatest to the least bad rate
+	bad, logBad, logPrior [grid]float64
+	some                  [few]float64 // every step-th of them
+	normal                [3]float64
+	spread                float64 // log of the ratio of the greatest to the least bad rate
 }
 
 const grid = 13

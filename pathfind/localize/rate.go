@@ -65,7 +65,8 @@ func (s *search) hopeless(c int32, floor float64) bool {
 	switch {
 	case peaks == 0:
 	case s.unsure[c]: // a guess at the peak will not do
-		floor -= peaks
+		over := s.fine(c, k)
+		return min(slices.Max(over[:])+log(s.spread), logIntegral(s.logBad[:], over[:])) < floor-finelyPeaked*s.losses[c]
 	case s.peak(c, k) >= floor:
 		return false
 	}
@@ -82,7 +83,28 @@ const (
 	slack = 2.5
 	// peaked bounds how far a peak between two rates rises above the gain at the nearer of them, in nats a loss.
 	peaked = 1.4
+	// finelyPeaked is that for all the bad rates.
+	finelyPeaked = 0.15
 )
+
+// bounds are upper ones on the log of the gain times the prior density at all bad rates, for one component.
+type bounds struct {
+	comp  int32
+	print uint64
+	over  [grid]float64
+}
+
+// fine returns the bounds of a component at all bad rates. Those last asked for are remembered, for the fit that follows.
+func (s *search) fine(c int32, k *cached) *[grid]float64 {
+	if b := &s.bounds; b.comp != c || b.print != k.print {
+		b.comp, b.print = c, k.print
+		s.overGain(c, s.bad[:], b.over[:])
+		for i := range b.over {
+			b.over[i] += s.logPrior[i]
+		}
+	}
+	return &s.bounds.over
+}
 
 // upper bounds the Bayes factor of a component from above, as hopeless does.
 func (s *search) upper(c int32) float64 {
@@ -135,20 +157,21 @@ func (s *search) fit(c int32) fit {
 			k.guess, k.losses = s.guess(c)
 			k.guessed = true
 		}
-		k.fit, k.fitted = s.model.fit(c, k.guess, k.losses), true
+		f, ok := s.sharp(c, k.guess, k.losses)
+		if !ok {
+			f = s.model.fit(c, *s.fine(c, k))
+		}
+		k.fit, k.fitted = f, true
 	}
 	return k.fit
 }
 
-// fit integrates the hazard of a component without excess over the bad rates, given a guess at it.
-func (m *model) fit(c int32, guess, losses float64) fit {
-	if f, ok := m.sharp(c, guess, losses); ok {
-		return f
-	}
+// fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these.
+func (m *model) fit(c int32, over [grid]float64) fit {
 	var u, g [grid + 14]float64 // log hazard and gain
-	m.overGain(c, m.bad[:], g[:grid])
+	copy(u[:], m.logBad[:])
 	for i := range grid {
-		u[i] = log(m.bad[0]) + float64(i)*m.spread/(grid-1)
+		g[i] = over[i] - m.logPrior[i]
 	}
 	// Where even the bound lies far below the peak, the bound will do.
 	first := 0

@@ -30,6 +30,7 @@ type search struct {
 	additions  []addition
 	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
+	bounds     bounds // of the component looked at last
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32
@@ -86,7 +87,7 @@ const (
 )
 
 func newSearch(m *model) *search {
-	s := &search{model: m, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
+	s := &search{model: m, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
 		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
 		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
 	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
@@ -99,24 +100,27 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 }
 
 // look goes through all observations once: it finds the lossy ones whose time is known, and returns those that cross the arcs of suspects.
-func (s *search) look(suspects []Suspect) (crossing []int32) {
+func (s *search) look(suspects []Suspect) []int32 {
 	on, some := make([]bool, s.fabric.NumArcs()), false
 	for i := range suspects {
 		for _, a := range arcsOf(s.fabric, suspects[i].Cause) {
 			on[a], some = true, true
 		}
 	}
-	s.lossy = s.lossy[:0]
-	for i := range s.obs {
-		o := &s.obs[i]
-		if o.Lost > 0 && s.spans[i].known() {
-			s.lossy = append(s.lossy, int32(i))
+	var lossy, crosses [2][]int32
+	halves.Do(len(s.obs), func(half, from, to int) {
+		for i := from; i < to; i++ {
+			o := &s.obs[i]
+			if o.Lost > 0 && s.spans[i].known() {
+				lossy[half] = append(lossy[half], int32(i))
+			}
+			if some && slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return on[a] }) {
+				crosses[half] = append(crosses[half], int32(i))
+			}
 		}
-		if some && slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return on[a] }) {
-			crossing = append(crossing, int32(i))
-		}
-	}
-	return crossing
+	})
+	s.lossy = slices.Concat(lossy[0], lossy[1])
+	return slices.Concat(crosses[0], crosses[1])
 }
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.

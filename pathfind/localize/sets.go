@@ -9,7 +9,7 @@ import (
 )
 
 // PathSets says how flows are spread over the equal-cost paths between two nodes. Which way a flow takes from a node on depends on its
-// destination alone, and all paths of a pair are of the same length.
+// destination alone, and all paths of a pair are of the same length. It is asked from several goroutines at a time.
 type PathSets interface {
 	// Hops returns the number of arcs on each path from one node to another, 0 if there is none.
 	Hops(from, to graphs.NodeID) int
@@ -82,7 +82,6 @@ type setTable struct {
 	bySize  []series   // see weigh; zero outside of it
 	loud    []weighted // likewise
 	list    []pass     // scratch
-	kept    []kept     // while walking
 	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
 	soft, square     []float64
 	softOf, squareOf [][]float64
@@ -148,6 +147,13 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		t.packets = append(t.packets, n)
 	}
 	loose = sortLoose(ix, loose)
+	pairs := 0
+	for i := range loose {
+		if i == 0 || loose[i].key>>8 != loose[i-1].key>>8 {
+			pairs++
+		}
+	}
+	t.pairs, t.first = make([]pair, 0, pairs), make([]int32, 0, pairs+1)
 	t.bunches = make([]bunch, 0, len(loose))
 	for i := 0; i < len(loose); {
 		key := loose[i].key >> 8

@@ -4,70 +4,119 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 )
 
 // walk sums up what lies on the paths of each pair.
 func (t *setTable) walk() {
-	ix := t.ix
-	n := int(ix.links) + len(ix.host)
-	t.soft, t.square = make([]float64, n*int(t.top)), make([]float64, n*int(t.top))
-	next := make([][]graphs.ArcID, len(ix.host)) // towards the destination in hand
-	step := make([][]float64, len(ix.host))
-	known := make([]graphs.NodeID, len(ix.host))
-	mass := make([]float64, len(ix.host))
-	for i := range known {
-		known[i] = graphs.None
-	}
-	t.kept = make([]kept, 0, min(16*len(t.pairs), mostKept+1))
-	var level, then []graphs.NodeID
-	for i := range t.pairs {
-		p := &t.pairs[i]
-		if len(t.ranges) == 0 || t.ranges[len(t.ranges)-1].to != p.to {
-			t.ranges = append(t.ranges, pairRange{to: p.to, first: int32(i)})
+	n := int(t.ix.links) + len(t.ix.host)
+	var walkers [2]walker
+	begin := func(i int) int { // of the pairs of one destination, from i on
+		for 0 < i && i < len(t.pairs) && t.pairs[i].to == t.pairs[i-1].to {
+			i++
 		}
-		t.ranges[len(t.ranges)-1].last = int32(i + 1)
-		mass[p.from] = 1
-		level = append(level[:0], p.from)
-		for len(level) > 0 {
-			then = then[:0]
-			for _, u := range level {
-				m := mass[u]
-				mass[u] = 0
-				if u == p.to {
-					continue
-				}
-				if u != p.from {
-					t.soften(int(ix.links)+int(u), m, int32(i))
-					t.keep(int(ix.links)+int(u), i, m)
-				}
-				if known[u] != p.to {
-					known[u] = p.to
-					next[u], step[u] = next[u][:0], step[u][:0]
-					for _, a := range ix.f.Out(u) {
-						if s := t.ps.Step(a, p.to); s > 0 {
-							next[u], step[u] = append(next[u], a), append(step[u], s)
-						}
+		return i
+	}
+	halves.Do(len(t.pairs), func(half, from, to int) {
+		walkers[half] = newWalker(t, n, to-from)
+		for i := begin(from); i < begin(to); i++ {
+			walkers[half].walk(int32(i))
+		}
+	})
+	w := &walkers[0]
+	t.soft, t.square, t.ranges = w.soft, w.square, w.ranges
+	for i, x := range walkers[1].soft {
+		t.soft[i] += x
+		t.square[i] += walkers[1].square[i]
+	}
+	t.ranges = append(t.ranges, walkers[1].ranges...)
+	t.sortKept(n, w.kept, walkers[1].kept)
+}
+
+// A walker sums up what lies on the paths of some pairs.
+type walker struct {
+	t            *setTable
+	soft, square []float64
+	ranges       []pairRange
+	kept         []kept
+	next         [][]graphs.ArcID // by node, towards the destination in hand
+	step         [][]float64
+	known        []graphs.NodeID // by node, the destination for which that is known
+	mass         []float64
+	level, then  []graphs.NodeID // scratch
+}
+
+func newWalker(t *setTable, n, pairs int) walker {
+	hosts := len(t.ix.host)
+	w := walker{t: t, soft: make([]float64, n*int(t.top)), square: make([]float64, n*int(t.top)),
+		kept: make([]kept, 0, min(16*pairs, mostKept+1)),
+		next: make([][]graphs.ArcID, hosts), step: make([][]float64, hosts), known: make([]graphs.NodeID, hosts), mass: make([]float64, hosts)}
+	for i := range w.known {
+		w.known[i] = graphs.None
+	}
+	return w
+}
+
+// walk follows the paths of a pair.
+func (w *walker) walk(i int32) {
+	t, p := w.t, &w.t.pairs[i]
+	if len(w.ranges) == 0 || w.ranges[len(w.ranges)-1].to != p.to {
+		w.ranges = append(w.ranges, pairRange{to: p.to, first: i})
+	}
+	w.ranges[len(w.ranges)-1].last = i + 1
+	w.mass[p.from] = 1
+	level, then := append(w.level[:0], p.from), w.then
+	for len(level) > 0 {
+		then = then[:0]
+		for _, u := range level {
+			m := w.mass[u]
+			w.mass[u] = 0
+			if u == p.to {
+				continue
+			}
+			if u != p.from {
+				w.add(int(t.ix.links)+int(u), m, i)
+			}
+			if w.known[u] != p.to {
+				w.known[u] = p.to
+				w.next[u], w.step[u] = w.next[u][:0], w.step[u][:0]
+				for _, a := range t.ix.f.Out(u) {
+					if s := t.ps.Step(a, p.to); s > 0 {
+						w.next[u], w.step[u] = append(w.next[u], a), append(w.step[u], s)
 					}
-				}
-				for j, a := range next[u] {
-					share := m * step[u][j]
-					t.soften(int(a), share, int32(i))
-					t.keep(int(a), i, share)
-					v := ix.head[a]
-					if mass[v] == 0 {
-						then = append(then, v)
-					}
-					mass[v] += share
 				}
 			}
-			level, then = then, level
+			for j, a := range w.next[u] {
+				share := m * w.step[u][j]
+				w.add(int(a), share, i)
+				v := t.ix.head[a]
+				if w.mass[v] == 0 {
+					then = append(then, v)
+				}
+				w.mass[v] += share
+			}
 		}
+		level, then = then, level
 	}
-	t.sortKept(n)
+	w.level, w.then = level, then
+}
+
+// add adds a share of a pair's flows to the sums of an arc or node.
+func (w *walker) add(at int, share float64, pair int32) {
+	top := int(w.t.top)
+	soft, square := w.soft[at*top:][:top], w.square[at*top:][:top]
+	for _, b := range w.t.bunchesOf(pair) {
+		x := share * float64(b.copies)
+		soft[b.size] += x
+		square[b.size] += x * share
+	}
+	if len(w.kept) <= mostKept {
+		w.kept = append(w.kept, kept{int32(at), pass{pair, float32(min(share, 1))}})
+	}
 }
 
 // mostKept bounds how often pairs may lie on arcs and nodes for all of that to be kept. Beyond, it is found for each component that is asked for.
-const mostKept = 1 << 21
+const mostKept = 1 << 20 // of each half of the pairs
 
 // A kept is a pass, and of what: an arc, or after those a node.
 type kept struct {
@@ -75,49 +124,36 @@ type kept struct {
 	pass
 }
 
-func (t *setTable) keep(at, pair int, share float64) {
-	if len(t.kept) <= mostKept {
-		t.kept = append(t.kept, kept{int32(at), pass{int32(pair), float32(min(share, 1))}})
-	}
-}
-
 // sortKept fills in byArc and byNode, if there is not too much for them.
-func (t *setTable) sortKept(n int) {
-	if len(t.kept) > mostKept {
-		t.kept = nil
-		return
-	}
-	end := make([]int32, n+1)
-	for i := range t.kept {
-		end[t.kept[i].at+1]++
+func (t *setTable) sortKept(n int, halved ...[]kept) {
+	end, all := make([]int32, n+1), 0
+	for _, some := range halved {
+		if len(some) > mostKept {
+			return
+		}
+		for i := range some {
+			end[some[i].at+1]++
+		}
+		all += len(some)
 	}
 	for i := range n {
 		end[i+1] += end[i]
 	}
-	all := make([]pass, len(t.kept))
+	passes := make([]pass, all)
 	next := slices.Clone(end)
-	for i := range t.kept {
-		k := &t.kept[i]
-		all[next[k.at]] = k.pass
-		next[k.at]++
+	for _, some := range halved {
+		for i := range some {
+			k := &some[i]
+			passes[next[k.at]] = k.pass
+			next[k.at]++
+		}
 	}
 	for a := range t.byArc {
-		t.byArc[a] = all[end[a]:end[a+1]:end[a+1]]
+		t.byArc[a] = passes[end[a]:end[a+1]:end[a+1]]
 	}
 	for i := range t.byNode {
 		j := int(t.ix.links) + i
-		t.byNode[i] = all[end[j]:end[j+1]:end[j+1]]
-	}
-	t.kept = nil
-}
-
-// soften adds a share of a pair's flows to the sums of an arc or node.
-func (t *setTable) soften(at int, share float64, pair int32) {
-	soft, square := t.soft[at*int(t.top):][:t.top], t.square[at*int(t.top):][:t.top]
-	for _, b := range t.bunchesOf(pair) {
-		x := share * float64(b.copies)
-		soft[b.size] += x
-		square[b.size] += x * share
+		t.byNode[i] = passes[end[j]:end[j+1]:end[j+1]]
 	}
 }
 

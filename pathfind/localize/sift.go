@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 )
 
 // mostSent is the greatest count of packets in one plain observation, so that sums of counts are exact whatever their order.
@@ -18,10 +19,18 @@ type sieve struct {
 }
 
 func newSieve(obs []Observation) sieve {
-	flows := map[int]struct{}{}
-	for i := range obs {
-		if obs[i].Lost > 0 {
-			flows[obs[i].Flow] = struct{}{}
+	var lossy [2][]int
+	halves.Do(len(obs), func(half, from, to int) {
+		for i := from; i < to; i++ {
+			if obs[i].Lost > 0 {
+				lossy[half] = append(lossy[half], obs[i].Flow)
+			}
+		}
+	})
+	flows := make(map[int]struct{}, len(lossy[0])+len(lossy[1]))
+	for _, some := range lossy {
+		for _, f := range some {
+			flows[f] = struct{}{}
 		}
 	}
 	size := 64
@@ -49,33 +58,70 @@ func (s sieve) has(flow int) bool {
 // the exposure of components matters, so that the bulk of all flows is neither copied nor sorted. What needs more thought goes to obs.
 func (ev *evidence) sift(ix *index, ps PathSets) {
 	lossy := newSieve(ev.all)
-	t := tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)+1)}
-	ways := enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}}
-	var loose []looseFlow
-	hops := 0 // an integer, so that the order of the sum does not matter
-	for i := range ev.all {
-		o := &ev.all[i]
+	var sifted [2]sifting
+	halves.Do(len(ev.all), func(half, from, to int) {
+		sifted[half] = newSifting(ix, ps)
+		sifted[half].sift(ev.all[from:to], lossy)
+	})
+	t, loose, hops := &sifted[0], sifted[0].loose, sifted[0].hops
+	if u := &sifted[1]; u.ix != nil {
+		t.tally.join(&u.tally)
+		t.obs = append(t.obs, u.obs...)
+		loose = append(loose, u.loose...)
+		hops += u.hops
+		t.ignored += u.ignored
+	}
+	ev.obs, ev.ignored = t.obs, t.ignored
+	t.expose(ev)
+	ev.linear += float64(hops)
+	ev.crossings = ev.linear
+	if len(loose) > 0 {
+		ev.sets = newSetTable(ix, ps, loose)
+	}
+}
+
+// A sifting is what comes of sifting some observations.
+type sifting struct {
+	tally
+	ways    enumerator
+	obs     []merged
+	loose   []looseFlow
+	hops    int // of the packets of loose flows: an integer, so that the order of the sum does not matter
+	ignored int
+}
+
+func newSifting(ix *index, ps PathSets) sifting {
+	return sifting{
+		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)+1)},
+		ways:  enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}},
+	}
+}
+
+func (s *sifting) sift(all []Observation, lossy sieve) {
+	ix := s.ix
+	for i := range all {
+		o := &all[i]
 		set := o.From != o.To && len(o.Alternatives) == 0
-		if o.Sent <= 0 || !ix.known(o) || set && !ways.usable(o) {
-			ev.ignored++
+		if o.Sent <= 0 || !ix.known(o) || set && !s.ways.usable(o) {
+			s.ignored++
 			continue
 		}
 		if ix.plain(o) && !lossy.has(o.Flow) {
 			n := min(o.Sent, mostSent)
-			t.add(o, n, set)
+			s.add(o, n, set)
 			if set {
-				if loose == nil {
-					loose = make([]looseFlow, 0, len(ev.all)-i)
+				if s.loose == nil {
+					s.loose = make([]looseFlow, 0, len(all)-i)
 				}
-				loose = append(loose, newLooseFlow(o.From, o.To, n))
-				hops += n * ps.Hops(o.From, o.To)
+				s.loose = append(s.loose, newLooseFlow(o.From, o.To, n))
+				s.hops += n * s.ways.ps.Hops(o.From, o.To)
 			}
 			continue
 		}
 		if set {
 			c := *o
-			if c.Alternatives = ways.list(o.From, o.To); c.Alternatives == nil {
-				ev.ignored++
+			if c.Alternatives = s.ways.list(o.From, o.To); c.Alternatives == nil {
+				s.ignored++
 				continue
 			}
 			o = &c
@@ -83,13 +129,7 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 		if !ix.clean(o) {
 			o = ix.cleaned(o)
 		}
-		ev.obs = append(ev.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
-	}
-	t.expose(ev)
-	ev.linear += float64(hops)
-	ev.crossings = ev.linear
-	if len(loose) > 0 {
-		ev.sets = newSetTable(ix, ps, loose)
+		s.obs = append(s.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
 	}
 }
 
@@ -127,6 +167,15 @@ func (t *tally) add(o *Observation, n int, set bool) {
 	}
 	t.atHost[o.Src+1] += n
 	t.atHost[o.Dst+1] += n
+}
+
+// join adds the counts of another tally.
+func (t *tally) join(u *tally) {
+	for _, x := range [...][2][]int{{t.arcs, u.arcs}, {t.through, u.through}, {t.atHost, u.atHost}} {
+		for i, n := range x[1] {
+			x[0][i] += n
+		}
+	}
 }
 
 // expose adds the counts to the exposure of all components.
@@ -215,22 +264,24 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 		}
 	}
 	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
-	var found []crossing
-	for i := range obs {
-		o := &obs[i]
-		on := marked(o.Src) || marked(o.Dst)
-		for _, a := range o.Path {
-			on = on || uint(a) < uint(len(arcs)) && arcs[a]
-		}
-		if !on || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
-			continue
-		}
-		for j, c := range comps {
-			if ix.crosses(o, c) {
-				found = append(found, crossing{j, o.Flow, o.Sent, min(max(o.Lost, 0), o.Sent)})
+	onArc := func(a graphs.ArcID) bool { return uint(a) < uint(len(arcs)) && arcs[a] }
+	var halved [2][]crossing
+	halves.Do(len(obs), func(half, from, to int) {
+		var found []crossing
+		for i := from; i < to; i++ {
+			o := &obs[i]
+			if !slices.ContainsFunc(o.Path, onArc) && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
+				continue
+			}
+			for j, c := range comps {
+				if ix.crosses(o, c) {
+					found = append(found, crossing{j, o.Flow, o.Sent, min(max(o.Lost, 0), o.Sent)})
+				}
 			}
 		}
-	}
+		halved[half] = found
+	})
+	found := slices.Concat(halved[0], halved[1])
 	slices.SortFunc(found, func(a, b crossing) int {
 		return cmp.Or(cmp.Compare(a.suspect, b.suspect), cmp.Compare(a.flow, b.flow))
 	})

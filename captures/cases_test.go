@@ -341,3 +341,28 @@ func TestPause(t *testing.T) {
 		}
 	}
 }
+
+// TestFlowsBegun counts connections whose SYN does not come first: as Wireshark does, by the number that what came before says the connection began with.
+func TestFlowsBegun(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		play  func(w *wire)
+		flows int
+	}{
+		{"the SYN behind the first data", func(w *wire) { w.data(0, 100); w.tcp(1000, false, frames.SYN, 99, 0, 0) }, 1},
+		{"the SYN behind later data", func(w *wire) { w.data(0, 110); w.tcp(1000, false, frames.SYN, 99, 0, 0) }, 2},
+		{"the SYN behind its answer", func(w *wire) {
+			w.tcp(0, true, frames.SYN|frames.ACK, 499, 100, 0)
+			w.tcp(1000, false, frames.SYN, 99, 0, 0)
+		}, 1},
+		{"a SYN behind the end of the connection before", func(w *wire) { w.ack(0, 7000); w.open() }, 2},
+		{"the same SYN twice", func(w *wire) { w.open(); w.tcp(1000, false, frames.SYN, 99, 0, 0) }, 1},
+	} {
+		w := newWire()
+		c.play(w)
+		w.Report()
+		if w.flows.tcp != c.flows {
+			t.Errorf("%s: %d flows, want %d", c.name, w.flows.tcp, c.flows)
+		}
+	}
+}

@@ -74,7 +74,7 @@ type half struct {
 	rttTime  int64  // when the segment that ends at rttSeq passed; 0 when none is timed
 	packets  uint32
 	ce       uint32
-	base     uint32 // sequence number of the first segment
+	base     uint32 // the number before that of the first byte
 	next     uint32 // the highest sequence number seen, and one
 	ack      uint32 // what this side last acknowledged
 	rttSeq   uint32
@@ -90,11 +90,12 @@ type half struct {
 
 // The bits of half.flags.
 const (
-	hasNext   = 1 << iota // base and next count
+	hasNext   = 1 << iota // next counts
 	hasAck                // ack counts
 	alone                 // one segment came after a silence as long as a timeout, and nothing since
 	pushed                // the last segment with payload carried PSH
 	keepAlive             // the last segment was a keep-alive
+	hasBase               // base counts
 )
 
 // troubles counts what went wrong in one direction. Most have none, so they stand apart.

@@ -59,7 +59,7 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 	seg := &s.Frame.TCP
 	f := s.flow
 	h := &f.halves[s.Dir]
-	if seg.Flags&(frames.SYN|frames.ACK) == frames.SYN && h.flags&hasNext != 0 && seg.Seq != h.base {
+	if seg.Flags&(frames.SYN|frames.ACK) == frames.SYN && h.flags&hasBase != 0 && seg.Seq != h.base {
 		s.number, s.flow = table.renew(s.number, s.Dir, s.Time)
 		s.Dir = 0
 		f = s.flow
@@ -67,7 +67,7 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 		t.reused++
 	}
 	if seg.Flags&frames.SYN != 0 && seg.Seq != h.base {
-		h.flags &^= hasNext // what came before, such as a reset, was of another connection
+		h.flags &^= hasNext | hasBase // what came before, such as a reset, was of another connection
 	}
 	peer := &f.halves[1-s.Dir]
 	t.handshake(s, seg)
@@ -298,7 +298,12 @@ func (t *tcpTracker) silence(s *Sight, h, peer *half, seg *frames.TCP) {
 func (t *tcpTracker) advance(s *Sight, h *half, seg *frames.TCP, end, occupies uint32, probe bool) {
 	if h.flags&hasNext == 0 {
 		h.flags |= hasNext
-		h.base, h.next, h.nextTime = seg.Seq, end, s.Time
+		h.next, h.nextTime = end, s.Time
+		if seg.Flags&frames.SYN != 0 {
+			h.begin(seg.Seq)
+		} else {
+			h.begin(seg.Seq - 1)
+		}
 		return
 	}
 	if after(end, h.next) && !probe {
@@ -306,6 +311,15 @@ func (t *tcpTracker) advance(s *Sight, h *half, seg *frames.TCP, end, occupies u
 		if occupies > 0 && h.rttTime == 0 {
 			h.rttSeq, h.rttTime = end, s.Time
 		}
+	}
+}
+
+// begin notes the number that a connection began with, by what is seen first: its SYN, else the first segment, or what the peer acknowledges. Wireshark
+// tells by it a connection that uses the ports again from one whose SYN comes late.
+func (h *half) begin(base uint32) {
+	if h.flags&hasBase == 0 {
+		h.flags |= hasBase
+		h.base = base
 	}
 }
 
@@ -338,6 +352,7 @@ func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 			t.counts.missed++
 		}
 	}
+	peer.begin(seg.Ack - 1)
 	h.ack, h.ackTime = seg.Ack, s.Time
 	h.flags |= hasAck
 }

@@ -234,7 +234,7 @@ func TestCasebook(t *testing.T) {
 	}
 }
 
-// playAll plays every case on every fabric and prints the table of the README. It judges nothing: the table does.
+// playAll plays every case on every fabric and prints the table of docs/casebook.md. It judges nothing: the table does.
 func playAll(t *testing.T) {
 	fmt.Println("| fabric | case | played | right and first | direction | innocents | seconds, median (max) | packets, median |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")

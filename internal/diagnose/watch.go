@@ -199,7 +199,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return err
 }
 
-// thinkingShare is the part of its time that a watch may spend on diagnosing: the rest belongs to the probes.
+// thinkingShare is the part of a core that a watch may spend on diagnosing: the rest belongs to the probes.
 const thinkingShare = 0.2
 
 // fold owns the store: it takes records in and publishes diagnoses.
@@ -253,12 +253,13 @@ func (w *Watch) fold(over <-chan struct{}) {
 			take(r)
 			fresh = true
 		case <-timer.C:
-			start := time.Now()
-			if drain() > 0 || fresh {
-				publish()
-				fresh = false
-			}
-			timer.Reset(max(w.cfg.Every, time.Duration(float64(time.Since(start))*(1/thinkingShare-1))))
+			took := thinking(func() {
+				if drain() > 0 || fresh {
+					publish()
+					fresh = false
+				}
+			})
+			timer.Reset(max(w.cfg.Every, time.Duration(float64(took)*(1/thinkingShare-1))))
 		case <-over:
 			drain()
 			publish()

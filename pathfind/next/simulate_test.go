@@ -366,7 +366,7 @@ func TestFewerPackets(t *testing.T) {
 	}
 }
 
-// printTable prints the table of the README. It judges nothing.
+// printTable prints the table of docs/casebook.md. It judges nothing.
 func printTable(t *testing.T) {
 	fmt.Println("| fabric | loss | class at first, mean (max) | packets chosen, median (max) | right | packets by chance, median (max) | right |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")

@@ -53,6 +53,7 @@ type App struct {
 	player  Player
 	prober  Prober
 	reader  PacketReader
+	remark  func(string) error
 	theme   *theme
 	keys    keyMap
 
@@ -82,7 +83,7 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	a.setTabs()
 	a.load = load{make: cfg.Load, says: cfg.Loading, waiting: cfg.Load != nil}
 	a.pull()
@@ -258,6 +259,11 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Answer) && a.top() == a.tabs[6]:
 		in := newInput("answer ", 200)
 		a.prompt, a.typing = &in, true
+	case key.Matches(msg, k.Remark) && a.top() == a.tabs[4]:
+		in := newInput("remark ", 400)
+		a.prompt, a.typing = &in, true
+	case key.Matches(msg, k.Moment):
+		a.moment()
 	case key.Matches(msg, k.Packets) && a.packets():
 	case key.Matches(msg, k.Shark) && isCaptures(a.top()):
 		a.shark()
@@ -302,31 +308,6 @@ func (a *App) note() tea.Cmd {
 	}
 	a.say("copied a hand-off note of " + counted(len(text), "byte", "bytes"))
 	return tea.SetClipboard(text)
-}
-
-// pressTime moves in a replay, and reports whether a key asked for it.
-func (a *App) pressTime(msg tea.KeyPressMsg) bool {
-	p, k := a.latest.Playing, &a.keys
-	if p == nil {
-		return false
-	}
-	switch {
-	case key.Matches(msg, k.Play):
-		a.player.Play(!p.Running)
-	case key.Matches(msg, k.SeekBack):
-		a.player.Seek(p.At.Add(-seekStep))
-	case key.Matches(msg, k.SeekOn):
-		a.player.Seek(p.At.Add(seekStep))
-	case key.Matches(msg, k.Slower):
-		a.player.Speed(max(p.Speed/2, leastSpeed))
-	case key.Matches(msg, k.Faster):
-		a.player.Speed(min(p.Speed*2, mostSpeed))
-	case key.Matches(msg, k.Latest):
-		a.player.Whole()
-	default:
-		return false
-	}
-	return true
 }
 
 func (a *App) whole() {

@@ -203,6 +203,9 @@ func (a *App) mode() line {
 
 // words says where a replay stands.
 func (p *Playing) words() line {
+	if p.Back > 0 {
+		return p.back()
+	}
 	switch {
 	case p.Busy:
 		return line{}.add(warn, "<< READING")
@@ -212,6 +215,18 @@ func (p *Playing) words() line {
 		return line{}.add(good, fmt.Sprintf("<< REPLAY %gx", p.Speed))
 	}
 	return line{}.add(warn, "<< REPLAY paused")
+}
+
+// back says how far in the past of a live session we are.
+func (p *Playing) back() line {
+	l := line{}.add(warn, "<< "+span5(p.Back)+" AGO")
+	switch {
+	case p.Busy:
+		return l.add(warn, ", READING")
+	case p.Running:
+		return l.add(warn, fmt.Sprintf(" %gx", p.Speed))
+	}
+	return l
 }
 
 // status is the row above the footer: what was just done, else the filter, else the drill.
@@ -341,7 +356,7 @@ func (a *App) screenHints() []line {
 	case *pathsScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
 	case *eventsScreen:
-		hints = append(hints, hint(k.Open, "go to link"))
+		hints = append(hints, hint(k.Open, "go to link"), hint(k.Moment, "that moment"), hint(k.Remark, "remark"))
 	case *capturesScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Shark, "tshark"))
 	case *drillScreen:
@@ -350,7 +365,10 @@ func (a *App) screenHints() []line {
 		hints = append(hints, hint(k.Packets, "packets"), hint(k.Shark, "tshark"))
 	}
 	if a.player != nil && a.shown.Playing != nil {
-		hints = append(hints, hint(k.Play, "play"), hint(k.SeekBack, "back"), hint(k.SeekOn, "on"))
+		hints = append(hints, hint(k.Play, "play"), hint(k.SeekBack, "earlier"), hint(k.SeekOn, "later"))
+		if a.shown.Playing.Back > 0 {
+			hints = append(hints, hint(k.Latest, "live"))
+		}
 	}
 	return hints
 }

@@ -288,6 +288,65 @@ func TestTimeKeys(t *testing.T) {
 	s.sees(t, "14:31:07Z")
 }
 
+// In a live session the same keys go back into what was recorded, on whatever screen, and the header says how far.
+func TestTimeMachineLive(t *testing.T) {
+	s := newStage(t, sick(t), 100, 30)
+	h := &hand{}
+	s.player = h
+	s.press("<")
+	s.sees(t, "nothing is recorded")
+	live := *s.source.s
+	live.Recording = time.Minute
+	s.source.s = &live
+	s.tick(1)
+	for _, screen := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		s.press(screen, "<")
+	}
+	s.press("space", "T")
+	s.sees(t, "this is now: < goes back")
+	s.press("5", "t")
+	s.sees(t, "all screens go to 14:31:55.000Z")
+	s.press(":")
+	s.Update(tea.PasteMsg{Content: "seek -30s"})
+	s.press("enter")
+	want := strings.Repeat("seek 14:31:57Z ", 7) + "seek 14:31:55Z seek 14:31:37Z"
+	if got := strings.Trim(fmt.Sprint(h.asked), "[]"); got != want {
+		t.Errorf("asked for\n%s, want\n%s", got, want)
+	}
+	back := live
+	back.Live, back.Now = false, noon.Add(-65*time.Second)
+	back.Playing = &Playing{From: noon.Add(-time.Minute), To: noon, At: back.Now, Speed: 2, Running: true, Back: 65 * time.Second}
+	s.source.s = &back
+	s.tick(1)
+	for _, screen := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		s.press(screen)
+		s.sees(t, "<< 65 s AGO 2x")
+		s.sees(t, "14:31:02Z")
+	}
+	h.asked = nil
+	s.press("esc", "esc", "T")
+	if fmt.Sprint(h.asked) != "[whole]" {
+		t.Errorf("asked for %v", h.asked)
+	}
+}
+
+// A remark goes where the evidence goes; without a recording it says so.
+func TestRemark(t *testing.T) {
+	s := newStage(t, sick(t), 100, 30)
+	var said []string
+	s.remark = func(text string) error { said = append(said, text); return nil }
+	s.press("5", "a")
+	s.word("cable 7 swapped")
+	s.press("enter")
+	s.sees(t, "noted")
+	if fmt.Sprint(said) != "[cable 7 swapped]" {
+		t.Errorf("noted %v", said)
+	}
+	s.remark = nil
+	s.press("a", "x", "enter")
+	s.sees(t, "! nothing is recorded here")
+}
+
 // Lines for screen readers: what changed and nothing else, without boxes, and nothing that a terminal would obey.
 func TestPlain(t *testing.T) {
 	var out bytes.Buffer

@@ -52,7 +52,8 @@ func commands() []command {
 		{"poll", "SWITCH", "read a switch's ports by SNMP; asks first", completeSwitches, pollCommand},
 		{"probe", "NAME", "more packets across it, or the selected; asks first", completeNames, probeCommand},
 		{"quit", "", "quit", nil, func(*App, []string) (tea.Cmd, error) { return tea.Quit, nil }},
-		{"seek", "TIME", "replay from a time, or by +10s, -1m", nil, seekTo},
+		{"remark", "TEXT", "put a note among the evidence", nil, remarkThis},
+		{"seek", "TIME", "go to a time, or by +10s, -1m", nil, seekTo},
 		{"sort", "COLUMN", "sort the links", func(*App, []string) []string { return linkFields() }, sortLinks},
 		{"speed", "X", "replay so many times as fast", nil, setSpeed},
 		{"stop", "", "stop what was asked for", nil, (*App).stop},
@@ -222,6 +223,21 @@ func answerDrill(a *App, words []string) (tea.Cmd, error) {
 	return nil, err
 }
 
+// remarkThis puts a note among the evidence.
+func remarkThis(a *App, words []string) (tea.Cmd, error) {
+	switch {
+	case a.remark == nil:
+		return nil, fmt.Errorf("nothing is recorded here that a remark could stand in")
+	case len(words) == 0:
+		return nil, fmt.Errorf("a remark needs words")
+	}
+	if err := a.remark(strings.Join(words, " ")); err != nil {
+		return nil, err
+	}
+	a.say("noted")
+	return nil, nil
+}
+
 // gotoName opens what a name means.
 func gotoName(a *App, words []string) (tea.Cmd, error) {
 	if len(words) != 1 {
@@ -296,6 +312,9 @@ func sortLinks(a *App, words []string) (tea.Cmd, error) {
 // seekTo goes to a time of day of the evidence, a full time, or by a step.
 func seekTo(a *App, words []string) (tea.Cmd, error) {
 	p := a.shown.Playing
+	if p == nil && a.shown.Live && a.shown.Recording > 0 {
+		p = &Playing{At: a.shown.Now}
+	}
 	if a.player == nil || p == nil {
 		return nil, fmt.Errorf("this is no replay: there is nothing to seek in")
 	}

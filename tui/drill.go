@@ -131,6 +131,14 @@ func (d *drillScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen 
 	return nil
 }
 
+// moment is when the fault under the cursor was set.
+func (d *drillScreen) moment(s *Snapshot) (time.Time, bool) {
+	if r := d.current(s); r != nil {
+		return r.Set, true
+	}
+	return time.Time{}, false
+}
+
 func (d *drillScreen) copied(s *Snapshot) string {
 	r := d.current(s)
 	if r == nil {

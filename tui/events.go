@@ -85,6 +85,14 @@ func linkNamed(k *keyMap, name string, s *Snapshot) screen {
 	return nil
 }
 
+// moment is when the event under the cursor happened.
+func (e *eventsScreen) moment(s *Snapshot) (time.Time, bool) {
+	if x := e.current(s); x != nil {
+		return x.At, true
+	}
+	return time.Time{}, false
+}
+
 func (e *eventsScreen) copied(s *Snapshot) string {
 	x := e.current(s)
 	if x == nil {

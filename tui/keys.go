@@ -19,8 +19,8 @@ type keyMap struct {
 	Swap, Paths, OnMap              key.Binding
 	Packets, Shark, Answer, Lower   key.Binding
 
-	Play, SeekBack, SeekOn, Slower, Faster, Latest key.Binding
-	Complete                                       key.Binding
+	Play, SeekBack, SeekOn, Slower, Faster, Latest, Moment key.Binding
+	Complete, Remark                                       key.Binding
 
 	KeepFilter, LeaveFilter key.Binding
 
@@ -79,7 +79,9 @@ func newKeyMap() keyMap {
 		SeekOn:   bind(">", "ten seconds on", ">", "."),
 		Slower:   bind("{", "half the speed", "{"),
 		Faster:   bind("}", "twice the speed", "}"),
-		Latest:   bind("T", "all of it", "T"),
+		Latest:   bind("T", "all of it, back to live", "T"),
+		Moment:   bind("t", "the selected moment", "t"),
+		Remark:   bind("a", "add a remark", "a"),
 		Complete: bind("tab", "complete the command", "tab"),
 
 		Open: bind("enter", "open what is selected", "enter"),
@@ -126,6 +128,8 @@ func (k *keyMap) packets() keyGroup {
 	return keyGroup{"Link, captures", []key.Binding{k.Packets}}
 }
 
+func (k *keyMap) happenings() keyGroup { return keyGroup{"Events", []key.Binding{k.Remark}} }
+
 func (k *keyMap) drill() keyGroup { return keyGroup{"Drill", []key.Binding{k.Answer}} }
 
 func (k *keyMap) captures() keyGroup { return keyGroup{"Captures", []key.Binding{k.Shark}} }
@@ -141,7 +145,7 @@ func (k *keyMap) chart() keyGroup { return keyGroup{"Map", []key.Binding{k.Layer
 func (k *keyMap) pair() keyGroup { return keyGroup{"Paths", []key.Binding{k.Swap}} }
 
 func (k *keyMap) time() keyGroup {
-	return keyGroup{"Time, in a replay", []key.Binding{k.Play, k.SeekBack, k.SeekOn, k.Slower, k.Faster, k.Latest}}
+	return keyGroup{"Time, live and in a replay", []key.Binding{k.Play, k.SeekBack, k.SeekOn, k.Slower, k.Faster, k.Moment, k.Latest}}
 }
 
 func (k *keyMap) prompt() keyGroup {
@@ -155,5 +159,5 @@ func (k *keyMap) dialog() keyGroup {
 
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.happenings(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
 }

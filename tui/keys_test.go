@@ -17,7 +17,7 @@ func places(k *keyMap) map[string][]keyGroup {
 		"map":      {k.everywhere(), k.suspect(), k.matrix(), k.chart(), k.time()},
 		"links":    {k.everywhere(), k.lists(), k.table(), k.time()},
 		"paths":    {k.everywhere(), k.suspect(), k.matrix(), k.pair(), k.time()},
-		"events":   {k.everywhere(), k.lists(), k.time()},
+		"events":   {k.everywhere(), k.lists(), k.happenings(), k.time()},
 		"drill":    {k.everywhere(), k.lists(), k.drill(), k.time()},
 		"prompt":   {k.prompt()},
 		"dialog":   {k.dialog()},

@@ -36,6 +36,8 @@ type Config struct {
 	Prober Prober
 	// Player moves in recorded evidence; nil if what is shown happens now.
 	Player Player
+	// Remark puts a note among the evidence; nil where nothing is recorded.
+	Remark func(text string) error
 	// Captures fetches the packets behind the findings of captures; nil where nothing can.
 	Captures PacketReader
 	// Theme is one of [ThemeNames]; empty means the first.

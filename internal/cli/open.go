@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,6 +84,9 @@ func (s *scene) config() tui.Config {
 	}
 	if p, ok := s.source.(interface{ prober() tui.Prober }); ok {
 		cfg.Prober = p.prober()
+	}
+	if p, ok := s.source.(interface{ remark(string) error }); ok {
+		cfg.Remark = p.remark
 	}
 	return cfg
 }
@@ -164,7 +168,8 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 		}
 		e.say("%s", d.watch.Statement())
 		kept := e.keep(&d.view)
-		return &scene{source: d, trainer: d, run: d.watch.Run, finish: func() { kept(); d.lab.Close() }}, nil
+		source := withPast(ctx, d, &d.view, d.watch)
+		return &scene{source: source, trainer: d, run: d.watch.Run, finish: func() { source.Whole(); kept(); d.lab.Close() }}, nil
 	})
 }
 
@@ -183,8 +188,9 @@ type view struct {
 	history  atomic.Pointer[tui.History]
 	findings atomic.Pointer[tui.Findings]
 
-	asker    *asker            // nil if nothing can be sent
-	recorder *session.Recorder // nil if nothing is recorded
+	take     func(*evidence.Record) // hands a record to what measures
+	asker    *asker                 // nil if nothing can be sent
+	recorder *session.Recorder      // nil if nothing is recorded
 	begun    time.Time
 }
 
@@ -220,6 +226,20 @@ func (v *view) record(r *evidence.Record) {
 	h := v.tape.History()
 	v.history.Store(&h)
 	v.findings.Store(v.tape.Findings())
+}
+
+// remark puts a note among the evidence, and so into the recording.
+func (v *view) remark(text string) error {
+	v.take(&evidence.Record{Time: time.Now(), Source: evidence.SourceNote, By: author(), Kind: evidence.KindNote, Text: graphs.Clean(text)})
+	return nil
+}
+
+// author names whoever writes notes: the user of this session.
+func author() string {
+	if u, err := user.Current(); err == nil {
+		return graphs.Clean(u.Username)
+	}
+	return "somebody"
 }
 
 func (v *view) prober() tui.Prober {
@@ -275,7 +295,9 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 			return snmp.WatchConfig{Agents: []snmp.WatchedAgent{agentOfSwitch(f, n)}, Credentials: c}, err
 		}}
 		e.say("%s", w.Statement())
-		return &scene{source: v, run: w.Run, finish: e.keep(v)}, nil
+		kept := e.keep(v)
+		source := withPast(ctx, v, v, w)
+		return &scene{source: source, run: w.Run, finish: func() { source.Whole(); kept() }}, nil
 	})
 }
 

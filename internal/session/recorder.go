@@ -129,6 +129,26 @@ func (r *Recorder) Path() string {
 	return r.segmentPath(r.segment)
 }
 
+// Files returns the files that hold the recording now, the oldest first.
+func (r *Recorder) Files() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.segment > 1 {
+		return []string{r.segmentPath(r.segment - 1), r.segmentPath(r.segment)}
+	}
+	return []string{r.segmentPath(r.segment)}
+}
+
+// Flush writes out all that was added.
+func (r *Recorder) Flush() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil && !r.closed {
+		r.err = r.buf.Flush()
+	}
+	return r.err
+}
+
 // next begins another file, and deletes the last but one.
 func (r *Recorder) next() error {
 	if r.file != nil {

@@ -273,6 +273,20 @@ func TestRoCE(t *testing.T) {
 			w.roce(0, true, frames.ReadFirst, 10, []byte{0, 0, 0, 1}, 1024)
 			w.roce(0, true, frames.ReadMiddle, 12, nil, 1024)
 		}},
+		{"an answer to a read without its beginning", "roce-loss-before", func(w *wire) {
+			w.roce(0, true, frames.ReadOnly, 10, []byte{0, 0, 0, 1}, 1024)
+			w.roce(0, true, frames.ReadLast, 14, []byte{0, 0, 0, 2}, 1024)
+		}},
+		{"an answer to a read without its end", "roce-loss-before", func(w *wire) {
+			w.roce(0, true, frames.ReadFirst, 10, []byte{0, 0, 0, 1}, 1024)
+			w.roce(0, true, frames.ReadOnly, 12, []byte{0, 0, 0, 2}, 1024)
+		}},
+		{"answers to reads with writes between them", "", func(w *wire) {
+			w.roce(0, true, frames.ReadOnly, 10, []byte{0, 0, 0, 1}, 1024)
+			w.roce(0, true, frames.ReadFirst, 13, []byte{0, 0, 0, 2}, 1024)
+			w.roce(0, true, frames.ReadLast, 14, []byte{0, 0, 0, 2}, 1024)
+			w.roce(0, true, frames.ReadOnly, 19, []byte{0, 0, 0, 3}, 1024)
+		}},
 		{"changed on the way, and sent again", "roce-corruption roce-loss-after roce-nak", func(w *wire) {
 			message(w, 0, 2, 3)
 			w.wrong = true

@@ -311,16 +311,16 @@ func (t *roceTracker) response(n uint32, q *queuePair, b *frames.BTH) {
 	}
 	if q.flags&qpAnswer == 0 {
 		q.flags |= qpAnswer
-		q.nextAnswer = b.PSN
+		q.nextAnswer, q.answerOp = b.PSN, op
 	}
 	ahead := psnAhead(b.PSN, q.nextAnswer)
-	switch {
-	case ahead > 0 && (op == frames.ReadMiddle || op == frames.ReadLast) && (q.answerOp == frames.ReadFirst || q.answerOp == frames.ReadMiddle):
+	switch lost := missingAnswers(q.answerOp, op, uint32(max(ahead, 0))); {
+	case lost > 0:
 		t.noted = true
 		q.Gaps++
 		t.all.Gaps++
-		q.GapPackets += uint32(ahead)
-		t.all.GapPackets += uint32(ahead)
+		q.GapPackets += lost
+		t.all.GapPackets += lost
 	case ahead < 0:
 		t.again(q)
 	}
@@ -328,6 +328,20 @@ func (t *roceTracker) response(n uint32, q *queuePair, b *frames.BTH) {
 		q.nextAnswer = (b.PSN + 1) & psnMask
 	}
 	q.answerOp = op
+}
+
+// missingAnswers returns how many packets of answers to reads are missing between two that follow each other, with so many numbers between them. Within a message that
+// is all of them; where one has no end or no beginning it is one at least, for the others may be those of requests that are no reads.
+func missingAnswers(before, op uint8, between uint32) uint32 {
+	open := before == frames.ReadFirst || before == frames.ReadMiddle
+	goesOn := op == frames.ReadMiddle || op == frames.ReadLast
+	switch {
+	case between == 0 || open == goesOn && !open:
+		return 0
+	case open && goesOn:
+		return between
+	}
+	return 1
 }
 
 // answer reads an acknowledgement, which may say that the receiver missed something or was not ready.

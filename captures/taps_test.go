@@ -40,6 +40,7 @@ func tapOf(name string, packets []files.Packet) Tap {
 // A tapTruth is what two generated taps should tell.
 type tapTruth struct {
 	lost, missed, copies [2]int64
+	marked               int64
 	offset, drift        float64
 	byFlow               map[uint16][2]int64 // by the client's port: lost on the way there and back
 }
@@ -88,11 +89,12 @@ func playTaps(seed uint64, routed bool) (a, b []files.Packet, tr tapTruth) {
 		}
 		fate, inside := draw.IntN(1000), n > 1000 && n < 59_000
 		near, far := back, 1-back
+		marked := false
 		see := func(tap int) {
 			if tap == 0 {
-				a = append(a, packet(times[0], ttls[0], false))
+				a = append(a, packet(times[0], ttls[0], marked))
 			} else {
-				b = append(b, packet(atB(times[1]), ttls[1], false))
+				b = append(b, packet(atB(times[1]), ttls[1], marked))
 			}
 		}
 		switch {
@@ -117,6 +119,10 @@ func playTaps(seed uint64, routed bool) (a, b []files.Packet, tr tapTruth) {
 			continue
 		}
 		see(near)
+		if inside && fate < 45 { // the queue between marks it
+			marked = true
+			tr.marked++
+		}
 		see(far)
 	}
 	return a, b, tr
@@ -134,8 +140,9 @@ func TestTaps(t *testing.T) {
 		if r.Lost != tr.lost || r.Missed != tr.missed || r.Copies != tr.copies || r.Apart != [2]int{} || r.Unjudged != 0 {
 			t.Errorf("seed %d: lost %v missed %v copies %v apart %v unjudged %d, want %v", seed, r.Lost, r.Missed, r.Copies, r.Apart, r.Unjudged, tr)
 		}
-		got := map[uint16][2]int64{}
+		got, marked := map[uint16][2]int64{}, int64(0)
 		for _, f := range r.Flows {
+			marked += f.Marked
 			dir, port := 0, f.Flow.SrcPort
 			if f.Flow.SrcPort == 2000 {
 				dir, port = 1, f.Flow.DstPort
@@ -146,6 +153,9 @@ func TestTaps(t *testing.T) {
 			if f.First != []string{"a", "b"}[dir] {
 				t.Errorf("seed %d: %v passes %q first", seed, f.Flow, f.First)
 			}
+		}
+		if marked != tr.marked || !slices.ContainsFunc(findings, func(f Finding) bool { return f.Finding == "tap-marked" }) {
+			t.Errorf("seed %d: %d marked between, want %d", seed, marked, tr.marked)
 		}
 		for port, want := range tr.byFlow {
 			if got[port] != want {

@@ -22,7 +22,7 @@ func (s *search) grow(i int32, least int) int32 {
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent = i
 	s.refit(&h)
-	s.hyps[i].score, s.hyps[i].background, s.hyps[i].refitted = h.score, h.background, true
+	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	copy(s.hyps[i].rates, h.rates)
 	if s.prune(&h) {
 		s.refit(&h)
@@ -32,7 +32,7 @@ func (s *search) grow(i int32, least int) int32 {
 		}
 	}
 	copy(s.hyps[i].rates, h.rates)
-	s.hyps[i].score, s.hyps[i].background, s.hyps[i].refitted = h.score, h.background, true
+	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	s.best = max(s.best, h.score)
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
@@ -118,24 +118,6 @@ func (s *search) prune(h *hypothesis) bool {
 		j--
 	}
 	return pruned
-}
-
-// settle makes sure, where the search ended for the effort, that the likeliest hypothesis is no guess: it is refitted and freed of what it does not
-// need, until no other is thought to be likelier.
-func (s *search) settle() {
-	const rounds = 8
-	for range rounds {
-		top := 0
-		for i := range s.hyps {
-			if s.hyps[i].score > s.hyps[top].score {
-				top = i
-			}
-		}
-		if h := &s.hyps[top]; h.expanded || h.refitted {
-			return
-		}
-		s.grow(int32(top), 0)
-	}
 }
 
 // doubts returns, by member of a hypothesis that was not expanded, how likely it is without that member: the weight beside its own. It loads the

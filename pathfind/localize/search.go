@@ -45,7 +45,6 @@ type hypothesis struct {
 	rates    []float64
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
-	refitted bool  // its score and rates are no guess
 	parent   int32 // the hypothesis whose neighbour it was found to be
 	// background is its own, or its parent's as long as it is not expanded.
 	background float64
@@ -80,6 +79,8 @@ const (
 	// patience is the effort after which only what clearly improves on the best hypothesis is pursued, if that is healthy; it is less the
 	// more faults there are, since every look costs more.
 	patience = 6e6
+	// even is by how much the scores of two hypotheses may differ, in nats, that are equally likely.
+	even = 0.01
 	// leeway is how much more the devices of a neighbour may add to its score.
 	leeway = 8
 	// faint are the least odds of an extra component.
@@ -134,30 +135,32 @@ func (s *search) run() {
 		}
 		s.follow()
 	}
-	s.settle()
 }
 
-// follow expands hypotheses, best first, until there is nothing more to be gained.
+// follow expands hypotheses, best first, until there is nothing more to be gained. What promises to be better than all that was looked at is looked
+// at for longer: its score is but an estimate, and what is still to be taken out of it would be told for sure.
 func (s *search) follow() {
 	improved := math.Inf(1)
-	for since := 0; since <= rivals; since++ {
+	for since := 0; ; since++ {
 		next := int32(-1)
 		for i := range s.hyps {
 			if h := &s.hyps[i]; !h.expanded && (next < 0 || h.score > s.hyps[next].score) {
 				next = int32(i)
 			}
 		}
-		// What promises to be better than all that was looked at is looked at for longer: its score is but an estimate, and what is still to be taken
-		// out of it would be told for sure.
-		if next < 0 || s.hyps[next].score < s.best-rival || s.work > effort && s.hyps[next].score <= s.best || s.work > utmost {
+		if next < 0 || s.hyps[next].score < s.best-rival || since > 2*rivals || s.work > utmost {
 			return
 		}
-		if n := len(s.hyps[next].comps) + 1; s.work > patience/(n*n) && improved < 1 {
+		tired := func() bool {
+			n := len(s.hyps[next].comps) + 1
+			return since > rivals || s.work > effort || s.work > patience/(n*n) && improved < 1
+		}
+		if s.hyps[next].score <= s.best+even && tired() {
 			return
 		}
 		was := s.best
 		s.expand(next)
-		if improved = s.best - was; improved > 0.01 {
+		if improved = s.best - was; improved > even {
 			since = 0
 		}
 	}
@@ -275,7 +278,7 @@ func (s *search) refit(h *hypothesis) {
 	s.load(h.comps, h.rates)
 	for i := range 2 {
 		was := s.background
-		if s.fitBackground(i == 0 && h.score > s.best); s.background != was {
+		if s.fitBackground(i == 0 && h.score > s.best+even); s.background != was {
 			s.load(h.comps, h.rates)
 		}
 		for j, c := range h.comps {

@@ -54,6 +54,7 @@ type App struct {
 	prober  Prober
 	reader  PacketReader
 	remark  func(string) error
+	save    func(ctx context.Context, name string, data []byte) error
 	theme   *theme
 	keys    keyMap
 
@@ -83,7 +84,7 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, save: cfg.Save, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	a.setTabs()
 	a.load = load{make: cfg.Load, says: cfg.Loading, waiting: cfg.Load != nil}
 	a.pull()
@@ -262,6 +263,15 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Remark) && a.top() == a.tabs[4]:
 		in := newInput("remark ", 400)
 		a.prompt, a.typing = &in, true
+	case key.Matches(msg, k.Export):
+		if name := a.exportName(); name != "" {
+			in := newInput("export "+name, 400)
+			a.prompt, a.typing = &in, true
+		} else {
+			a.say("this screen shows no table to export")
+		}
+	case key.Matches(msg, k.Columns) && a.top() == a.tabs[2]:
+		a.dialog = newChooser(k, a.tabs[2].(*linksScreen))
 	case key.Matches(msg, k.Moment):
 		a.moment()
 	case key.Matches(msg, k.Packets) && a.packets():

@@ -350,7 +350,7 @@ func (a *App) screenHints() []line {
 	case *linkScreen:
 		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.Packets, "captures"), hint(k.Lower, "counters"), hint(k.OnMap, "map"))
 	case *linksScreen:
-		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"))
+		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"), hint(k.Columns, "columns"))
 	case *mapScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
 	case *pathsScreen:

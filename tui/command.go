@@ -36,6 +36,7 @@ func commands() []command {
 		{"captures", "", "what captures prove", nil, screenTo(5)},
 		{"drill", "", "what is broken on purpose, and the score", nil, screenTo(6)},
 		{"events", "", "the events", nil, screenTo(4)},
+		{"export", "FILE", "the table as .csv, .json or .md", nil, exportThis},
 		{"filter", "WORDS", "filter this screen", nil, func(a *App, words []string) (tea.Cmd, error) {
 			a.top().setFilter(strings.Join(words, " "), a.shown)
 			return nil, nil

@@ -5,7 +5,7 @@ import "charm.land/bubbles/v2/key"
 // A keyMap is all keys of the program. Help, footer and the keys themselves come from here, so they cannot differ.
 // No key needs Alt or a function key, and arrows always double letters.
 type keyMap struct {
-	Help, Command, Filter, Back, Freeze, Note, Copy, Break, Reveal, Probe, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
+	Help, Command, Filter, Back, Freeze, Note, Copy, Export, Break, Reveal, Probe, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
 
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	TextUp, TextDown                        key.Binding
@@ -14,7 +14,7 @@ type keyMap struct {
 	Open       key.Binding
 	Next, Prev key.Binding
 
-	Sort, Reverse, Wide             key.Binding
+	Sort, Reverse, Wide, Columns    key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
 	Swap, Paths, OnMap              key.Binding
 	Packets, Shark, Answer, Lower   key.Binding
@@ -23,6 +23,8 @@ type keyMap struct {
 	Complete, Remark                                       key.Binding
 
 	KeepFilter, LeaveFilter key.Binding
+
+	Toggle, Earlier, Later key.Binding
 
 	NextField, PrevField, ChooseUp, ChooseDown, KindBack, KindOn, Do, Cancel key.Binding
 }
@@ -40,6 +42,7 @@ func newKeyMap() keyMap {
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
+		Export:    bind("e", "export the table: csv, json, md", "e"),
 		Break:     bind("b", "break, heal", "b"),
 		Reveal:    bind("R", "reveal the truth", "R"),
 		Probe:     bind("P", "probe harder, trace: asks", "P"),
@@ -61,6 +64,7 @@ func newKeyMap() keyMap {
 		Sort:    bind("s", "sort by the next column", "s"),
 		Reverse: bind("S", "turn the order", "S"),
 		Wide:    bind("w", "wide columns", "w"),
+		Columns: bind("C", "choose columns", "C"),
 		Left:    bind("h left", "left", "h", "left"),
 		Right:   bind("l right", "right", "l", "right"),
 		Layer:   bind("L", "next layer", "L"),
@@ -91,6 +95,10 @@ func newKeyMap() keyMap {
 		KeepFilter:  bind("enter", "keep it, do it", "enter"),
 		LeaveFilter: bind("esc", "leave, then clear", "esc"),
 
+		Toggle:  bind("space", "show, hide a column", "space"),
+		Earlier: bind("left h", "column to the left", "left", "h"),
+		Later:   bind("right l", "column to the right", "right", "l"),
+
 		NextField:  bind("tab", "next field", "tab"),
 		PrevField:  bind("shift-tab", "field before", "shift+tab"),
 		ChooseUp:   bind("up", "choice before", "up"),
@@ -110,7 +118,7 @@ type keyGroup struct {
 
 func (k *keyMap) everywhere() keyGroup {
 	return keyGroup{"Everywhere", []key.Binding{
-		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Note, k.Break, k.Reveal, k.Probe, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
+		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Export, k.Note, k.Break, k.Reveal, k.Probe, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
 }
 
 func (k *keyMap) lists() keyGroup {
@@ -134,7 +142,9 @@ func (k *keyMap) drill() keyGroup { return keyGroup{"Drill", []key.Binding{k.Ans
 
 func (k *keyMap) captures() keyGroup { return keyGroup{"Captures", []key.Binding{k.Shark}} }
 
-func (k *keyMap) table() keyGroup { return keyGroup{"Links", []key.Binding{k.Sort, k.Reverse, k.Wide}} }
+func (k *keyMap) table() keyGroup {
+	return keyGroup{"Links", []key.Binding{k.Sort, k.Reverse, k.Wide, k.Columns}}
+}
 
 func (k *keyMap) matrix() keyGroup {
 	return keyGroup{"Map and paths", []key.Binding{k.Left, k.Right}}
@@ -157,7 +167,11 @@ func (k *keyMap) dialog() keyGroup {
 		k.NextField, k.PrevField, k.ChooseDown, k.ChooseUp, k.KindOn, k.KindBack, k.Do, k.Cancel}}
 }
 
+func (k *keyMap) chooser() keyGroup {
+	return keyGroup{"In the choice of columns", []key.Binding{k.Toggle, k.Earlier, k.Later}}
+}
+
 // groups returns all keys in the order of the help.
 func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.happenings(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog()}
+	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.happenings(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog(), k.chooser()}
 }

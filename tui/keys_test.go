@@ -19,6 +19,7 @@ func places(k *keyMap) map[string][]keyGroup {
 		"paths":    {k.everywhere(), k.suspect(), k.matrix(), k.pair(), k.time()},
 		"events":   {k.everywhere(), k.lists(), k.happenings(), k.time()},
 		"drill":    {k.everywhere(), k.lists(), k.drill(), k.time()},
+		"chooser":  {k.chooser()},
 		"prompt":   {k.prompt()},
 		"dialog":   {k.dialog()},
 	}

@@ -22,7 +22,8 @@ type linksScreen struct {
 	by     int // the column that sorts
 	turned bool
 	wide   bool
-	marked bool // captures found something
+	marked bool     // captures found something
+	chosen []string // the columns that somebody chose, in their order; nil for those that are shown by themselves
 
 	fabric *graphs.Fabric
 	names  []string // in lower case, for the filter; made when a filter is first asked for
@@ -316,21 +317,39 @@ func (l *linksScreen) copied(s *Snapshot) string {
 	return clean(strings.Join(words, " "))
 }
 
+// wanted are the columns that are to be shown, in their order. The one that sorts is always among them.
+func (l *linksScreen) wanted() []linkColumn {
+	all := linkColumns()
+	var out []linkColumn
+	if l.chosen == nil {
+		for i, c := range all {
+			if !c.wide || l.wide || i == l.by || c.name == foundColumn && l.marked {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	for _, n := range l.chosen {
+		out = append(out, all[slices.Index(linkFields(), n)])
+	}
+	if by := all[l.by]; !slices.Contains(l.chosen, by.name) {
+		out = append([]linkColumn{by}, out...)
+	}
+	return out
+}
+
 // columns returns the columns that fit beside a name of at least 16 cells, and the cells of the name.
 func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
-	all := linkColumns()
 	const state = 10
 	name = w - 2 - state
-	for i, c := range all {
-		if c.wide && !l.wide && !(c.name == foundColumn && l.marked) {
-			continue
-		}
+	by := linkColumns()[l.by].name
+	for _, c := range l.wanted() {
 		least := 30
 		if w < stackFrom {
 			least = 16
 		}
 		// The column that sorts is always in sight.
-		if name-c.width-2 < least && i != l.by {
+		if name-c.width-2 < least && c.name != by {
 			continue
 		}
 		name -= c.width + 2

@@ -51,7 +51,7 @@ func (a *App) take(msg loadedMsg) tea.Cmd {
 		a.load.err = msg.err
 		return tea.Quit
 	}
-	a.source, a.trainer, a.player, a.prober, a.reader, a.remark = msg.cfg.Source, msg.cfg.Trainer, msg.cfg.Player, msg.cfg.Prober, msg.cfg.Captures, msg.cfg.Remark
+	a.source, a.trainer, a.player, a.prober, a.reader, a.remark, a.save = msg.cfg.Source, msg.cfg.Trainer, msg.cfg.Player, msg.cfg.Prober, msg.cfg.Captures, msg.cfg.Remark, msg.cfg.Save
 	at := a.tab()
 	a.setTabs()
 	a.pull()

@@ -71,8 +71,9 @@ func (p *plainText) tell(s *Snapshot) error {
 		b.WriteString(text)
 		b.WriteByte('\n')
 	}
+	told := p.events
 	for _, x := range events(s) {
-		if x.At.After(p.events) && x.Lane != diagnose.LaneVerdict {
+		if x.At.After(told) && x.Lane != diagnose.LaneVerdict {
 			put("%s %s: %s, %s", clock(x.At), x.Lane, x.What, x.About)
 			p.events = x.At
 		}

@@ -38,6 +38,8 @@ type Config struct {
 	Player Player
 	// Remark puts a note among the evidence; nil where nothing is recorded.
 	Remark func(text string) error
+	// Save writes a file that somebody asked for, and overwrites none; nil where nothing may be written.
+	Save func(ctx context.Context, name string, data []byte) error
 	// Captures fetches the packets behind the findings of captures; nil where nothing can.
 	Captures PacketReader
 	// Theme is one of [ThemeNames]; empty means the first.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"sync"
@@ -78,7 +79,7 @@ type scene struct {
 
 // config is what the screens need of a scene.
 func (s *scene) config() tui.Config {
-	cfg := tui.Config{Source: s.source, Trainer: s.trainer, Captures: s.packets}
+	cfg := tui.Config{Source: s.source, Trainer: s.trainer, Captures: s.packets, Save: saveNew}
 	if p, ok := s.source.(tui.Player); ok {
 		cfg.Player = p
 	}
@@ -89,6 +90,23 @@ func (s *scene) config() tui.Config {
 		cfg.Remark = p.remark
 	}
 	return cfg
+}
+
+// saveNew writes a file that was not there, and leaves none behind that is not whole.
+func saveNew(_ context.Context, name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already and stays as it is", graphs.Clean(name))
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(name)
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
 }
 
 // screens runs the terminal UI until somebody quits. Its first frame does not wait for what is shown: open makes that meanwhile, and loading says what is being

@@ -13,13 +13,19 @@ const (
 	RawBSD     LinkType = 12  // raw IP as some BSDs number it
 	RawOpenBSD LinkType = 14  // raw IP as OpenBSD numbers it
 	PPPHDLC    LinkType = 50  // RFC 1662
+	PPPoE      LinkType = 51  // RFC 2516 session
 	Raw        LinkType = 101 // IPv4 or IPv6
 	CiscoHDLC  LinkType = 104
+	WiFi       LinkType = 105 // IEEE 802.11
 	Loop       LinkType = 108 // OpenBSD loopback: address family in network byte order
 	LinuxSLL   LinkType = 113 // Linux cooked v1
+	Radiotap   LinkType = 127 // IEEE 802.11 behind what the driver knows of it
 	ERF        LinkType = 197 // Endace extensible record format
+	PPPWay     LinkType = 204 // PPP behind a byte that says which way it went
+	MPLS       LinkType = 219
 	IPv4       LinkType = 228
 	IPv6       LinkType = 229
+	NFLog      LinkType = 239 // what Linux's packet filter logs
 	IPoIB      LinkType = 242
 	InfiniBand LinkType = 247
 	LinuxSLL2  LinkType = 276 // Linux cooked v2
@@ -28,7 +34,7 @@ const (
 var linkNames = map[LinkType]string{
 	Null: "null", Ethernet: "ether", PPP: "ppp", RawBSD: "rawip", RawOpenBSD: "rawip", PPPHDLC: "ppp-hdlc", Raw: "rawip", CiscoHDLC: "chdlc",
 	Loop: "loop", LinuxSLL: "linux-sll", ERF: "erf", IPv4: "rawip4", IPv6: "rawip6", IPoIB: "ip-over-ib", InfiniBand: "infiniband",
-	LinuxSLL2: "linux-sll2",
+	LinuxSLL2: "linux-sll2", PPPoE: "pppoes", WiFi: "ieee-802-11", Radiotap: "ieee-802-11-radiotap", PPPWay: "ppp-with-direction", MPLS: "mpls", NFLog: "nflog",
 }
 
 // String names the link type as capture tools do; one that is not decoded is told by its number.

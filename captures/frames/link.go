@@ -32,7 +32,19 @@ func (f *Frame) linkLayer(link files.LinkType) {
 	case files.Null, files.Loop:
 		f.loopback()
 	case files.PPP, files.PPPHDLC:
-		f.ppp()
+		f.ppp(0)
+	case files.PPPWay:
+		f.ppp(1)
+	case files.PPPoE:
+		f.network(typePPPoE, 0)
+	case files.MPLS:
+		f.network(typeMPLS, 0)
+	case files.WiFi:
+		f.wireless(0, false)
+	case files.Radiotap:
+		f.radiotap()
+	case files.NFLog:
+		f.nflog()
 	case files.Raw, files.RawBSD, files.RawOpenBSD, files.IPv4, files.IPv6:
 		f.ipByNibble(0)
 	case files.CiscoHDLC:
@@ -82,10 +94,9 @@ func (f *Frame) loopback() {
 	}
 }
 
-func (f *Frame) ppp() {
-	at := 0
-	if f.has(0, 2) && f.Data[0] == 0xff && f.Data[1] == 0x03 {
-		at = 2
+func (f *Frame) ppp(at int) {
+	if f.has(at, 2) && f.Data[at] == 0xff && f.Data[at+1] == 0x03 {
+		at += 2
 	}
 	f.pppProtocol(at)
 }

@@ -17,6 +17,9 @@ type eventsScreen struct {
 	keys   *keyMap
 	filter filter
 	rows   rows
+
+	groups []group
+	from   *diagnose.Picture // what they were found in
 }
 
 func (e *eventsScreen) title() string { return "Events" }
@@ -30,6 +33,12 @@ func events(s *Snapshot) []diagnose.Event {
 
 func (e *eventsScreen) refresh(s *Snapshot, still bool) {
 	list := events(s)
+	if e.from != s.Picture {
+		e.from, e.groups = s.Picture, nil
+		if s.Picture != nil {
+			e.groups = groupsOf(s.Picture.Fabric, list)
+		}
+	}
 	next := make([]rowRef, 0, len(list))
 	for i := len(list) - 1; i >= 0; i-- {
 		x := &list[i]
@@ -71,16 +80,8 @@ func linkNamed(k *keyMap, name string, s *Snapshot) screen {
 	if s.Fabric == nil {
 		return nil
 	}
-	if l, ok := s.Fabric.LinkByName(name); ok {
+	if l, ok := linkOfName(s.Fabric, name); ok {
 		return newLinkScreenOf(k, l, s)
-	}
-	if a, ok := s.Fabric.ArcByName(name); ok {
-		return newLinkScreenOf(k, a.Link(), s)
-	}
-	if p, ok := s.Fabric.PortByName(name); ok {
-		if a := s.Fabric.ArcFrom(p); a >= 0 {
-			return newLinkScreenOf(k, a.Link(), s)
-		}
 	}
 	return nil
 }
@@ -107,8 +108,14 @@ func (e *eventsScreen) draw(w, h int, s *Snapshot) page {
 	}
 	out := page{y: -1}
 	rest := h
+	if e.from != s.Picture {
+		e.refresh(s, false)
+	}
 	if w >= stackFrom && h >= 18 {
 		lanes := e.lanes(w-4, s)
+		if h >= 24 {
+			lanes = append(lanes, e.groupLines(w-4, s)...)
+		}
 		out = frame("Lanes", "", w, len(lanes)+2, text(lanes...))
 		rest -= len(out.lines)
 	}
@@ -177,10 +184,11 @@ func (e *eventsScreen) lanes(w int, s *Snapshot) []line {
 
 func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 	about := min(w/3, 44)
-	what := max(w-2-13-1-8-about-1, 6)
+	const mark = 3 // of the group
+	what := max(w-2-13-1-8-mark-about-1, 6)
 	out := page{y: -1}
 	if h >= 3 {
-		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", 13).gap(1).left(dim, "lane", 8).left(dim, "what", what).gap(1).left(dim, "about", about))
+		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", 13).gap(1).left(dim, "lane", 8).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about))
 		h--
 	}
 	if len(e.rows.order) == 0 {
@@ -194,14 +202,14 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 			continue
 		}
 		x := &list[e.rows.order[i].at]
-		mark, st := " ", plain
+		at, st := " ", plain
 		if i == cursor {
-			mark = ">"
+			at = ">"
 		}
 		if x.Lane == diagnose.LaneVerdict {
 			st = strong
 		}
-		row := line{}.left(plain, mark, 2).left(dim, x.At.UTC().Format("15:04:05.000Z"), 13).gap(1).left(dim, x.Lane, 8).
+		row := line{}.left(plain, at, 2).left(dim, x.At.UTC().Format("15:04:05.000Z"), 13).gap(1).left(dim, x.Lane, 8).left(strong, e.groupMark(e.rows.order[i].at), mark).
 			left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
 		if i == cursor {
 			out.x, out.y = 0, len(out.lines)

@@ -54,12 +54,12 @@ func themeOf(name string, ascii bool) *theme {
 		t.styles[warn] = s().Foreground(lipgloss.Color(warn_))
 		t.styles[bad] = s().Bold(true).Foreground(lipgloss.Color(bad_))
 	}
-	// The palette of Okabe and Ito, and darker ones of the same hues for light grounds.
+	// The palette of Okabe and Ito; for light grounds darker ones, of which warning and bad stay apart to those who see no red or no green.
 	switch name {
 	case "dark":
 		colour("#56b4e9", "#e69f00", "#ff6f3c")
 	case "light":
-		colour("#005b8e", "#7a4f00", "#a83200")
+		colour("#005b8e", "#7a4f00", "#9c0060")
 	case "mono":
 		s := lipgloss.NewStyle
 		t.styles[good], t.styles[warn], t.styles[bad] = s(), s().Bold(true), s().Bold(true)

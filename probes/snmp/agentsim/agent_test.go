@@ -3,6 +3,7 @@ package agentsim
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -28,7 +29,10 @@ func TestWalked(t *testing.T) {
 	if len(files) == 0 {
 		t.Skip("no recordings of real devices: ../shared/data/snmp is absent")
 	}
-	for _, file := range files {
+	// What people hand on was printed in many ways.
+	forms := [][]string{{"-On"}, {"-OnQ"}, {}, {"-On", "-Ot"}, {"-Onq"}, {"-On", "-Ox"}, {"-OQ"}, {"-OnT"}}
+	for i, file := range files {
+		form := forms[i%len(forms)]
 		tree, err := Load(file)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +42,8 @@ func TestWalked(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		out, err := exec.Command(walk, "-v2c", "-c", "public", "-On", "-m", "", "-M", "", "-t", "3", "-r", "1", "-Cr50", a.Address(), ".1").Output()
+		arguments := append([]string{"-v2c", "-c", "public", "-m", "", "-M", "", "-t", "3", "-r", "1", "-Cr50"}, form...)
+		out, err := exec.Command(walk, append(arguments, a.Address(), ".1")...).Output()
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -47,7 +52,7 @@ func TestWalked(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		a.Change(func(served *Tree) { same(t, filepath.Base(file), served, got) })
+		a.Change(func(served *Tree) { same(t, fmt.Sprint(filepath.Base(file), form), served, got) })
 	}
 }
 
@@ -176,4 +181,41 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("an answer of %d bytes", len(out))
 		}
 	})
+}
+
+// TestReadOddities: what tools and hands have made of recordings is read for what it was.
+func TestReadOddities(t *testing.T) {
+	const descr, name, ticks, mac = "1.3.6.1.2.1.1.1.0", "1.3.6.1.2.1.1.5.0", "1.3.6.1.2.1.1.3.0", "1.3.6.1.2.1.2.2.1.6.1"
+	for what, c := range map[string]struct {
+		in   string
+		want map[string]string
+	}{
+		"quotes and lines":     {".1.3.6.1.2.1.1.1.0 = STRING: \"a \\\"b\\\"\n.1.2 = c\"\n.1.3.6.1.2.1.1.5.0 = STRING: sw1", map[string]string{descr: "a \"b\"\n.1.2 = c", name: "sw1"}},
+		"wrapped hex":          {".1.3.6.1.2.1.2.2.1.6.1 = Hex-STRING: 00 1B \n21 0F \nA1 B2 \n.1.3.6.1.2.1.1.5.0 = STRING: \"sw1\"", map[string]string{mac: "\x00\x1b\x21\x0f\xa1\xb2", name: "sw1"}},
+		"hex and its text":     {".1.3.6.1.2.1.1.5.0 = Hex-STRING: 73 77 31 [sw1]\n", map[string]string{name: "sw1"}},
+		"iso":                  {"iso.3.6.1.2.1.1.5.0 = STRING: \"sw1\"\niso.3.6.1.2.1.1.3.0 = Timeticks: (17) 0:00:00.17", map[string]string{name: "sw1", ticks: "\x11"}},
+		"no dot":               {"1.3.6.1.2.1.1.5.0 = STRING: \"sw1\"\n1.3.6.1.2.1.1.3.0 = Timeticks: 17\n", map[string]string{name: "sw1", ticks: "\x11"}},
+		"the types not told":   {".1.3.6.1.2.1.1.5.0 = \"sw1\"\n.1.3.6.1.2.1.1.3.0 = 0:0:01:00.17\n.1.3.6.1.2.1.2.2.1.6.1 = \"00 1B 21 0F A1 B2 \"", map[string]string{name: "sw1", ticks: "\x17\x81", mac: "\x00\x1b\x21\x0f\xa1\xb2"}},
+		"quick":                {".1.3.6.1.2.1.1.5.0 \"sw 1\"\n.1.3.6.1.2.1.1.3.0 17", map[string]string{name: "sw 1", ticks: "\x11"}},
+		"what is not there":    {".1.3.6.1.2.1.1.5.0 = No Such Object available on this agent at this OID\n.1.3.6.1.2.1.1.3.0 = Timeticks: 17\n.1.3.6.1.2.1.1.9.0 = No more variables left in this MIB View (It is past the end of the MIB tree)\n", map[string]string{ticks: "\x11"}},
+		"a type that is wrong": {".1.3.6.1.2.1.1.3.0 = Wrong Type (should be Timeticks): INTEGER: 17\n", map[string]string{ticks: "\x11"}},
+		"the tool gave up":     {".1.3.6.1.2.1.1.3.0 = Timeticks: (17) 0:00:00.17\nTimeout: No Response from 10.0.0.1\n", map[string]string{ticks: "\x11"}},
+		"order and doubles":    {".1.3.6.1.2.1.1.5.0 = STRING: \"old\"\r\n.1.3.6.1.2.1.1.3.0 = Timeticks: (17) 0:00:00.17\r\n.1.3.6.1.2.1.1.5.0 = STRING: \"sw1\"\r\n", map[string]string{name: "sw1", ticks: "\x11"}},
+		"a mark in front":      {"\ufeff# a comment\n.1.3.6.1.2.1.1.5.0|4|sw1\n", map[string]string{name: "sw1"}},
+		"escapes":              {"1.3.6.1.2.1.1.5.0|4e|sw\\x31\n", map[string]string{name: "sw1"}},
+		"one line is damaged":  {strings.Repeat("1.3.6.1.2.1.1.3.0|67|17\n", 150) + "1.3.6.1.2.1.2.2.1.10.1|65|\n", map[string]string{ticks: "\x11"}},
+	} {
+		tree, err := Read(strings.NewReader(c.in), "f")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		got := map[string]string{}
+		for _, r := range tree.rows {
+			got[r.id.String()] = string(r.content)
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
 }

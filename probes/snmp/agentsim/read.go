@@ -31,38 +31,56 @@ func Load(file string) (*Tree, error) {
 	return Read(in, file)
 }
 
-// Read reads a recording: `.snmprec` (lines OID|type|value) or what `snmpwalk -On` prints, told by the first line. What no agent can have
-// sent, such as the lines of a table that a filter cut, is an error that names file and line.
+// tolerated is the share of lines that may be damaged, as those of recordings are at times: they are left out.
+const tolerated = 0.01
+
+// Read reads a recording: `.snmprec` (lines OID|type|value) or what snmpwalk prints with numeric OIDs (-On; with -OQ or -Oq, too), told by the first
+// line. What no agent can have sent, such as the lines of a table that a filter cut, is an error that names file and line, unless it is no more than
+// one line in a hundred.
 func Read(r io.Reader, file string) (*Tree, error) {
 	t := &Tree{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), 4<<20)
-	var open *walked
-	n, recording, known := 0, false, false
+	var of func(line string) error
+	var w walk
+	var first error
+	n, damaged := 0, 0
+	note := func(err error) {
+		if damaged++; first == nil {
+			first = fmt.Errorf("%s:%d: %w", file, n, err)
+		}
+	}
 	for lines.Scan() {
 		n++
 		line := strings.TrimRight(lines.Text(), "\r")
-		if !known {
+		if of == nil {
+			line = strings.TrimPrefix(line, "\ufeff")
 			if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 				continue
 			}
-			recording, known = !strings.HasPrefix(line, "."), true
+			w = walk{tree: t, between: " = "}
+			switch i := strings.IndexAny(line, "| "); {
+			case i >= 0 && line[i] == '|' || i < 0:
+				of = t.record
+			case !strings.HasPrefix(line[i:], " ="):
+				w.between = " "
+				fallthrough
+			default:
+				of = w.line
+			}
 		}
-		var err error
-		if recording {
-			err = t.record(line)
-		} else {
-			open, err = t.walked(open, line)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+		if err := of(line); err != nil {
+			note(err)
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
 	}
-	if err := open.close(t); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+	if err := w.close(); err != nil {
+		note(err)
+	}
+	if float64(damaged) > tolerated*float64(n) {
+		return nil, first
 	}
 	t.sort()
 	return t, nil
@@ -87,7 +105,7 @@ func (t *Tree) record(line string) error {
 		return err
 	}
 	kind, inHex := strings.CutSuffix(kind, "x")
-	kind, _ = strings.CutSuffix(kind, "e")
+	kind, escaped := strings.CutSuffix(kind, "e")
 	n, err := strconv.ParseUint(kind, 10, 8)
 	if err != nil {
 		return fmt.Errorf("%q is not a type", clip(kind))
@@ -100,6 +118,11 @@ func (t *Tree) record(line string) error {
 		}
 		t.add(id, tag, raw)
 		return nil
+	}
+	if escaped {
+		if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(value, `"`, `\"`) + `"`); err == nil {
+			value = plain
+		}
 	}
 	content, err := recorded(tag, value)
 	if err != nil {
@@ -146,85 +169,4 @@ func recorded(tag byte, value string) ([]byte, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("type %d is not known", tag)
-}
-
-// A walked is a value of a walk of which more lines may follow: quoted text and hex go on over the end of a line.
-type walked struct {
-	id   oid
-	kind string
-	text string
-}
-
-// walked reads one line of a walk. It returns the value that is still open.
-func (t *Tree) walked(open *walked, line string) (*walked, error) {
-	name, value, ok := strings.Cut(line, " = ")
-	if ok && strings.HasPrefix(name, ".") {
-		if id, err := parseOID(name); err == nil {
-			if err := open.close(t); err != nil {
-				return nil, err
-			}
-			kind, text, typed := strings.Cut(value, ": ")
-			if !typed {
-				kind, text = strings.TrimSuffix(value, ":"), ""
-			}
-			return &walked{id, kind, text}, nil
-		}
-	}
-	if open == nil {
-		return nil, fmt.Errorf("%q is not OID = TYPE: VALUE", clip(line))
-	}
-	open.text += "\n" + line
-	return open, nil
-}
-
-// close adds a value to the tree.
-func (w *walked) close(t *Tree) error {
-	if w == nil {
-		return nil
-	}
-	text := strings.TrimSpace(w.text)
-	switch w.kind {
-	case `""`:
-		t.add(w.id, OctetString, nil)
-		return nil
-	case "STRING":
-		s := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
-		t.add(w.id, OctetString, []byte(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(s)))
-		return nil
-	case "Hex-STRING", "BITS":
-		var raw []byte
-		for field := range strings.FieldsSeq(text) {
-			b, err := hex.DecodeString(field)
-			if err != nil {
-				break // BITS: names of bits follow
-			}
-			raw = append(raw, b...)
-		}
-		t.add(w.id, OctetString, raw)
-		return nil
-	case "Timeticks":
-		text, _, _ = strings.Cut(strings.TrimPrefix(text, "("), ")")
-	case "INTEGER": // up(1), or 30 seconds
-		if _, number, ok := strings.Cut(text, "("); ok {
-			text = strings.TrimSuffix(number, ")")
-		}
-		text, _, _ = strings.Cut(text, " ")
-	case "Gauge32", "Counter32", "Counter64":
-		text, _, _ = strings.Cut(text, " ")
-	}
-	tag, ok := walkTypes[w.kind]
-	if !ok {
-		return nil // No Such Object, No more variables, and types that no table of ours has
-	}
-	content, err := recorded(tag, text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", w.id, err)
-	}
-	t.add(w.id, tag, content)
-	return nil
-}
-
-var walkTypes = map[string]byte{
-	"INTEGER": Integer, "OID": ObjectIdentifier, "IpAddress": IPAddress, "Counter32": Counter32, "Gauge32": Gauge32,
-	"Timeticks": TimeTicks, "Counter64": Counter64,
 }

@@ -98,6 +98,7 @@ func TestMisbehaviour(t *testing.T) {
 
 // TestLiarIsBounded: an agent that goes on and on costs no more memory than the limits say.
 func TestLiarIsBounded(t *testing.T) {
+	t.Parallel()
 	var before, after runtime.MemStats
 	sim := start(t, device(4), agentsim.Faults{Endless: ifXEntry + "10"})
 	a := newAgent(t, sim, Limits{})

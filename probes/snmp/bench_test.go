@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +84,7 @@ func fleet(t testing.TB, n, ports int) []string {
 
 // TestLoss: with one packet in fifty lost no agent fails.
 func TestLoss(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	var targets []string
 	for range 50 {
 		targets = append(targets, start(t, device(64), agentsim.Faults{Loss: 0.02}).Address())
@@ -106,6 +108,7 @@ func TestFleet(t *testing.T) {
 	const agents = 2000
 	targets := fleet(t, agents, 64)
 	var memory runtime.MemStats
+	debug.FreeOSMemory()
 	p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}})
 	defer p.Close()
 	began, cpu := time.Now(), cpuTime(t)
@@ -117,9 +120,11 @@ func TestFleet(t *testing.T) {
 			t.Fatalf("%s: %d ports, %v", r.Target, len(r.Ports), r.Err)
 		}
 	}
-	t.Logf("%d agents of 64 ports in %s, %s of CPU; %d MiB", agents, took.Round(time.Millisecond), spent.Round(time.Millisecond), memory.Sys>>20)
-	if memory.Sys > 512<<20 {
-		t.Errorf("%d MiB", memory.Sys>>20)
+	// What earlier tests took was given back.
+	held := (memory.Sys - memory.HeapReleased) >> 20
+	t.Logf("%d agents of 64 ports in %s, %s of CPU; %d MiB", agents, took.Round(time.Millisecond), spent.Round(time.Millisecond), held)
+	if held > 512 {
+		t.Errorf("%d MiB", held)
 	}
 	// The time of the machine is not ours alone: what it cost is.
 	if spent > 10*time.Second {

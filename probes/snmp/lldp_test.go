@@ -36,7 +36,7 @@ func TestPortNumbers(t *testing.T) {
 		{Index: 3, Name: "x", Descr: "x", Type: 6, Up: true}, {Index: 4, Name: "x", Descr: "x", Type: 6, Up: true},
 	}}
 	bare := &System{}
-	plain := &System{Ports: []SystemPort{{Index: 3, Name: "Vl3", Type: 53, Up: true}, {Index: 4, Name: "swp4", Type: 6}}}
+	plain := &System{Ports: []SystemPort{{Index: 3, Name: "Vl3", Type: 53, Up: true}, {Index: 4, Name: "swp4", Type: 6, Up: true}, {Index: 5, Name: "swp5", Type: 6}}}
 	for _, c := range []struct {
 		about  string
 		s      *System
@@ -54,6 +54,7 @@ func TestPortNumbers(t *testing.T) {
 		{"no table: the bridge port, not the VLAN", catalyst(), 2, nil, "Gi0/2", StepBridge},
 		{"no table and no bridge port: a VLAN has no cable", plain, 3, nil, "", StepAsTold},
 		{"no table and no bridge port", plain, 4, nil, "swp4", StepIndex},
+		{"no table, and the port of that index is down", plain, 5, nil, "", StepAsTold},
 		{"Junos: a decimal ifIndex, described by its alias", junos, 517, &localPort{ID{KindLocal, "517"}, "to spine"}, "xe-0/0/1", StepID},
 		{"Junos: that of the unit", junos, 518, &localPort{ID{KindLocal, "518"}, "xe-0/0/1.0"}, "xe-0/0/1", StepID},
 		{"a number that is one's alias and another's index, with the description of a third", junos, 517, &localPort{ID{KindLocal, "517"}, "ge-0/0/5"}, "ge-0/0/5", StepDescription},

@@ -231,16 +231,31 @@ func (f *portFinder) number(p Protocol, n uint32) (string, Step) {
 	if i, step, ok := f.find(l.id, l.descr); ok {
 		return f.labels[i], step
 	}
-	if i, ok := f.byIndex[f.s.bridge[n]]; ok && f.s.bridge[n] != 0 {
+	if i, ok := f.byIndex[f.s.bridge[n]]; ok && f.s.bridge[n] != 0 && f.s.Ports[i].Up {
 		return f.labels[i], StepBridge
 	}
-	if i, ok := f.byIndex[n]; ok && len(f.s.numbers) == 0 && !noCable[f.s.Ports[i].Type] {
+	if i, ok := f.byIndex[n]; ok && f.numberedByIndex() && !noCable[f.s.Ports[i].Type] && f.s.Ports[i].Up {
 		return f.labels[i], StepIndex
 	}
 	if listed && l.id.Text != "" && !(l.id.Kind == KindMAC && l.descr != "") {
 		return l.id.Text, StepAsTold
 	}
 	return l.descr, StepAsTold
+}
+
+// numberedByIndex reports whether LLDP's numbers may be those of interfaces: the system names no port to others, and no port that hears somebody has a
+// number that is no interface with a cable. What is down hears nobody, and is not meant.
+func (f *portFinder) numberedByIndex() bool {
+	if len(f.s.numbers) > 0 {
+		return false
+	}
+	for k := range f.s.Hears {
+		h := &f.s.Hears[k]
+		if i, ok := f.byIndex[h.Number]; h.Protocol == LLDP && (!ok || noCable[f.s.Ports[i].Type]) {
+			return false
+		}
+	}
+	return true
 }
 
 // far returns the port that another system means by an identifier and a description, and what told it.

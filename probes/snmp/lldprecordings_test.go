@@ -95,6 +95,7 @@ func linksOf(systems []*System) (links, other []string) {
 
 // TestRecordedNetworks finds the cables of real networks whose cabling is known, and no other.
 func TestRecordedNetworks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		files        string
 		links, other []string
@@ -141,6 +142,9 @@ func TestRecordedNetworks(t *testing.T) {
 
 // TestRecordedPorts finds the ports of recorded switches whose LLDP numbers are not ifIndexes, or are those of other interfaces.
 func TestRecordedPorts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one session after the other: there is nothing that could race")
+	}
 	for file, want := range map[string]string{
 		"arista_eos":     "1=Ethernet1 3=Ethernet3 5=Ethernet5 6=Ethernet6 47=Ethernet47 48=Ethernet48",
 		"dell-os10":      "4=mgmt1/1/1 612=ethernet1/1/25 616=ethernet1/1/26 628=ethernet1/1/29 632=ethernet1/1/30",
@@ -162,6 +166,7 @@ func TestRecordedPorts(t *testing.T) {
 
 // TestOddAgents reads a switch whose agent is broken in some way: it takes no longer than it may, and what can be had is had.
 func TestOddAgents(t *testing.T) {
+	t.Parallel()
 	file := recordings(t, "opennms/nms17216/switch1-walk.txt.gz")[0]
 	const names = lldpBase + "4.1.1.9"
 	for _, c := range []struct {

@@ -54,6 +54,9 @@ func load(t testing.TB, file string) *agentsim.Tree {
 // TestRecordings polls recordings of real devices, holds what is read against the recording itself, and what was concluded from it against what was
 // looked through once. Names are other people's: of them a hash is kept.
 func TestRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one session after the other: there is nothing that could race")
+	}
 	var golden strings.Builder
 	for _, file := range allRecordings(t) {
 		tree := load(t, file)

@@ -88,6 +88,7 @@ func isEvent(port, event string) func(r *evidence.Record) bool {
 
 // TestWatch plays a switch whose ports go down, flap unseen and count, one that is dead, and a storm of traps.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	const carrierColumn = "1.3.6.1.4.1.9.9.276.1.1.2.1.4"
 	tree := device(4)
 	for i := 1; i <= 4; i++ {
@@ -184,6 +185,7 @@ func lldpGone(tree *agentsim.Tree, deletes int) {
 
 // TestWatchNeighbours: whom ports hear is read again when the switch says that it changed. A neighbour in another row was away.
 func TestWatchNeighbours(t *testing.T) {
+	t.Parallel()
 	tree := device(4)
 	for i := 1; i <= 4; i++ {
 		hears(tree, i, i, fmt.Sprintf("spine%d", i), "swp7")
@@ -218,6 +220,7 @@ func TestWatchNeighbours(t *testing.T) {
 
 // TestWatchBudget holds a watch to a third of the time of an agent, and to the rate of all.
 func TestWatchBudget(t *testing.T) {
+	t.Parallel()
 	slow := start(t, device(4), agentsim.Faults{Delay: 50 * time.Millisecond})
 	_, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: slow.Address()}}, Status: 20 * time.Millisecond, Counters: 100 * time.Millisecond,
 		Credentials: Credentials{Community: "public"}})
@@ -241,6 +244,7 @@ func TestWatchBudget(t *testing.T) {
 
 // TestWatchNow has an agent read because somebody asks for it, with sockets that are opened where the caller says.
 func TestWatchNow(t *testing.T) {
+	t.Parallel()
 	sim := start(t, device(4), agentsim.Faults{})
 	var opened atomic.Int32
 	w, p := watching(t, WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: sim.Address()}}, Status: time.Second, Counters: time.Hour,

@@ -147,3 +147,16 @@ func (t *Tree) Each(prefix string, f func(index uint32, content []byte)) {
 func under(id, prefix oid) bool {
 	return len(id) >= len(prefix) && slices.Equal(id[:len(prefix)], prefix)
 }
+
+// Move gives instances other OIDs: f returns that of an instance, or nil to leave it out. Of those that become the same the last counts.
+func (t *Tree) Move(f func(id []uint32) []uint32) {
+	t.sort()
+	rows := t.rows
+	*t = Tree{}
+	for _, r := range rows {
+		if id := f(slices.Clone(r.id)); id != nil {
+			t.add(id, r.tag, r.content)
+		}
+	}
+	t.sort()
+}

@@ -125,11 +125,10 @@ var all = flag.Bool("all", false, "make every alteration of every recording")
 // TestAltered reads recordings that were altered to be like other devices: no port may be lost, added or called like another, and no neighbour be heard at
 // a port that did not hear it.
 func TestAltered(t *testing.T) {
-	files := allRecordings(t)
 	if testing.Short() {
-		files = files[:min(len(files), 4)]
+		t.Skip("one session after the other: there is nothing that could race")
 	}
-	for k, file := range files {
+	for k, file := range allRecordings(t) {
 		tree := load(t, file)
 		was := newAgent(t, start(t, tree.Clone(), agentsim.Faults{}), Limits{}).Read(context.Background())
 		for i, c := range alterations {

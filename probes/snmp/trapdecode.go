@@ -14,6 +14,7 @@ var (
 	errTrapMalformed = errors.New("not a trap of SNMPv2c or SNMPv3")
 	errTrapDenied    = errors.New("other credentials")
 	errTrapReplayed  = errors.New("authentic, and old")
+	errTrapClock     = errors.New("asks for our engine or its clock")
 )
 
 // A trapDecoder reads messages and believes those that bear the right credentials. Who sends a trap is the authoritative engine (RFC 3414, 1.5.1), so
@@ -22,6 +23,7 @@ type trapDecoder struct {
 	credentials Credentials
 	client      gosnmp.GoSNMP // of v2c
 	engines     map[string]*trapEngine
+	informs     *informed
 }
 
 // A trapEngine is an agent of SNMPv3, by its engine ID.
@@ -35,64 +37,75 @@ type trapEngine struct {
 const timeWindow = 150
 
 func newTrapDecoder(c Credentials) *trapDecoder {
-	d := &trapDecoder{credentials: c, engines: map[string]*trapEngine{}}
+	d := &trapDecoder{credentials: c, engines: map[string]*trapEngine{}, informs: newInformed(c)}
 	c.apply(&d.client)
 	return d
 }
 
-// decode reads one message, which it may change. What the library cannot bear is malformed.
-func (d *trapDecoder) decode(m trapMessage) (t Trap, err error) {
+// decode reads one message, which it may change, and returns what is to be sent back, if anything. What the library cannot bear is malformed.
+func (d *trapDecoder) decode(m trapMessage) (t Trap, reply []byte, err error) {
 	defer func() {
 		if recover() != nil {
-			t, err = Trap{}, errTrapMalformed
+			t, reply, err = Trap{}, nil, errTrapMalformed
 		}
 	}()
-	client, err := d.admit(m)
+	client, reply, err := d.admit(m)
 	if err != nil {
-		return Trap{}, err
+		return Trap{}, reply, err
 	}
 	p, err := client.UnmarshalTrap(m.text, false)
 	if err != nil {
-		return Trap{}, errTrapMalformed
+		return Trap{}, nil, errTrapMalformed
 	}
 	if p.PDUType != gosnmp.SNMPv2Trap && p.PDUType != gosnmp.InformRequest {
-		return Trap{}, errTrapMalformed
+		return Trap{}, nil, errTrapMalformed
 	}
 	t, ok := trapOf(p.Variables)
 	if !ok {
-		return Trap{}, errTrapMalformed
+		return Trap{}, nil, errTrapMalformed
 	}
-	t.Time, t.From = m.at, m.from
-	return t, nil
+	t.Time, t.From = m.at, m.from.Addr().Unmap().WithZone("")
+	if p.PDUType == gosnmp.InformRequest {
+		if reply = d.informs.answer(m, p); reply != nil && d.informs.again(m.from, p.RequestID) {
+			return Trap{}, reply, errTrapReplayed
+		}
+	}
+	return t, reply, nil
 }
 
-// admit checks what stands before the payload: the version, and who sends.
-func (d *trapDecoder) admit(m trapMessage) (*gosnmp.GoSNMP, error) {
+// admit checks what stands before the payload: the version, and who sends. A reply goes with an error alone.
+func (d *trapDecoder) admit(m trapMessage) (client *gosnmp.GoSNMP, reply []byte, err error) {
 	message, rest, ok := ber(m.text, berSequence)
 	if !ok || len(rest) > 0 {
-		return nil, errTrapMalformed
+		return nil, nil, errTrapMalformed
 	}
 	version, rest, ok := berInt(message)
 	switch {
 	case !ok:
-		return nil, errTrapMalformed
+		return nil, nil, errTrapMalformed
 	case version == int(gosnmp.Version3) && d.credentials.User != "":
-		return d.admitUser(m, rest)
+		h, ok := readUserHeader(rest)
+		if ok && d.informs.addressed(&h) {
+			return d.informs.admit(m, &h)
+		}
+		client, err = d.admitUser(m, h, ok)
+		return client, nil, err
 	case version != int(gosnmp.Version2c) || d.credentials.User != "":
-		return nil, errTrapDenied
+		return nil, nil, errTrapDenied
 	}
 	community, _, ok := ber(rest, berOctets)
 	if !ok {
-		return nil, errTrapMalformed
+		return nil, nil, errTrapMalformed
 	}
 	if subtle.ConstantTimeCompare(community, []byte(d.credentials.Community)) != 1 {
-		return nil, errTrapDenied
+		return nil, nil, errTrapDenied
 	}
-	return &d.client, nil
+	return &d.client, nil, nil
 }
 
 // A userHeader is what a message of SNMPv3 says of its sender (RFC 3412, 6; RFC 3414, 2.4).
 type userHeader struct {
+	message     int // its number
 	flags       byte
 	engine      []byte
 	boots, time int
@@ -105,14 +118,14 @@ func readUserHeader(rest []byte) (h userHeader, ok bool) {
 	if !ok {
 		return h, false
 	}
-	_, global, ok1 := berInt(global) // the message's number
+	message, global, ok1 := berInt(global)
 	_, global, ok2 := berInt(global) // its sender's largest size
 	flags, global, ok3 := ber(global, berOctets)
 	model, _, ok4 := berInt(global)
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(flags) != 1 || model != int(gosnmp.UserSecurityModel) {
 		return h, false
 	}
-	h.flags = flags[0]
+	h.message, h.flags = message, flags[0]
 	parameters, _, ok1 := ber(rest, berOctets)
 	parameters, _, ok2 = ber(parameters, berSequence)
 	h.engine, parameters, ok3 = ber(parameters, berOctets)
@@ -127,8 +140,7 @@ func readUserHeader(rest []byte) (h userHeader, ok bool) {
 }
 
 // admitUser checks the user, the message's authenticity, and that it is no replay.
-func (d *trapDecoder) admitUser(m trapMessage, rest []byte) (*gosnmp.GoSNMP, error) {
-	h, ok := readUserHeader(rest)
+func (d *trapDecoder) admitUser(m trapMessage, h userHeader, ok bool) (*gosnmp.GoSNMP, error) {
 	// The size of an engine ID: RFC 3411, 5.
 	if !ok || len(h.engine) < 5 || len(h.engine) > 32 {
 		return nil, errTrapMalformed

@@ -35,7 +35,7 @@ type TrapConfig struct {
 // TrapStats count what came. All traps that reached this machine are in one of them, but for what kernels other than Linux drop.
 type TrapStats struct {
 	// Taken were understood. Unknown came from addresses that are no agent's, Denied bore other credentials, Malformed are no traps, and Replayed
-	// are authentic but old (RFC 3414, 3.2.7).
+	// are authentic but old (RFC 3414, 3.2.7), or informs that were sent again since their answer was lost.
 	Taken, Unknown, Denied, Malformed, Replayed uint64
 	// Dropped could not be read as fast as they came; DroppedByKernel did not fit into the socket's buffer.
 	Dropped, DroppedByKernel uint64
@@ -44,7 +44,7 @@ type TrapStats struct {
 // Lost is how many traps came and could not be read.
 func (s TrapStats) Lost() uint64 { return s.Dropped + s.DroppedByKernel }
 
-// Traps is a socket that hears traps (RFC 3416, 4.2.6). One goroutine does nothing but copy them out of the kernel's buffer, which is large, so that
+// Traps is a socket that hears traps (RFC 3416, 4.2.6) and informs (4.2.7), which it acknowledges. One goroutine does nothing but copy them out of the kernel's buffer, which is large, so that
 // bursts are heard as a whole.
 type Traps struct {
 	conn   *net.UDPConn
@@ -63,7 +63,7 @@ type Traps struct {
 // A trapMessage is a trap as it came.
 type trapMessage struct {
 	at   time.Time
-	from netip.Addr
+	from netip.AddrPort
 	text []byte
 }
 
@@ -162,7 +162,7 @@ func (t *Traps) copy() error {
 		text := room[:n:n]
 		room = room[copy(text, message):]
 		select {
-		case t.waiting <- trapMessage{time.Now(), source, text}:
+		case t.waiting <- trapMessage{time.Now(), from, text}:
 			t.bytes.Add(int64(n))
 		default:
 			t.dropped.Add(1)
@@ -180,11 +180,16 @@ func (t *Traps) stranger(from netip.Addr) {
 }
 
 func (t *Traps) understand(d *trapDecoder, m trapMessage, take func(Trap)) {
-	trap, err := d.decode(m)
+	trap, reply, err := d.decode(m)
+	if reply != nil {
+		// One that gets lost is asked for again.
+		_, _ = t.conn.WriteToUDPAddrPort(reply, m.from)
+	}
 	switch {
 	case err == nil:
 		t.taken.Add(1)
 		take(trap)
+	case errors.Is(err, errTrapClock): // what is to be heard comes next
 	case errors.Is(err, errTrapDenied):
 		t.denied.Add(1)
 	case errors.Is(err, errTrapReplayed):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -256,6 +257,68 @@ func TestTrapsOfNetSNMP(t *testing.T) {
 	}
 }
 
+// TestInforms: net-snmp's tool sends an inform and is content only if it is acknowledged.
+func TestInforms(t *testing.T) {
+	t.Parallel()
+	snmptrap := needs(t, "snmptrap")
+	inform := func(traps *Traps, options ...string) error {
+		options = append(options, "-Ci", "-r", "2", "-t", "1", traps.Addr().String(), "", "1.3.6.1.6.3.1.1.5.3", ifEntry+"1.49", "i", "49", trapIfName+"49", "s", "Ethernet49")
+		cmd := exec.Command(snmptrap, options...)
+		cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+t.TempDir(), "MIBS=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	}
+	user := func(auth, password, priv string) []string {
+		return []string{"-v", "3", "-l", "authPriv", "-u", "mon", "-a", auth, "-A", password, "-x", priv, "-X", "privpass12"}
+	}
+	for _, c := range []struct {
+		credentials  Credentials
+		right, wrong []string
+	}{
+		{Credentials{Community: "right"}, []string{"-v", "2c", "-c", "right"}, []string{"-v", "2c", "-c", "wrong"}},
+		{Credentials{User: "mon", Auth: "SHA-256", AuthPassword: "authpass12", Priv: "AES", PrivPassword: "privpass12"},
+			user("SHA-256", "authpass12", "AES"), user("SHA-256", "otherpass1", "AES")},
+		{Credentials{User: "mon", Auth: "SHA-512", AuthPassword: "authpass12", Priv: "AES-256", PrivPassword: "privpass12"},
+			user("SHA-512", "authpass12", "AES-256"), user("SHA-512", "authpass12", "AES")},
+		{Credentials{User: "mon", Auth: "SHA", AuthPassword: "authpass12"},
+			[]string{"-v", "3", "-l", "authNoPriv", "-u", "mon", "-a", "SHA", "-A", "authpass12"}, []string{"-v", "3", "-l", "noAuthNoPriv", "-u", "mon"}},
+	} {
+		traps, heard := hearTraps(t, TrapConfig{Credentials: c.credentials})
+		if err := inform(traps, c.right...); err != nil {
+			t.Errorf("%s: an inform was not acknowledged: %v", c.credentials, err)
+			continue
+		}
+		if trap := oneTrap(t, heard); trap.Kind != LinkDown || trap.Index != 49 || trap.Name != "Ethernet49" {
+			t.Errorf("%s: heard %+v", c.credentials, trap)
+		}
+		if err := inform(traps, c.wrong...); err == nil {
+			t.Errorf("%s: an inform with %v was acknowledged", c.credentials, c.wrong)
+		}
+		if s := traps.Stats(); s.Taken != 1 || s.Denied+s.Malformed == 0 {
+			t.Errorf("%s: counted %+v", c.credentials, s)
+		}
+	}
+}
+
+// An inform that is sent again, since its answer was lost, is answered again and heard once.
+func TestInformAgain(t *testing.T) {
+	d := newTrapDecoder(Credentials{Community: "right"})
+	message := linkTrap(t, "right", LinkDown, 7)
+	at := bytes.IndexByte(message, byte(gosnmp.SNMPv2Trap))
+	message[at] = byte(gosnmp.InformRequest)
+	want := bytes.Clone(message)
+	want[at] = byte(gosnmp.GetResponse)
+	for i, err := range []error{nil, errTrapReplayed} {
+		trap, reply, got := d.decode(trapMessage{at: time.Now(), from: netip.MustParseAddrPort("10.0.0.1:5000"), text: bytes.Clone(message)})
+		if !errors.Is(got, err) || !bytes.Equal(reply, want) || (i == 0) != (trap.Kind == LinkDown) {
+			t.Errorf("time %d: %+v, %x, %v", i, trap, reply, got)
+		}
+	}
+}
+
 // userTrap writes a trap of SNMPv3 as an engine sends it at a moment of its own clock.
 func userTrap(t testing.TB, c Credentials, engine string, boots, seconds uint32) []byte {
 	t.Helper()
@@ -305,7 +368,7 @@ func TestTrapReplay(t *testing.T) {
 		{"without an engine", c, "\x80\x00", 9, 1, 5 * time.Second, errTrapMalformed},
 		{"still there", c, engine, 4, 3, 6 * time.Second, nil},
 	} {
-		trap, err := d.decode(trapMessage{at: began.Add(x.after), text: userTrap(t, x.credentials, x.engine, x.boots, x.seconds)})
+		trap, _, err := d.decode(trapMessage{at: began.Add(x.after), text: userTrap(t, x.credentials, x.engine, x.boots, x.seconds)})
 		if !errors.Is(err, x.want) || err == nil && trap.Index != 7 {
 			t.Errorf("%s: %v, want %v; %+v", x.name, err, x.want, trap)
 		}
@@ -324,7 +387,7 @@ func FuzzTrap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, credentials := range []Credentials{{Community: "public"}, c, {User: "mon"}} {
 			d := newTrapDecoder(credentials)
-			trap, err := d.decode(trapMessage{at: time.Now(), text: bytes.Clone(text)})
+			trap, _, err := d.decode(trapMessage{at: time.Now(), text: bytes.Clone(text)})
 			if err != nil && trap != (Trap{}) {
 				t.Errorf("%v, and yet %+v", err, trap)
 			}

@@ -50,25 +50,17 @@ func newPortFinder(s *System) *portFinder {
 	return f
 }
 
-// label gives every interface the name by which it is called: ifName, or ifDescr where there is none or where it is another's too (57 of 578 devices
-// have an ifName twice), with the ifIndex where neither tells two apart that are both up. Rows of one name of which but one is up are what is left of
-// an interface that was made anew. A logical unit is called as the interface of which it is one.
+// label gives every interface the name by which it is called, as a poll does. A logical unit is called as the interface of which it is one.
 func (f *portFinder) label() {
-	f.labels = make([]string, len(f.s.Ports))
+	rows := make([]portRow, len(f.s.Ports))
 	for i := range f.s.Ports {
 		p := &f.s.Ports[i]
-		base, _, unit := cutUnit(p.Name)
-		switch {
-		case unit && len(f.name[base]) > 0:
+		rows[i] = portRow{p.Index, p.Name, p.Descr, p.Up}
+	}
+	f.labels = portNames(rows)
+	for i := range f.s.Ports {
+		if base, _, unit := cutUnit(f.s.Ports[i].Name); unit && len(f.name[base]) > 0 {
 			f.labels[i] = base
-		case p.Name == "" && p.Descr == "":
-			f.labels[i] = "if" + strconv.FormatUint(uint64(p.Index), 10)
-		case p.Name == "", f.twice(f.name[p.Name]) && !f.twice(f.descr[p.Descr]) && p.Descr != "":
-			f.labels[i] = p.Descr
-		case f.twice(f.name[p.Name]):
-			f.labels[i] = p.Name + "#" + strconv.FormatUint(uint64(p.Index), 10)
-		default:
-			f.labels[i] = p.Name
 		}
 	}
 }
@@ -80,17 +72,6 @@ func cutUnit(name string) (base, unit string, ok bool) {
 		return name, "", false
 	}
 	return name[:at], name[at+1:], true
-}
-
-// twice reports whether more than one of some interfaces is up.
-func (f *portFinder) twice(of []int) bool {
-	up := 0
-	for _, i := range of {
-		if f.s.Ports[i].Up {
-			up++
-		}
-	}
-	return up > 1
 }
 
 // LoopbackType is the ifType of an interface whose addresses belong to the system and to no port: softwareLoopback.

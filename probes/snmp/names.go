@@ -1,61 +1,78 @@
 package snmp
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
-// name gives ports their labels. ifName need not be unique (in one device of ten it is not): what shares a name is called by its ifDescr where
-// that is unique, else NAME#IFINDEX. Of a row that was
-// created anew beside its old self, which stays for a while and is down, the new one keeps the name.
+// A portRow is what a port may be called by.
+type portRow struct {
+	index       uint32
+	name, descr string // ifName and ifDescr
+	up          bool
+}
+
+// name gives ports their labels.
 func name(ports []Port, labels map[uint32]label) {
-	count := make(map[string]int, len(ports))
+	rows := make([]portRow, len(ports))
 	for i := range ports {
 		q := &ports[i]
 		l := labels[q.Index]
-		q.Name, q.Alias, q.Type, q.Speed, q.descr = l.name, l.alias, l.kind, l.speed, l.descr
-		if q.Name == "" {
-			q.Name = l.descr
-		}
-		if q.Name == "" {
-			q.Name = "if" + strconv.FormatUint(uint64(q.Index), 10)
-		}
-		count[q.Name]++
+		q.Alias, q.Type, q.Speed, q.descr = l.alias, l.kind, l.speed, l.descr
+		rows[i] = portRow{q.Index, l.name, l.descr, q.Oper != "down" && q.Oper != "notPresent"}
 	}
-	shared := map[string][]*Port{}
-	for i := range ports {
-		if q := &ports[i]; count[q.Name] > 1 {
-			shared[q.Name] = append(shared[q.Name], q)
-		}
-	}
-	for i := range ports { // in order, so that names do not depend on that of a map
-		group := shared[ports[i].Name]
-		if len(group) < 2 {
-			continue
-		}
-		delete(shared, ports[i].Name)
-		separate(group, count)
+	for i, n := range portNames(rows) {
+		ports[i].Name = n
 	}
 }
 
+// portNames are what ports, in the order of their ifIndex, are called: ifName, or ifDescr where there is none. ifName need not be unique (in one device of
+// ten it is not): what shares a name is called by its ifDescr where that is unique, else NAME#IFINDEX. Of a row that was created anew beside its old self,
+// which stays for a while and is down, the new one keeps the name.
+func portNames(rows []portRow) []string {
+	names := make([]string, len(rows))
+	count := make(map[string]int, len(rows))
+	for i, r := range rows {
+		names[i] = cmp.Or(r.name, r.descr, "if"+strconv.FormatUint(uint64(r.index), 10))
+		count[names[i]]++
+	}
+	shared := map[string][]int{}
+	for i, n := range names {
+		if count[n] > 1 {
+			shared[n] = append(shared[n], i)
+		}
+	}
+	for i := range rows { // in order, so that names do not depend on that of a map
+		was := names[i]
+		if group := shared[was]; len(group) > 1 {
+			delete(shared, was)
+			separate(rows, names, group, count)
+		}
+	}
+	return names
+}
+
 // separate gives ports that share a name names of their own.
-func separate(group []*Port, count map[string]int) {
+func separate(rows []portRow, names []string, group []int, count map[string]int) {
 	descr := map[string]int{}
-	newest := group[len(group)-1] // they are in the order of their ifIndex
-	for _, q := range group {
-		descr[q.descr]++
-		if q != group[len(group)-1] && q.Oper != "down" && q.Oper != "notPresent" {
-			newest = nil
+	newest := group[len(group)-1]
+	for _, i := range group {
+		descr[rows[i].descr]++
+		if i != group[len(group)-1] && rows[i].up {
+			newest = -1
 		}
 	}
 	if len(descr) > 1 {
-		newest = nil
+		newest = -1
 	}
-	for _, q := range group {
-		switch {
-		case q == newest:
-		case q.descr != "" && descr[q.descr] == 1 && count[q.descr] == 0:
-			q.Name = q.descr
-			count[q.Name]++
+	for _, i := range group {
+		switch d := rows[i].descr; {
+		case i == newest:
+		case d != "" && descr[d] == 1 && count[d] == 0:
+			names[i] = d
+			count[d]++
 		default:
-			q.Name += "#" + strconv.FormatUint(uint64(q.Index), 10)
+			names[i] += "#" + strconv.FormatUint(uint64(rows[i].index), 10)
 		}
 	}
 }

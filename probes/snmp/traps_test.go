@@ -261,8 +261,8 @@ func TestTrapsOfNetSNMP(t *testing.T) {
 func TestInforms(t *testing.T) {
 	t.Parallel()
 	snmptrap := needs(t, "snmptrap")
-	inform := func(traps *Traps, options ...string) error {
-		options = append(options, "-Ci", "-r", "2", "-t", "1", traps.Addr().String(), "", "1.3.6.1.6.3.1.1.5.3", ifEntry+"1.49", "i", "49", trapIfName+"49", "s", "Ethernet49")
+	inform := func(traps *Traps, retries string, options ...string) error {
+		options = append(options, "-Ci", "-r", retries, "-t", "1", traps.Addr().String(), "", "1.3.6.1.6.3.1.1.5.3", ifEntry+"1.49", "i", "49", trapIfName+"49", "s", "Ethernet49")
 		cmd := exec.Command(snmptrap, options...)
 		cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+t.TempDir(), "MIBS=")
 		out, err := cmd.CombinedOutput()
@@ -287,14 +287,14 @@ func TestInforms(t *testing.T) {
 			[]string{"-v", "3", "-l", "authNoPriv", "-u", "mon", "-a", "SHA", "-A", "authpass12"}, []string{"-v", "3", "-l", "noAuthNoPriv", "-u", "mon"}},
 	} {
 		traps, heard := hearTraps(t, TrapConfig{Credentials: c.credentials})
-		if err := inform(traps, c.right...); err != nil {
+		if err := inform(traps, "5", c.right...); err != nil {
 			t.Errorf("%s: an inform was not acknowledged: %v", c.credentials, err)
 			continue
 		}
 		if trap := oneTrap(t, heard); trap.Kind != LinkDown || trap.Index != 49 || trap.Name != "Ethernet49" {
 			t.Errorf("%s: heard %+v", c.credentials, trap)
 		}
-		if err := inform(traps, c.wrong...); err == nil {
+		if err := inform(traps, "0", c.wrong...); err == nil {
 			t.Errorf("%s: an inform with %v was acknowledged", c.credentials, c.wrong)
 		}
 		if s := traps.Stats(); s.Taken != 1 || s.Denied+s.Malformed == 0 {

@@ -352,7 +352,7 @@ func (a *App) screenHints() []line {
 	case *linksScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"), hint(k.Columns, "columns"))
 	case *mapScreen:
-		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
+		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Hosts, "hosts"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
 	case *pathsScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
 	case *eventsScreen:

@@ -51,6 +51,11 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("2")
 			return s
 		},
+		"MapHosts": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, randomGraph(tb), w, h)
+			s.press("2", "H")
+			return s
+		},
 		"MapFatTree": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, fatTree(tb), w, h)
 			s.press("2")

@@ -16,6 +16,7 @@ type keyMap struct {
 
 	Sort, Reverse, Wide, Columns    key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
+	Hosts                           key.Binding
 	Swap, Paths, OnMap              key.Binding
 	Packets, Shark, Answer, Lower   key.Binding
 
@@ -69,6 +70,7 @@ func newKeyMap() keyMap {
 		Right:   bind("l right", "right", "l", "right"),
 		Layer:   bind("L", "next layer", "L"),
 		Order:   bind("o", "order by name, worst first", "o"),
+		Hosts:   bind("H", "links of hosts, of switches", "H"),
 		Pane:    bind("tab", "the other matrix", "tab"),
 		Swap:    bind("w", "swap the ends", "w"),
 		Paths:   bind("v", "paths over the link", "v"),
@@ -150,7 +152,9 @@ func (k *keyMap) matrix() keyGroup {
 	return keyGroup{"Map and paths", []key.Binding{k.Left, k.Right}}
 }
 
-func (k *keyMap) chart() keyGroup { return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Pane}} }
+func (k *keyMap) chart() keyGroup {
+	return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Hosts, k.Pane}}
+}
 
 func (k *keyMap) pair() keyGroup { return keyGroup{"Paths", []key.Binding{k.Swap}} }
 

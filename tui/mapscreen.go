@@ -19,6 +19,7 @@ type mapScreen struct {
 	layout *layout
 	layer  int
 	byName bool
+	hosts  bool // the links of hosts are shown, not those between switches
 
 	pane     int // 0 the main matrix, 1 the pod's
 	row, col [2]int
@@ -75,6 +76,9 @@ func (m *mapScreen) filtered() *filter { return &m.filter }
 func (m *mapScreen) jump(id graphs.LinkID) {
 	m.focus, m.moved = id, true
 	m.from = nil
+	if on := m.ofHost(id); on != m.hosts && m.layout != nil {
+		m.showHosts(on)
+	}
 }
 
 func (m *mapScreen) refresh(s *Snapshot, still bool) {
@@ -84,6 +88,7 @@ func (m *mapScreen) refresh(s *Snapshot, still bool) {
 	if m.layout == nil || m.layout.fabric != s.Picture.Fabric {
 		m.layout = newLayout(s.Picture.Fabric)
 		m.moved = false
+		m.showHosts(m.hosts)
 	}
 	if !m.layout.clos && (!still || m.order.rowOf == nil) {
 		m.arrange(s)
@@ -113,7 +118,7 @@ func (m *mapScreen) worstLink(s *Snapshot) graphs.LinkID {
 	l := layers()[m.layer]
 	best, at := -1.0, graphs.LinkID(graphs.None)
 	for id := range graphs.LinkID(s.Picture.Fabric.NumLinks()) {
-		if s.Picture.Fabric.IsHostArc(id.Forward()) {
+		if s.Picture.Fabric.IsHostArc(id.Forward()) != m.hosts {
 			continue
 		}
 		if v := l.rank(l.of(s.Picture, id)); v > best {
@@ -145,6 +150,9 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	case key.Matches(msg, k.Order):
 		m.byName = !m.byName
 		m.refresh(s, false)
+	case key.Matches(msg, k.Hosts):
+		m.showHosts(!m.hosts)
+		m.focus, m.moved = m.worstLink(s), false
 	case key.Matches(msg, k.Pane):
 		if m.filled[1] != nil && m.filled[1].rows > 0 {
 			m.pane = 1 - m.pane
@@ -172,7 +180,7 @@ func (m *mapScreen) step(rows, cols int, s *Snapshot) {
 	m.row[m.pane] = min(max(m.row[m.pane]+rows, 0), h.rows-1)
 	m.col[m.pane] = min(max(m.col[m.pane]+cols, 0), h.cols-1)
 	m.take()
-	if m.pane == 0 && m.layout.pods != nil {
+	if m.pane == 0 && m.layout.pods != nil && !m.hosts {
 		m.from = nil // another pod
 	}
 }
@@ -236,7 +244,9 @@ func (m *mapScreen) prepare(w, h int, s *Snapshot) {
 	l := layers()[m.layer]
 	left, right := m.halves(w, h)
 	main := &m.layout.main
-	if !m.layout.clos {
+	if m.hosts {
+		main = &m.layout.hosts
+	} else if !m.layout.clos {
 		main = &m.order
 	}
 	m.filled = [2]*heat{main.fill(&l, s.Picture, h-2-aroundCells, left-4-rowLabel), nil}
@@ -247,7 +257,7 @@ func (m *mapScreen) prepare(w, h int, s *Snapshot) {
 		}
 	}
 	m.bound(0)
-	if m.layout.pods == nil {
+	if m.layout.pods == nil || m.hosts {
 		m.pane = 0
 		return
 	}
@@ -313,7 +323,7 @@ func (m *mapScreen) drawGrid(pane, w, h int, s *Snapshot) page {
 	l := layers()[m.layer]
 	f := m.filled[pane]
 	if f == nil || f.rows == 0 {
-		return frame("Map", "", w, h, text(line{}.add(dim, "no links between switches")))
+		return frame("Map", "", w, h, text(line{}.add(dim, map[bool]string{false: "no links between switches", true: "no links of hosts"}[m.hosts])))
 	}
 	row, col := m.row[pane], m.col[pane]
 	if pane != m.pane && pane == 1 {

@@ -123,9 +123,40 @@ func TestLayout(t *testing.T) {
 			}
 		}
 	}
+	for name, s := range map[string]*Snapshot{"leaf-spine": sick(t), "fat tree": fatTree(t), "random": randomGraph(t)} {
+		g := newLayout(s.Fabric)
+		hosts := g.hostGrid()
+		for id := range graphs.LinkID(s.Fabric.NumLinks()) {
+			r, c, ok := hosts.at(id)
+			if ok != s.Fabric.IsHostArc(id.Forward()) || ok && (r >= len(hosts.rows) || c >= len(hosts.cols)) {
+				t.Errorf("%s: %s stands at %d, %d of the links of hosts: %v", name, s.Fabric.LinkName(id), r, c, ok)
+			}
+		}
+	}
 	if l := newLayout(fatTree(t).Fabric); len(l.main.rows) != 4 || len(l.main.cols) != 8 || len(l.pods) != 8 {
 		t.Errorf("a fat tree of 8 has %d planes, %d pods", len(l.main.rows), len(l.main.cols))
 	}
+}
+
+// H turns to the links of hosts and back, and whatever leads to one turns there, too.
+func TestHostsOnTheMap(t *testing.T) {
+	s := newStage(t, sick(t), 120, 40)
+	s.press("2", "H")
+	s.sees(t, "Hosts by switch")
+	s.press("H")
+	s.sees(t, "Spine by leaf")
+	s.press("/")
+	s.word("h3-2")
+	s.press("enter")
+	s.sees(t, "Hosts by switch")
+	s.sees(t, "h3-2:eth1--leaf3:swp6")
+	s.press("esc", "n")
+	s.sees(t, "Spine by leaf")
+	s.press("3", "/")
+	s.word("h2-1")
+	s.press("enter", "enter", "m")
+	s.sees(t, "h2-1:eth1--leaf2:swp5")
+	s.sees(t, "Hosts by switch")
 }
 
 // One bad link shows however many links a cell holds.

@@ -65,7 +65,7 @@ func check(t interface{ Fatalf(string, ...any) }, s *stage, w, h int) {
 func TestEverySize(t *testing.T) {
 	snapshots := []*Snapshot{sick(t), well(t), thin(t), nasty(t), captured(t), drilled(t), counting(t), fatTree(t), randomGraph(t), {}, nil}
 	keys := []string{"1", "2", "3", "4", "5", "6", "7", ":", "p", "w", "M", "h", "l", "L", "o", "v", "m", "x", "s", "S", "w", "ctrl+l", "j", "k", "G", "g", "enter", "esc", "?", "/", "f", "b", "R", "y", "J", "K", "n", "N", "tab", "shift+tab", "up", "down", "left", "right",
-		"a", "e", "t", "T", "C", "<", "space", ">", "1", "backspace", "ctrl+d", "ctrl+u", "ctrl+w", "home", "end"}
+		"a", "e", "t", "T", "C", "H", "<", "space", ">", "1", "backspace", "ctrl+d", "ctrl+u", "ctrl+w", "home", "end"}
 	rapid.Check(t, func(r *rapid.T) {
 		s := newStage(t, rapid.SampledFrom(snapshots).Draw(r, "snapshot"), 80, 24)
 		s.theme = newTheme(rapid.Bool().Draw(r, "ascii"))

@@ -37,6 +37,8 @@ type layout struct {
 	main   grid
 	// pods are, in a Clos of three tiers, the matrices of each column of main: leaf by aggregation switch.
 	pods []grid
+	// hosts are the links of hosts; it is made when it is first asked for.
+	hosts grid
 	// tier is a switch's distance from the nearest host, 0 for hosts.
 	tier []int
 }

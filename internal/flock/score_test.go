@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,8 +70,8 @@ func TestScore(t *testing.T) {
 	if *tracesDir == "" {
 		t.Skip("no traces given (-traces DIR)")
 	}
-	fmt.Println("| set | evidence | traces | F | precision | recall | oracle F | best peer | prototype | solve ms |")
-	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	fmt.Println("| set | evidence | traces | F | precision | recall | oracle F | best peer | prototype | solve ms, processor | solve ms, wall |")
+	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, row := range rows {
 		if *onlySets != "" && !slices.Contains(strings.Split(*onlySets, ","), row.set) ||
 			*onlyModes != "" && !slices.Contains(strings.Split(*onlyModes, ","), string(row.evidence)) {
@@ -84,17 +85,18 @@ func TestScore(t *testing.T) {
 			continue
 		}
 		var ours, best tally
-		var took time.Duration
+		var took solveTime
 		for _, file := range files {
-			took += scoreTrace(t, file, row.set, row.evidence, row.spread, &ours, &best)
+			one := scoreTrace(t, file, row.set, row.evidence, row.spread, &ours, &best)
+			took.cpu, took.wall = took.cpu+one.cpu, took.wall+one.wall
 		}
 		ceiling := ""
 		if best.traces > 0 {
 			ceiling = fmt.Sprintf("%.3f", best.f())
 		}
 		n := float64(len(files))
-		fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %s | %.3f | %.3f | %.1f |\n", row.set, row.evidence, len(files),
-			ours.f(), ours.precision/n, ours.recall/n, ceiling, row.peer, row.prototype, took.Seconds()*1e3/n)
+		fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %s | %.3f | %.3f | %.1f | %.1f |\n", row.set, row.evidence, len(files),
+			ours.f(), ours.precision/n, ours.recall/n, ceiling, row.peer, row.prototype, took.cpu.Seconds()*1e3/n, took.wall.Seconds()*1e3/n)
 	}
 }
 
@@ -199,17 +201,27 @@ func openTrace(t *testing.T, file string) (*graphs.Fabric, *os.File) {
 	return f, open(file)
 }
 
-func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.Spread, ours, best *tally) (took time.Duration) {
+// A solveTime is how long a trace was solved, by the processors' time and by the clock.
+type solveTime struct{ cpu, wall time.Duration }
+
+// turns is how often each trace is solved. The least time counts: that in which the machine was least busy with other work.
+const turns = 3
+
+func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.Spread, ours, best *tally) (took solveTime) {
 	t.Helper()
 	f, trace := openTrace(t, file)
 	obs, spans, err := Observe(trace, file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime.GC()
-	start := cpuTime()
-	result := Solve(f, obs, spans, spread)
-	took = cpuTime() - start
+	took = solveTime{math.MaxInt64, math.MaxInt64}
+	var result *flaps.Result
+	for range turns {
+		runtime.GC()
+		cpu, wall := cpuTime(), time.Now()
+		result = Solve(f, obs, spans, spread)
+		took.wall, took.cpu = min(took.wall, time.Since(wall)), min(took.cpu, cpuTime()-cpu)
+	}
 	arcs, devices := named(f, result)
 	tr := readTruth(t, file)
 	precision, recall := tr.score(f, arcs, devices)

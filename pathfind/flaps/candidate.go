@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
@@ -67,27 +68,40 @@ func (s *search) gather(list []candidate) {
 	for i := range list {
 		index[list[i].arc] = int32(i) + 1
 	}
-	add := func(c *candidate, o int, share float64) {
-		c.obs = append(c.obs, int32(o))
-		c.shares = append(c.shares, share)
+	type crossing struct {
+		obs    []int32
+		shares []float64
 	}
-	for i := range s.obs {
-		o := &s.obs[i]
-		for _, a := range o.Path {
-			if j := index[a]; j > 0 {
-				add(&list[j-1], i, 1)
+	var halved [2][]crossing
+	halves.Do(len(s.obs), func(half, from, to int) {
+		found := make([]crossing, len(list))
+		add := func(j, o int, share float64) {
+			found[j].obs, found[j].shares = append(found[j].obs, int32(o)), append(found[j].shares, share)
+		}
+		for i := from; i < to; i++ {
+			o := &s.obs[i]
+			for _, a := range o.Path {
+				if j := index[a]; j > 0 {
+					add(int(j-1), i, 1)
+				}
 			}
-		}
-		if o.From == o.To || s.paths == nil {
-			continue
-		}
-		for j := range list {
-			if s.fabric.IsHostArc(list[j].arc) {
+			if o.From == o.To || s.paths == nil {
 				continue
 			}
-			if share := s.share(o, list[j].arc); share > 0 {
-				add(&list[j], i, share)
+			for j := range list {
+				if s.fabric.IsHostArc(list[j].arc) {
+					continue
+				}
+				if share := s.share(o, list[j].arc); share > 0 {
+					add(j, i, share)
+				}
 			}
+		}
+		halved[half] = found
+	})
+	for _, found := range halved {
+		for j := range found {
+			list[j].obs, list[j].shares = append(list[j].obs, found[j].obs...), append(list[j].shares, found[j].shares...)
 		}
 	}
 }

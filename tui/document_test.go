@@ -18,6 +18,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Link", "A link", "Opened with enter from any screen: what is said of it, loss and delay in both directions, when it went down, and every flow that crosses it."},
 		{"Counters", "A link, its counters", "`tab` turns to what the ports at both ends counted: use against their speed and against what is expected, errors, discards. Tall terminals show both."},
 		{"MapLeafSpine", "2 Map, leaf and spine", "A cell is a link. `L` turns to loss, use, use over what is expected, delay, flaps, coverage."},
+		{"MapHosts", "2 Map, links of hosts", "`H` turns to the links of hosts, a row a switch."},
 		{"MapFatTree", "2 Map, three tiers", "Planes by pods, a cell the worst link of several, and beside it the pod link by link."},
 		{"MapRandom", "2 Map, random graph", "Who is next to whom, the worst first, and what lies two hops around the link under the cursor."},
 		{"Links", "3 Links", "Every link, however many: `s` sorts by the next column, `/` filters by words and fields."},
@@ -26,6 +27,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Captures", "6 Captures", "What captures prove, the worst first: `whichlink FILE.pcap` opens one, and so does evidence that `whichlink pcap -o jsonl` wrote."},
 		{"Finding", "A finding", "Its rule and its packets, read from the capture when `p` asks for them; `w` opens them in tshark, `y` copies the command."},
 		{"Drill", "7 Drill", "What is broken on purpose, hidden until `R`; `b` breaks and heals, `a` answers; and how the program and you did."},
+		{"Past", "Back in time", "In a live session `<` goes back to what was recorded, `t` to the moment of the row, `space` lets time run, `T` leads back to now. All screens show that moment."},
 		{"Help", "Help", "Made from the keys that the program obeys."},
 	} {
 		s := scenes()[x.scene](t, 100, 30)

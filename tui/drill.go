@@ -34,6 +34,21 @@ type Verdict struct {
 	Wrong int
 }
 
+// short says in fewer words how it went.
+func (v *Verdict) short(r *Round) string {
+	switch {
+	case v.Right && r.Trap:
+		return "right"
+	case v.Right && v.Wrong > 0:
+		return fmt.Sprintf("%.1f s, %d wrong", v.After.Seconds(), v.Wrong)
+	case v.Right:
+		return fmt.Sprintf("%.1f s", v.After.Seconds())
+	case v.Wrong > 0:
+		return fmt.Sprintf("%d wrong", v.Wrong)
+	}
+	return "nothing"
+}
+
 // words says how it went.
 func (v *Verdict) words(r *Round) string {
 	switch {
@@ -235,9 +250,9 @@ func (d *drillScreen) table(w, h int, s *Snapshot) page {
 		}
 		return text(line{}.gap(2).add(dim, elide(says, w-2)))
 	}
-	verdict := 24
+	verdict, words := 24, (*Verdict).words
 	if w < 80 {
-		verdict = 15
+		verdict, words = 14, (*Verdict).short
 	}
 	wide := w >= 60
 	what := max(w-2-4-2*(verdict+1), 4)
@@ -267,7 +282,7 @@ func (d *drillScreen) table(w, h int, s *Snapshot) page {
 		if wide {
 			row = row.left(dim, clock(r.Set), 10)
 		}
-		row = row.left(r.Program.style(), r.Program.words(r), verdict).gap(1).left(r.You.style(), r.You.words(r), verdict).gap(1).left(plain, d.text(r), what)
+		row = row.left(r.Program.style(), words(&r.Program, r), verdict).gap(1).left(r.You.style(), words(&r.You, r), verdict).gap(1).left(plain, d.text(r), what)
 		if i == cursor {
 			out.x, out.y = 0, len(out.lines)
 			row = row.fit(w).restyled(chosen)

@@ -185,10 +185,14 @@ func (e *eventsScreen) lanes(w int, s *Snapshot) []line {
 func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 	about := min(w/3, 44)
 	const mark = 3 // of the group
-	what := max(w-2-13-1-8-mark-about-1, 6)
+	lane, stamp, fine := 8, 13, "15:04:05.000Z"
+	if w < 60 {
+		lane, stamp, fine = 0, 8, "15:04:05"
+	}
+	what := max(w-2-stamp-1-lane-mark-about-1, 6)
 	out := page{y: -1}
 	if h >= 3 {
-		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", 13).gap(1).left(dim, "lane", 8).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about))
+		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about))
 		h--
 	}
 	if len(e.rows.order) == 0 {
@@ -209,7 +213,7 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 		if x.Lane == diagnose.LaneVerdict {
 			st = strong
 		}
-		row := line{}.left(plain, at, 2).left(dim, x.At.UTC().Format("15:04:05.000Z"), 13).gap(1).left(dim, x.Lane, 8).left(strong, e.groupMark(e.rows.order[i].at), mark).
+		row := line{}.left(plain, at, 2).left(dim, x.At.UTC().Format(fine), stamp).gap(1).left(dim, x.Lane, lane).left(strong, e.groupMark(e.rows.order[i].at), mark).
 			left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
 		if i == cursor {
 			out.x, out.y = 0, len(out.lines)

@@ -98,6 +98,17 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("enter", "tab")
 			return s
 		},
+		"Past": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.player = &hand{}
+			back := *s.source.s
+			back.Live, back.Now, back.Recording = false, noon.Add(-38*time.Second), 4*time.Minute
+			back.Playing = &Playing{From: noon.Add(-time.Minute), To: noon, At: back.Now, Speed: 1, Back: 38 * time.Second}
+			s.source.s = &back
+			s.tick(1)
+			s.press("5")
+			return s
+		},
 		"Command": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press(":")

@@ -188,6 +188,22 @@ func TestFindMatrix(t *testing.T) {
 			t.Errorf("%s is %v, %v", name, m, err)
 		}
 	}
+	captured := write(t, dir, "captured.csv", "src,dst,proto,bytes,first,last\nh1-1,10.32.0.9,tcp,7,2026-11-20T08:00:00Z,2026-11-20T08:00:01Z\n"+
+		"10.32.0.1,h2-1,udp,1000000,2026-11-20T08:00:00.5Z,2026-11-20T08:00:02Z\n10.32.0.1,h2-1,tcp,3000000,2026-11-20T08:00:03Z,2026-11-20T08:00:04Z\n")
+	m, err := findMatrix(f, "csv:"+captured, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flows, ok := m.Traffic(1); !ok || len(flows) != 1 || flows[0].Rate != 8e6 || f.NodeName(flows[0].Src) != "h1-1" || f.NodeName(flows[0].Dst) != "h2-1" {
+		t.Errorf("captured: %+v", flows)
+	}
+	if m, err = findMatrix(f, "alltoall", 1); err != nil {
+		t.Fatal(err)
+	}
+	_, all := m.Traffic(12)
+	if _, most := m.Traffic(11); !all || most {
+		t.Error("12 pairs are not 12")
+	}
 	for text, want := range map[string]string{
 		"":                            "m: no flows",
 		"src,dst,rate\n":              "m: no flows",
@@ -198,6 +214,13 @@ func TestFindMatrix(t *testing.T) {
 		"h1-1,h2-1,-1\n":              `m:1: "-1", expected a speed in bit/s such as 100G`,
 		"h1-1,\"h2-1,1G\n":            `m:1: extraneous or missing " in quoted-field`,
 		"h1-1,h2-1,1G\n\x1b,h2-1,1\n": "m:2: no node of fabric ls2x2 is called \"\uFFFD\"",
+
+		"src,dst,bytes,first,last\n":                                                             "m: no flows between nodes of the fabric",
+		"src,dst,bytes,first,last\nh1-1,h2-1,many,x,y\n":                                         `m:2: "many", expected a number of bytes`,
+		"src,dst,bytes,first,last\nh1-1,h2-1,1\n":                                                "m:2: 3 fields, expected 5 and more",
+		"src,dst,bytes,first,last\nh1-1,h2-1,1,yesterday,\n":                                     `m:2: "yesterday", expected a time such as 2026-11-20T08:00:00Z`,
+		"src,dst,bytes,first,last\nh1-1,h2-1,1,2026-11-20T08:00:00Z,2026-11-20T08:00:00Z\n":      "m: all packets at one moment: that is no rate",
+		"src,dst,bytes,first,last\n192.0.2.1,h2-1,1,2026-11-20T08:00:00Z,2026-11-20T08:00:01Z\n": "m: no flows between nodes of the fabric",
 	} {
 		if _, err := readMatrix(strings.NewReader(text), "m", f); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -210,7 +233,8 @@ func FuzzReadMatrix(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"h1-1,h2-1,1G\n", "src,dst,rate\n10.32.0.1,h2-2,2.5M\n# x\n", "\"h1-1\",h2-1,1\n", "h1-1,h2-1\n", "\xff,\n\"\"\"\n"} {
+	for _, seed := range []string{"h1-1,h2-1,1G\n", "src,dst,rate\n10.32.0.1,h2-2,2.5M\n# x\n", "\"h1-1\",h2-1,1\n", "h1-1,h2-1\n", "\xff,\n\"\"\"\n",
+		"src,dst,bytes,first,last\nh1-1,10.32.0.1,15000,2026-11-20T08:00:00Z,2026-11-20T08:00:01.5Z\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

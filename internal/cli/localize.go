@@ -13,16 +13,20 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/heat"
 )
 
 func newLocalizeCmd(e *env) *cobra.Command {
-	var fabric, output, format string
+	var fabric, output, format, matrix string
 	var trace flockFlags
 	cmd := &cobra.Command{
 		Use:   "localize --fabric FILE EVIDENCE...",
 		Short: "Rank suspects from evidence files",
 		Long: `Localize reads evidence (JSON Lines, as whichlink probe writes it) and says which links, switches or hosts explain it.
 A file named - is standard input. A file that breaks off in the middle is used as far as it goes.
+
+What ports carry is held against what the forwarding model makes of a traffic matrix: one that is estimated from the loads, or --matrix, such as
+csv:FILE with lines of src,dst,rate or with the flows of whichlink pcap -o csv.
 
 With --format flock it reads one trace in the text form of the fault localizer Flock in place of evidence, and its --topology in place of a
 fabric. --evidence says what of it may be looked at: int (the paths of all flows), a1 (probes only), a1_p (probes, and other flows whose path
@@ -45,7 +49,11 @@ against flows whose paths are as long.`,
 			if err != nil {
 				return err
 			}
-			store := diagnose.NewStore(f, diagnose.Config{})
+			traffic, err := measuredTraffic(f, matrix)
+			if err != nil {
+				return err
+			}
+			store := diagnose.NewStore(f, diagnose.Config{Traffic: traffic})
 			failed := e.readEvidence(cmd.Context(), store, files, nil)
 			if failed != nil && store.Records() == 0 {
 				return failed
@@ -60,8 +68,33 @@ against flows whose paths are as long.`,
 	outputFlag(cmd, &output, "text", "json")
 	cmd.Flags().StringVar(&format, "format", "jsonl", "what the files hold, `FORM`: jsonl, flock")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "flock"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&matrix, "matrix", "", "the traffic `MATRIX` that loads are held against, as fabric whatif takes it (default: estimated from the loads themselves)")
+	_ = cmd.RegisterFlagCompletionFunc("matrix", cobra.FixedCompletions(matrixExamples, cobra.ShellCompDirectiveNoSpace))
 	trace.add(cmd)
 	return cmd
+}
+
+// mostTraffic bounds the pairs of a matrix that loads are held against.
+const mostTraffic = 1 << 20
+
+// measuredTraffic makes the traffic that --matrix names; nil for none.
+func measuredTraffic(f *graphs.Fabric, name string) ([]heat.Flow, error) {
+	if name == "" {
+		return nil, nil
+	}
+	m, err := findMatrix(f, name, 1)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	flows, ok := m.Traffic(mostTraffic)
+	if !ok {
+		return nil, usagef("matrix %q: more than %d pairs", graphs.Clean(name), mostTraffic)
+	}
+	traffic := make([]heat.Flow, len(flows))
+	for i, w := range flows {
+		traffic[i] = heat.Flow(w)
+	}
+	return traffic, nil
 }
 
 // readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What stands before an error in a

@@ -22,7 +22,7 @@ const matrixForms = `  uniform              every switch that has hosts sends wh
   alltoall[:HOSTS]     every host sends what its links carry, evenly to all others
   ring[:HOSTS]         every host sends what its links carry to the next, the last to the first
   permutation[:SEED]   every host sends what its links carry to one other, all in a ring drawn by SEED
-  csv:FILE             lines of src,dst,rate: names or addresses of nodes, bit/s such as 2.5G
+  csv:FILE             lines of src,dst,rate: names or addresses of nodes, bit/s such as 2.5G; or flows as whichlink pcap -o csv writes them
   none                 no traffic
 HOSTS are names with commas between them, or @FILE with one a line; without, all hosts, or all switches where there are none.`
 
@@ -139,7 +139,8 @@ func listHosts(f *graphs.Fabric, names []string, fail func(i int, err error) err
 	return hosts, nil
 }
 
-// readMatrix reads lines of src,dst,rate. A first line that says so is skipped, as are empty ones and those that begin with #.
+// readMatrix reads lines of src,dst,rate, or those that a first line tells to be flows of captures. A first line that says so is skipped, as are empty
+// ones and those that begin with #.
 func readMatrix(r io.Reader, name string, f *graphs.Fabric) (*whatif.Matrix, error) {
 	lines := csv.NewReader(r)
 	lines.Comment, lines.TrimLeadingSpace, lines.ReuseRecord, lines.FieldsPerRecord = '#', true, true, -1
@@ -149,12 +150,17 @@ func readMatrix(r io.Reader, name string, f *graphs.Fabric) (*whatif.Matrix, err
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		var syntax *csv.ParseError
-		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("%s:%d: %w", graphs.Clean(name), syntax.Line, syntax.Err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, atLine(name, err)
+		}
+		if t := asCaptured(fields); first && t != nil {
+			if err := t.read(lines, f); err != nil {
+				return nil, atLine(name, err)
+			}
+			if flows, err = t.flows(); err != nil {
+				return nil, fmt.Errorf("%s: %w", graphs.Clean(name), err)
+			}
+			break
 		}
 		if first && slices.Equal(fields, []string{"src", "dst", "rate"}) {
 			continue
@@ -170,6 +176,15 @@ func readMatrix(r io.Reader, name string, f *graphs.Fabric) (*whatif.Matrix, err
 		return nil, fmt.Errorf("%s: no flows", graphs.Clean(name))
 	}
 	return whatif.Flows(graphs.Clean(name), flows), nil
+}
+
+// atLine says in which line of a file an error is, if that is known.
+func atLine(name string, err error) error {
+	var syntax *csv.ParseError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("%s:%d: %w", graphs.Clean(name), syntax.Line, syntax.Err)
+	}
+	return err
 }
 
 func parseFlow(f *graphs.Fabric, fields []string) (w whatif.Flow, err error) {

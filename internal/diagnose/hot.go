@@ -96,7 +96,7 @@ func (s *Store) heat() *heat.Result {
 	if hottest < warm {
 		return s.heated.result
 	}
-	in := heat.Input{Model: s.model, Load: load, Speed: speed}
+	in := heat.Input{Model: s.model, Load: load, Speed: speed, Matrix: s.cfg.Traffic}
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
 		if s.portLog(s.fabric.TailPort(l.Forward())).now().oper == "down" || s.portLog(s.fabric.HeadPort(l.Forward())).now().oper == "down" {
 			in.Down = append(in.Down, l)

@@ -9,6 +9,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/heat"
 )
 
 // counted is what the ports of a fabric count in ten seconds, when each arc carries a load in bit/s. The ports of hosts have a speed of their own.
@@ -75,8 +76,10 @@ func TestHotSuspects(t *testing.T) {
 		f    *graphs.Fabric
 		down graphs.LinkID
 		load func(f *graphs.Fabric) []float64
-		id   string // what is named first, empty for nothing
-		says []string
+		// traffic is what was measured; nil for nothing.
+		traffic func(f *graphs.Fabric, load []float64) []heat.Flow
+		id      string // what is named first, empty for nothing
+		says    []string
 	}{
 		{name: "T12", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
@@ -122,13 +125,35 @@ func TestHotSuspects(t *testing.T) {
 			}
 			return load
 		}, id: leaves.ArcName(leaves.Out(leaves.Hosts()[0])[0].Reverse()), says: []string{"demand, incast", "most of it, by the matrix: "}},
+		{name: "measured", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.2)
+			load[f.Out(f.Switches()[3])[0]] = 90e9
+			return load
+		}, traffic: func(f *graphs.Fabric, load []float64) (flows []heat.Flow) {
+			// What the hosts send evenly, of which the loads were made.
+			n := float64(len(f.Hosts()))
+			for _, src := range f.Hosts() {
+				for _, dst := range f.Hosts() {
+					if src != dst {
+						flows = append(flows, heat.Flow{Src: src, Dst: dst, Rate: load[f.Out(src)[0]] / (n - 1)})
+					}
+				}
+			}
+			return flows
+		}, id: graph.ArcName(graph.Out(graph.Switches()[3])[0]), says: []string{"collision", "the traffic matrix is measured"}},
 	} {
-		store := diagnose.NewStore(c.f, diagnose.Config{})
+		load := c.load(c.f)
+		var cfg diagnose.Config
+		if c.traffic != nil {
+			cfg.Traffic = c.traffic(c.f, load)
+		}
+		store := diagnose.NewStore(c.f, cfg)
 		hostSpeed := uint64(1600e9)
 		if c.name == "incast" {
 			hostSpeed = 25e9
 		}
-		for _, r := range counted(c.f, c.load(c.f), c.down, hostSpeed) {
+		for _, r := range counted(c.f, load, c.down, hostSpeed) {
 			store.Add(r)
 		}
 		d := store.Diagnose()

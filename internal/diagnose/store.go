@@ -9,6 +9,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/heat"
 	"whichlink/pathfind/localize"
 	"whichlink/pathfind/next"
 )
@@ -52,6 +53,8 @@ type Config struct {
 	Horizon time.Duration
 	// Series is filled with what ports of the fabric count, if it is not nil.
 	Series *PortSeries
+	// Traffic is the measured traffic between hosts or switches that loads are held against; nil to estimate it from the loads.
+	Traffic []heat.Flow
 }
 
 type sourceKey struct{ by, source string }

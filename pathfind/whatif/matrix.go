@@ -86,6 +86,22 @@ func Permutation(f *graphs.Fabric, nodes []graphs.NodeID, seed uint64) *Matrix {
 // Flows is the matrix of some flows, with a name that says where they are from. Flows of the same pair add up.
 func Flows(name string, flows []Flow) *Matrix { return &Matrix{name: name, flows: flows} }
 
+// Traffic returns the matrix pair by pair. It reports false where these would be more than most.
+func (m *Matrix) Traffic(most int) ([]Flow, bool) {
+	if n := len(m.senders); len(m.flows) > most || n*(n-1) > most {
+		return nil, false
+	}
+	flows := slices.Clone(m.flows)
+	for _, src := range m.senders {
+		for _, dst := range m.senders {
+			if src.node != dst.node {
+				flows = append(flows, Flow{src.node, dst.node, src.rate / float64(len(m.senders)-1)})
+			}
+		}
+	}
+	return flows, true
+}
+
 // lineRates returns a function that tells what a node's links carry together.
 func lineRates(f *graphs.Fabric) func(graphs.NodeID) float64 {
 	speed := pathfind.Speeds(f)

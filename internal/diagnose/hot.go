@@ -144,9 +144,11 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 		listed++
 		alike = alike || h.Verdict == heat.Polarisation
 		hot := s.hotSuspect(h, r)
+		dropped := c.out[s.fabric.TailPort(h.Arc)]
 		if hot.Kind == "arc" {
-			s.absorb(d, &hot, c.out[s.fabric.TailPort(h.Arc)])
+			s.absorb(d, &hot, dropped)
 		}
+		hot.doubtPeaks(dropped)
 		d.Suspects = append(d.Suspects, hot)
 	}
 	return notes
@@ -179,10 +181,24 @@ func (s *Store) absorb(d *Diagnosis, hot *Suspect, t *tally) {
 	}
 }
 
+// doubtPeaks tells what the probability of a hot arc rests on: on what its port dropped, if that is counted and there is any, and else on what is
+// taken for granted of peaks.
+func (x *Suspect) doubtPeaks(t *tally) {
+	if t != nil && t.discards > 0 {
+		x.Probability = surest
+		return
+	}
+	doubt := "how far its peaks exceed its mean load is not measured: the probability takes traffic to vary by 10 to 60 % within a second"
+	if t != nil && t.hasDiscards {
+		doubt = "its port discarded nothing meanwhile: it may queue, and drops nothing; " + doubt
+	}
+	x.Doubts = append(x.Doubts, Evidence{"snmp", doubt})
+}
+
 // hotSuspect puts a hot arc into words. Switches that hash alike are named themselves.
 func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 	name := s.fabric.ArcName(h.Arc)
-	out := Suspect{Kind: "arc", ID: name, Link: s.fabric.LinkName(h.Arc.Link()), Symptom: Hot, Probability: hotProbability(h.Use()), Class: []string{name}}
+	out := Suspect{Kind: "arc", ID: name, Link: s.fabric.LinkName(h.Arc.Link()), Symptom: Hot, Probability: min(h.Probability, surest), Class: []string{name}}
 	why := string(h.Verdict)
 	if h.Incast {
 		why += ", incast"
@@ -194,6 +210,9 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 		out.Against = "the traffic matrix is estimated from the loads themselves, which tell flows that collide from demand only where pairs have several paths"
 	}
 	out.Evidence = []Evidence{{"snmp", out.For}}
+	if h.Verdict == heat.Collision && h.Unexplained < Named {
+		out.Doubts = append(out.Doubts, Evidence{"snmp", "many arcs carry as much more or less than the matrix expects: it may be the matrix that is wrong"})
+	}
 	if pairs := s.pairWords(h.Pairs); pairs != "" {
 		out.Evidence = append(out.Evidence, Evidence{"snmp", pairs})
 	}
@@ -225,11 +244,6 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 		out.Next = []Step{{"see who sends", cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
 	}
 	return out
-}
-
-// hotProbability says how sure it is that an arc queues or drops: its load is a mean over the interval, and its peaks are higher.
-func hotProbability(use float64) float64 {
-	return min(0.97, max(0.05, 0.6+(use-0.7)*1.9))
 }
 
 // pairWords names the pairs that have most on an arc.

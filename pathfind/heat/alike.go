@@ -63,6 +63,9 @@ func (s *solver) unevenness(v graphs.NodeID) (spread float64, arcs int, own floa
 
 // divided reports whether most of what is expected on an arc could have left its switch by another.
 func (s *solver) divided(a graphs.ArcID) bool {
+	if s.wide != nil {
+		return s.wide.free[a] > 0.5*s.expected[a]
+	}
 	all, free := 0.0, 0.0
 	for i := range s.pairs {
 		p := &s.pairs[i]

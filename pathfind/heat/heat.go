@@ -79,6 +79,12 @@ type Hot struct {
 	Causes []graphs.LinkID
 	// Alike are the switches that hash alike.
 	Alike []graphs.NodeID
+	// Probability is that of the arc queueing or dropping at times. Of one that is full it follows from its mean load, and from what is assumed of
+	// peaks, which nothing here measures; one that is not is hot only as far as its load is likelier to be more than the matrix
+	// and the misfit of the matrix on other arcs explain.
+	Probability float64
+	// Unexplained is the probability that the arc carries more than that, however full it is.
+	Unexplained float64
 }
 
 // Use is how full the arc is.
@@ -135,11 +141,28 @@ func Solve(in Input) *Result {
 	s.full(r)
 	for a := range graphs.ArcID(s.f.NumArcs()) {
 		if h, hot := s.hot(a); hot {
-			s.explain(&h, r)
 			r.Hot = append(r.Hot, h)
 		}
 	}
 	slices.SortStableFunc(r.Hot, func(a, b Hot) int { return -cmp.Compare(a.Use(), b.Use()) })
+	if s.wide != nil {
+		var arcs []graphs.ArcID
+		for i := range r.Hot {
+			if a := r.Hot[i].Arc; len(arcs) < mostExplained && (!r.Estimated || s.fabricArc(a)) {
+				arcs = append(arcs, a)
+			}
+		}
+		s.look(arcs)
+	}
+	spread := s.spread()
+	for i := range r.Hot {
+		h := &r.Hot[i]
+		s.explain(h, r)
+		h.Unexplained = s.unexplained(h.Arc, spread)
+		if h.Probability = queues(h.Use()); h.Use() < full {
+			h.Probability *= h.Unexplained
+		}
+	}
 	return r
 }
 
@@ -150,6 +173,7 @@ type solver struct {
 	speed []float64
 	known []graphs.ArcID // between switches, with a load
 	pairs []pair
+	wide  *wide // in place of pairs between switches, where there would be too many
 	// expected, even and planned are by arc. Planned is nil where nothing is down.
 	expected, even, planned []float64
 }
@@ -200,9 +224,9 @@ func (s *solver) explain(h *Hot, r *Result) {
 		h.Pairs = s.sendersTo(h)
 	}
 	alone := 0.0
-	for _, p := range s.pairs {
-		if share := p.on(h.Arc); share > 0.99 {
-			alone += p.rate
+	for _, x := range s.crossing(h.Arc) {
+		if x.share > 0.99 {
+			alone += x.rate
 		}
 	}
 	explained := h.Load <= beyond*h.Expected
@@ -232,11 +256,10 @@ func (s *solver) incast(h *Hot, estimated bool) bool {
 	}
 	to := map[graphs.NodeID]float64{}
 	senders := map[graphs.NodeID]int{}
-	for i := range s.pairs {
-		p := &s.pairs[i]
-		if share := p.on(h.Arc); share > 0 && p.rate*share > 0.02*h.Expected {
-			to[p.dst] += p.rate * share
-			senders[p.dst]++
+	for _, x := range s.crossing(h.Arc) {
+		if x.rate*x.share > 0.02*h.Expected {
+			to[x.dst] += x.rate * x.share
+			senders[x.dst]++
 		}
 	}
 	for dst, load := range to {
@@ -274,10 +297,22 @@ func (s *solver) causes(a graphs.ArcID) []graphs.LinkID {
 func (s *solver) sendersTo(h *Hot) []Pair {
 	var list []Pair
 	sum := 0.0
+	add := func(src graphs.NodeID, rate float64) {
+		if rate > 0 {
+			list = append(list, Pair{Src: src, Dst: s.f.Head(h.Arc), Load: rate, Alone: true})
+			sum += rate
+		}
+	}
 	for i := range s.pairs {
-		if p := &s.pairs[i]; p.dst == s.f.Tail(h.Arc) && !s.f.Node(p.src).IsHost() && p.rate > 0 {
-			list = append(list, Pair{Src: p.src, Dst: s.f.Head(h.Arc), Load: p.rate, Alone: true})
-			sum += p.rate
+		if p := &s.pairs[i]; p.dst == s.f.Tail(h.Arc) && !s.f.Node(p.src).IsHost() {
+			add(p.src, p.rate)
+		}
+	}
+	if s.wide != nil {
+		if j, ok := s.wide.at[s.f.Tail(h.Arc)]; ok {
+			for i, n := range s.wide.ends {
+				add(n, s.wide.of(i, j))
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Pair) int { return -cmp.Compare(x.Load, y.Load) })
@@ -291,10 +326,9 @@ func (s *solver) sendersTo(h *Hot) []Pair {
 // pairsOn returns the pairs that have most on an arc by the matrix.
 func (s *solver) pairsOn(a graphs.ArcID) []Pair {
 	var list []Pair
-	for i := range s.pairs {
-		p := &s.pairs[i]
-		if share := p.on(a); share > 0 && p.rate > 0 {
-			list = append(list, Pair{Src: p.src, Dst: p.dst, Load: p.rate * share, Alone: share > 0.99})
+	for _, x := range s.crossing(a) {
+		if x.rate > 0 {
+			list = append(list, Pair{Src: x.src, Dst: x.dst, Load: x.rate * x.share, Alone: x.share > 0.99})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Pair) int { return -cmp.Compare(x.Load, y.Load) })

@@ -327,6 +327,10 @@ func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID) string {
 	switch {
 	case h.Verdict != st.want:
 		return what
+	case !(h.Probability >= 0.5 && h.Probability <= 1):
+		return what + fmt.Sprintf(", with a probability of %g", h.Probability)
+	case !r.Estimated && st.want != heat.Collision && st.want != heat.Polarisation && h.Unexplained > 0.5:
+		return what + fmt.Sprintf(", unexplained with a probability of %g", h.Unexplained)
 	case st.name == "incast" && !r.Estimated && (!h.Incast || len(h.Pairs) < 8):
 		return what + fmt.Sprintf(", incast %v from %d", h.Incast, len(h.Pairs))
 	case st.want == heat.LostCapacity && len(h.Causes) == 0:
@@ -352,7 +356,7 @@ func TestLittleKnown(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, h := range r.Hot {
-		for _, x := range []float64{h.Load, h.Expected, h.Even, h.Use()} {
+		for _, x := range []float64{h.Load, h.Expected, h.Even, h.Use(), h.Probability, h.Unexplained} {
 			if math.IsNaN(x) {
 				t.Errorf("%+v", h)
 			}

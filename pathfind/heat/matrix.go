@@ -26,6 +26,27 @@ func (p *pair) on(a graphs.ArcID) float64 {
 	return p.shares[i].Share
 }
 
+// A crossing is a pair of which a share crosses an arc. Rate is that of the pair.
+type crossing struct {
+	src, dst    graphs.NodeID
+	rate, share float64
+}
+
+// crossing returns the pairs that cross an arc; where the fabric is wide, those only of arcs that were looked at.
+func (s *solver) crossing(a graphs.ArcID) []crossing {
+	if s.wide != nil && s.wide.on[a] != nil {
+		return s.wide.on[a]
+	}
+	var list []crossing
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if share := p.on(a); share > 0 {
+			list = append(list, crossing{p.src, p.dst, p.rate, share})
+		}
+	}
+	return list
+}
+
 // traffic makes the matrix, and what it and even demand put on the arcs.
 func (s *solver) traffic() {
 	ends := pathfind.Uniform(s.f).Ends
@@ -43,6 +64,9 @@ func (s *solver) traffic() {
 
 // measured takes the matrix as it was given.
 func (s *solver) measured() {
+	if len(s.in.Matrix) > mostNarrow && s.measuredWide() {
+		return
+	}
 	at := map[[2]graphs.NodeID]int{}
 	for _, w := range s.in.Matrix {
 		k := [2]graphs.NodeID{w.Src, w.Dst}
@@ -65,6 +89,9 @@ func (s *solver) shares(src, dst graphs.NodeID) []pathfind.ArcShare {
 // loads is what the pairs put on arcs under a model.
 func (s *solver) loads(m pathfind.Model) []float64 {
 	sum := make([]float64, s.f.NumArcs())
+	if s.wide != nil {
+		sum = m.Loads(s.wide.demand()).Arcs
+	}
 	for i := range s.pairs {
 		p := &s.pairs[i]
 		if p.rate == 0 {
@@ -127,11 +154,14 @@ func known(x float64) float64 {
 	return x
 }
 
-// mostEnds is between how many switches a matrix is estimated; with more, their traffic is taken to be even.
+// mostEnds is between how many switches a matrix is estimated with the arcs of each pair at hand; with more, see wide.
 const mostEnds = 160
 
-// fits is how often the estimate is drawn toward the loads.
-const fits = 60
+// fits is how often the estimate is drawn toward the loads, and haste by how much each time.
+const (
+	fits  = 60
+	haste = 0.7
+)
 
 // estimate finds a matrix between switches that explains the loads: at first each switch sends to each other in proportion to what their hosts send and receive
 // (the gravity model), then pairs grow or shrink by what the arcs that they cross carry beyond or below what is expected, but little at a time, so
@@ -148,7 +178,12 @@ func (s *solver) estimate(ends []graphs.NodeID) {
 			}
 		}
 	}
-	if len(ends) > mostEnds || len(ends) < 2 {
+	if len(ends) < 2 || len(ends) > mostWide {
+		return
+	}
+	if len(ends) > mostEnds {
+		s.estimateWide(ends, out, in, told)
+		s.hosts()
 		return
 	}
 	for i, src := range ends {
@@ -217,7 +252,6 @@ func (s *solver) draw(out, in []float64) {
 			weight += 2 * bound
 		}
 		if weight > 0 {
-			const haste = 0.7
 			p.rate *= math.Exp(haste * sum / weight)
 		}
 	}

@@ -167,8 +167,9 @@ func (f *Findings) all() []*evidence.Record {
 	return f.worst
 }
 
-// place finds the ways of the worst findings, by the model of a picture.
-func (f *Findings) place(p *diagnose.Picture) {
+// Place works out which links the worst findings are about, by the model of a picture. On large fabrics that takes a second: whoever makes snapshots calls
+// it, so that no screen has to.
+func (f *Findings) Place(p *diagnose.Picture) {
 	if f == nil || p == nil {
 		return
 	}
@@ -190,7 +191,7 @@ func (f *Findings) place(p *diagnose.Picture) {
 
 // surely returns how many findings are of flows that cross a link whatever their paths are.
 func (f *Findings) surely(p *diagnose.Picture, l graphs.LinkID) int {
-	f.place(p)
+	f.Place(p)
 	if f == nil {
 		return 0
 	}
@@ -199,7 +200,7 @@ func (f *Findings) surely(p *diagnose.Picture, l graphs.LinkID) int {
 
 // on returns the findings whose flow may cross a link, with the share of flows of its ends that do, the surest first.
 func (f *Findings) on(p *diagnose.Picture, l graphs.LinkID) (found []*evidence.Record, shares []float64) {
-	f.place(p)
+	f.Place(p)
 	type marked struct {
 		r     *evidence.Record
 		share float64

@@ -46,7 +46,9 @@ func (r *rerun) Record(x *evidence.Record) { r.tape.Add(x) }
 
 // Show implements [session.Screen].
 func (r *rerun) Show(p *diagnose.Picture) {
-	r.now.Store(&frame{p, r.tape.History(), r.tape.Findings()})
+	found := r.tape.Findings()
+	found.Place(p)
+	r.now.Store(&frame{p, r.tape.History(), found})
 }
 
 // ShowAll implements [session.Screen].

@@ -37,7 +37,7 @@ var floors = map[string][]string{
 	"internal/page":        {},
 	"captures":             {"graphs", "internal/evidence", "captures/files", "captures/frames", "internal/page"},
 	"internal/sim":         {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
-	"internal/flock":       {"graphs", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
+	"internal/flock":       {"graphs", "internal/halves", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
 	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"internal/lab/labtest": {"internal/lab"},

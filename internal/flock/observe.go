@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 	"whichlink/pathfind"
 	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
@@ -38,11 +39,14 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...
 // not known.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []flaps.Span, spread pathfind.Spread) *flaps.Result {
 	cfg := localize.Config{OneWay: true} // the form has no other components
-	for i := range obs {
-		if obs[i].From != obs[i].To {
-			cfg.Paths = pathfind.NewEqualCost(f, spread)
-			break
+	var unknown [2]bool
+	halves.Do(len(obs), func(half, from, to int) {
+		for i := from; i < to && !unknown[half]; i++ {
+			unknown[half] = obs[i].From != obs[i].To
 		}
+	})
+	if unknown[0] || unknown[1] {
+		cfg.Paths = pathfind.NewEqualCost(f, spread)
 	}
 	return flaps.Solve(f, obs, spans, cfg)
 }

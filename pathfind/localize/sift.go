@@ -249,7 +249,28 @@ func (ix *index) plain(o *Observation) bool {
 }
 
 // A crossing is what one flow had to do with a suspect.
-type crossing struct{ suspect, flow, sent, lost int }
+type crossing struct{ flow, sent, lost int }
+
+// count fills in the flows that cross a suspect.
+func (x *Suspect) count(found []crossing) {
+	byFlow := func(a, b crossing) int { return cmp.Compare(a.flow, b.flow) }
+	if !slices.IsSortedFunc(found, byFlow) {
+		slices.SortFunc(found, byFlow)
+	}
+	for i := 0; i < len(found); {
+		flow, sent, lost := found[i].flow, 0, 0
+		for ; i < len(found) && found[i].flow == flow; i++ {
+			sent, lost = addSaturating(sent, found[i].sent), addSaturating(lost, found[i].lost)
+		}
+		if lost > 0 {
+			x.LossyFlows++
+		} else {
+			x.CleanFlows++
+			x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
+		}
+		x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
+	}
+}
 
 // count fills in the flows that cross each suspect.
 func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
@@ -265,9 +286,9 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 	}
 	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
 	onArc := func(a graphs.ArcID) bool { return uint(a) < uint(len(arcs)) && arcs[a] }
-	var halved [2][]crossing
+	var halved [2][][]crossing
 	halves.Do(len(obs), func(half, from, to int) {
-		var found []crossing
+		found := make([][]crossing, len(comps))
 		for i := from; i < to; i++ {
 			o := &obs[i]
 			if !slices.ContainsFunc(o.Path, onArc) && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
@@ -275,31 +296,19 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 			}
 			for j, c := range comps {
 				if ix.crosses(o, c) {
-					found = append(found, crossing{j, o.Flow, o.Sent, min(max(o.Lost, 0), o.Sent)})
+					found[j] = append(found[j], crossing{o.Flow, o.Sent, min(max(o.Lost, 0), o.Sent)})
 				}
 			}
 		}
 		halved[half] = found
 	})
-	found := slices.Concat(halved[0], halved[1])
-	slices.SortFunc(found, func(a, b crossing) int {
-		return cmp.Or(cmp.Compare(a.suspect, b.suspect), cmp.Compare(a.flow, b.flow))
-	})
-	for i := 0; i < len(found); {
-		first, sent, lost := found[i], 0, 0
-		for ; i < len(found) && found[i].suspect == first.suspect && found[i].flow == first.flow; i++ {
-			sent, lost = addSaturating(sent, found[i].sent), addSaturating(lost, found[i].lost)
+	for j := range suspects {
+		found := halved[0][j]
+		if halved[1] != nil {
+			found = append(found, halved[1][j]...)
 		}
-		x := &suspects[first.suspect]
-		if lost > 0 {
-			x.LossyFlows++
-		} else {
-			x.CleanFlows++
-			x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
-		}
-		x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
-	}
-	for i := range suspects {
-		suspects[i].Against.Expected = float64(suspects[i].Against.CleanSent) * suspects[i].Loss
+		x := &suspects[j]
+		x.count(found)
+		x.Against.Expected = float64(x.Against.CleanSent) * x.Loss
 	}
 }

@@ -32,7 +32,8 @@ type Agent struct {
 	labelled time.Time
 	clock    Clock // when labels were read
 	extra    []column
-	narrow   bool // some port's totals are of 32 bits
+	narrow   bool              // some port's totals are of 32 bits
+	rows     map[uint32]uint32 // ifIndex by etherStatsIndex
 	vendor   vendorTables
 	looked   time.Time // when optics were read
 	hears    []Neighbour
@@ -125,7 +126,7 @@ func (p *reader) read(ctx context.Context) error {
 		}
 	}
 	var failed error
-	for _, table := range []func(context.Context) error{p.narrowCounters, p.pfc, p.queues, p.optics, p.neighbours} {
+	for _, table := range []func(context.Context) error{p.narrowCounters, p.rmon, p.pfc, p.queues, p.optics, p.neighbours} {
 		err := table(ctx)
 		if err != nil && !errors.Is(err, ErrAgent) {
 			return err

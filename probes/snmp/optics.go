@@ -14,24 +14,8 @@ import (
 type optics struct {
 	*reader
 	lanes map[uint32][]Lane
-}
-
-// juniper reads JUNIPER-DOM-MIB: hundredths of a dBm by ifIndex, and by ifIndex and lane where a transceiver has several.
-func (o *optics) juniper(ctx context.Context) error {
-	const module, lanes = "1.3.6.1.4.1.2636.3.60.1.1.1.1.", "1.3.6.1.4.1.2636.3.60.1.2.1.1."
-	return o.session.Sweep(ctx, nil, []string{module + "5", module + "7", lanes + "6", lanes + "8"}, func(c Cell) {
-		port, lane, _ := strings.Cut(c.Index, ".")
-		index, ok := portIndex(port)
-		n := -1
-		if c.Column >= 2 {
-			var err error
-			n, err = strconv.Atoi(lane)
-			ok = ok && err == nil
-		}
-		if ok && c.Value.IsNumber() && c.Value.Number != 0 { // 0 where there is no module
-			o.light(index, n+1, c.Column%2 == 0, float64(int64(c.Value.Number))/100)
-		}
-	}, nil)
+	// modules is what was told of entities, whose ports are still to be found.
+	modules []moduleLight
 }
 
 // light notes the power that a lane receives or sends, in dBm.
@@ -164,20 +148,31 @@ func (o *optics) place(ctx context.Context, sensors map[uint32]*sensor) error {
 			continue
 		}
 		port, lane, ok := portOf(text, ports)
-		for i, up := 0, index; !ok && i < 8; i++ {
-			e := entities[up]
-			if port, ok = e.port, e.port != 0; !ok {
-				if port, ok = ports[e.name]; !ok {
-					port, ok = ports[e.descr]
-				}
-			}
-			up = e.parent
+		if !ok {
+			port, ok = o.portOfEntity(entities, ports, index)
 		}
 		if ok {
 			o.light(port, lane, receives, lit[index])
 		}
 	}
 	return err
+}
+
+// portOfEntity finds the port that an entity is in.
+func (o *optics) portOfEntity(entities map[uint32]entity, ports map[string]uint32, index uint32) (port uint32, ok bool) {
+	for range 8 {
+		e := entities[index]
+		if port, ok = e.port, e.port != 0; !ok {
+			if port, ok = ports[e.name]; !ok {
+				port, ok = ports[e.descr]
+			}
+		}
+		if ok {
+			break
+		}
+		index = e.parent
+	}
+	return port, ok
 }
 
 // entities reads what is where.

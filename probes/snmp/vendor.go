@@ -129,7 +129,7 @@ func (p *reader) optics(ctx context.Context) error {
 	if p.full || p.Time.Sub(p.looked) > slowLasts && p.vendor.lanes != nil {
 		p.looked = p.Time
 		o := &optics{reader: p, lanes: map[uint32][]Lane{}}
-		err := errors.Join(o.juniper(ctx), o.sensors(ctx))
+		err := errors.Join(o.vendors(ctx), o.sensors(ctx))
 		if p.vendor.lanes = o.lanes; len(o.lanes) == 0 {
 			p.vendor.lanes = nil
 		}

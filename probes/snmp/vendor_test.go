@@ -9,10 +9,10 @@ import (
 	"whichlink/probes/snmp/agentsim"
 )
 
-// TestVendorTables: pause frames by priority, drops by queue and light, as SONiC, Cisco, Arista and Juniper serve them. No recording of a real device has the
+// TestVendorTables: pause frames by priority, drops by queue and light, as SONiC, Cisco, Arista, Juniper, H3C, Nokia and Huawei serve them. No recording of a real device has the
 // first two; the tables follow SONiC's agent and CISCO-PFC-EXT-MIB.
 func TestVendorTables(t *testing.T) {
-	tree := device(3)
+	tree := device(6)
 	set := func(value any, tag byte, format string, args ...any) {
 		tree.Set(fmt.Sprintf(format, args...), tag, value)
 	}
@@ -46,7 +46,17 @@ func TestVendorTables(t *testing.T) {
 	set(30, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.23")
 	set(31, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.30")
 	set(ifEntry+"1.3", agentsim.ObjectIdentifier, "1.3.6.1.2.1.47.1.3.2.1.2.31.0")
-	set(-1250, agentsim.Integer, "1.3.6.1.4.1.2636.3.60.1.1.1.1.7.3") // hundredths, as Juniper writes it
+	set(-1250, agentsim.Integer, "1.3.6.1.4.1.2636.3.60.1.1.1.1.7.3")              // hundredths, as Juniper writes it
+	set(-834, agentsim.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.12.4")               // the same, as H3C writes it
+	set(2147483647, agentsim.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.9.4")          // not measured
+	set(5012, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.21.1.5")          // tenths of a microwatt, as Nokia writes it
+	set(0, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.16.1.5")             // no light
+	set(10000, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.66.1.12.1.5.3")       // lane 3
+	set(536, agentsim.Integer, "%s8.67", huaweiModule)                             // microwatts
+	set(-1, agentsim.Integer, "%s9.67", huaweiModule)                              // not measured
+	set("-270.19", agentsim.OctetString, "%s32.67", huaweiModule)                  // the same in hundredths of a dBm
+	set("-110.4, 0.00,-3000.00,90", agentsim.OctetString, "%s33.67", huaweiModule) // of four lanes
+	set("swp6", agentsim.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.67")
 
 	sim := start(t, tree, agentsim.Faults{})
 	a := newAgent(t, sim, Limits{})
@@ -77,7 +87,8 @@ func TestVendorTables(t *testing.T) {
 	for _, c := range []struct {
 		port, lane int
 		rx, tx     float64
-	}{{0, 0, -1.99, math.NaN()}, {0, 2, math.NaN(), 0}, {1, 1, -2.31, math.NaN()}, {2, 0, -4.5, -12.5}} {
+	}{{0, 0, -1.99, math.NaN()}, {0, 2, math.NaN(), 0}, {1, 1, -2.31, math.NaN()}, {2, 0, -4.5, -12.5}, {3, 0, -8.34, math.NaN()}, {4, 0, -3, math.NaN()},
+		{4, 3, math.NaN(), 0}, {5, 0, -2.7, math.NaN()}, {5, 1, math.NaN(), -1.1}, {5, 3, math.NaN(), -30}, {5, 4, math.NaN(), 0.9}} {
 		for _, r := range []*Reading{first, second} {
 			found := false
 			for _, l := range r.Ports[c.port].Optics {
@@ -92,6 +103,33 @@ func TestVendorTables(t *testing.T) {
 				t.Errorf("port %d lane %d is dark: %+v", c.port+1, c.lane, r.Ports[c.port].Optics)
 			}
 		}
+	}
+}
+
+// TestRMON: wrong checksums are told by etherStats where there is no EtherLike-MIB, of usual frames and of long ones, beyond the end of a counter.
+func TestRMON(t *testing.T) {
+	tree := device(2)
+	tree.Delete("1.3.6.1.2.1.10.7")
+	set := func(row, port int, crc, jabbers uint64) {
+		tree.Set(fmt.Sprintf("%s.%d", etherStatsDataSource, row), agentsim.ObjectIdentifier, fmt.Sprintf("%s1.%d", ifEntry, port))
+		tree.Set(fmt.Sprintf("%s.%d", etherStatsCRCAlignErrors, row), agentsim.Counter32, crc)
+		tree.Set(fmt.Sprintf("%s.%d", etherStatsJabbers, row), agentsim.Counter32, jabbers)
+	}
+	set(501, 2, 4_294_967_290, 7)
+	set(502, 99, 1, 1) // of a port that is not there
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	first := a.Read(context.Background())
+	sim.Change(func(tree *agentsim.Tree) {
+		tree.Set(etherStatsCRCAlignErrors+".501", agentsim.Counter32, uint64(4))
+		tree.Set(etherStatsJabbers+".501", agentsim.Counter32, uint64(12))
+	})
+	second := a.Read(context.Background())
+	if first.Err != nil || second.Err != nil {
+		t.Fatal(first.Err, second.Err)
+	}
+	if d := Between(first, second); d[1].In.FCS == nil || *d[1].In.FCS != 15 || d[0].In.FCS != nil {
+		t.Errorf("counted %+v and %+v", d[0].In, d[1].In)
 	}
 }
 

@@ -202,52 +202,26 @@ func (c *capturesScreen) table(w, h int) page {
 		rest -= name + 1 + 13
 	}
 	rest = max(rest, 4)
-	out := page{y: -1}
-	if h >= 3 {
-		head := line{}.gap(2).left(dim, "severity", 9)
-		if wide {
-			head = head.left(dim, "finding", name).gap(1)
-		}
-		head = head.left(dim, "about", rest).right(dim, "count", 7)
-		if wide {
-			head = head.gap(1).left(dim, "began", 12)
-		}
-		out.lines = append(out.lines, head)
-		h--
+	heads := line{}.gap(2).left(dim, "severity", 9)
+	if wide {
+		heads = heads.left(dim, "finding", name).gap(1)
 	}
-	if len(c.rows.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide("no finding passes the filter; esc clears it", w-2))))
+	heads = heads.left(dim, "about", rest).right(dim, "count", 7)
+	if wide {
+		heads = heads.gap(1).left(dim, "began", 12)
 	}
-	cursor := c.rows.cursor()
-	first, end := window(len(c.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		at := c.rows.order[i].at
+	return c.rows.table(w, h, heads, "no finding passes the filter; esc clears it", func(at int, mark string) line {
 		if at >= len(c.list) {
-			continue
+			return nil
 		}
-		r, mark := c.list[at], " "
-		if i == cursor {
-			mark = ">"
-		}
-		about := r.Subject
-		if !wide {
-			about = r.Finding + " " + about
-		}
+		r := c.list[at]
 		row := line{}.left(plain, mark, 2).left(severityStyle(r.Severity), r.Severity, 9)
-		if wide {
-			row = row.left(plain, r.Finding, name).gap(1)
+		if !wide {
+			return row.left(plain, r.Finding+" "+r.Subject, rest).right(plain, count(timesOf(r)), 7)
 		}
-		row = row.left(plain, about, rest).right(plain, count(timesOf(r)), 7)
-		if wide {
-			row = row.gap(1).left(dim, r.Start().UTC().Format("15:04:05.000"), 12)
-		}
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			row = row.fit(w).restyled(chosen)
-		}
-		out.lines = append(out.lines, row)
-	}
-	return out
+		return row.left(plain, r.Finding, name).gap(1).left(plain, r.Subject, rest).right(plain, count(timesOf(r)), 7).
+			gap(1).left(dim, r.Start().UTC().Format("15:04:05.000"), 12)
+	})
 }
 
 // capturesOver are the findings of flows that may cross a link.

@@ -242,13 +242,9 @@ func scores(rounds []Round) []line {
 }
 
 func (d *drillScreen) table(w, h int, s *Snapshot) page {
-	out := page{y: -1}
-	if len(d.rows.order) == 0 {
-		says := "no round yet: " + d.keys.Break.Help().Key + " breaks something"
-		if len(s.Rounds) > 0 {
-			says = "no round passes the filter; esc clears it"
-		}
-		return text(line{}.gap(2).add(dim, elide(says, w-2)))
+	none := "no round yet: " + d.keys.Break.Help().Key + " breaks something"
+	if len(s.Rounds) > 0 {
+		none = "no round passes the filter; esc clears it"
 	}
 	verdict, words := 24, (*Verdict).words
 	if w < 80 {
@@ -259,35 +255,20 @@ func (d *drillScreen) table(w, h int, s *Snapshot) page {
 	if wide {
 		what = max(what-10, 4)
 	}
-	if h >= 3 {
-		head := line{}.gap(2).right(dim, "#", 3).gap(1)
-		if wide {
-			head = head.left(dim, "set", 10)
-		}
-		out.lines = append(out.lines, head.left(dim, "program", verdict).gap(1).left(dim, "you", verdict).gap(1).left(dim, "what was broken", what))
-		h--
+	heads := line{}.gap(2).right(dim, "#", 3).gap(1)
+	if wide {
+		heads = heads.left(dim, "set", 10)
 	}
-	cursor := d.rows.cursor()
-	first, end := window(len(d.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		if d.rows.order[i].at >= len(s.Rounds) {
-			continue
+	heads = heads.left(dim, "program", verdict).gap(1).left(dim, "you", verdict).gap(1).left(dim, "what was broken", what)
+	return d.rows.table(w, h, heads, none, func(at int, mark string) line {
+		if at >= len(s.Rounds) {
+			return nil
 		}
-		r := &s.Rounds[d.rows.order[i].at]
-		mark := " "
-		if i == cursor {
-			mark = ">"
-		}
+		r := &s.Rounds[at]
 		row := line{}.left(plain, mark, 2).right(plain, r.ID, 3).gap(1)
 		if wide {
 			row = row.left(dim, clock(r.Set), 10)
 		}
-		row = row.left(r.Program.style(), words(&r.Program, r), verdict).gap(1).left(r.You.style(), words(&r.You, r), verdict).gap(1).left(plain, d.text(r), what)
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			row = row.fit(w).restyled(chosen)
-		}
-		out.lines = append(out.lines, row)
-	}
-	return out
+		return row.left(r.Program.style(), words(&r.Program, r), verdict).gap(1).left(r.You.style(), words(&r.You, r), verdict).gap(1).left(plain, d.text(r), what)
+	})
 }

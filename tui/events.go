@@ -190,36 +190,17 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 		lane, stamp, fine = 0, 8, "15:04:05"
 	}
 	what := max(w-2-stamp-1-lane-mark-about-1, 6)
-	out := page{y: -1}
-	if h >= 3 {
-		out.lines = append(out.lines, line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about))
-		h--
-	}
-	if len(e.rows.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide("no event passes the filter; esc clears it", w-2))))
-	}
+	heads := line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about)
 	list := events(s)
-	cursor := e.rows.cursor()
-	first, end := window(len(e.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		if e.rows.order[i].at >= len(list) {
-			continue
+	return e.rows.table(w, h, heads, "no event passes the filter; esc clears it", func(at int, cursor string) line {
+		if at >= len(list) {
+			return nil
 		}
-		x := &list[e.rows.order[i].at]
-		at, st := " ", plain
-		if i == cursor {
-			at = ">"
-		}
+		x, st := &list[at], plain
 		if x.Lane == diagnose.LaneVerdict {
 			st = strong
 		}
-		row := line{}.left(plain, at, 2).left(dim, x.At.UTC().Format(fine), stamp).gap(1).left(dim, x.Lane, lane).left(strong, e.groupMark(e.rows.order[i].at), mark).
-			left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			row = row.fit(w).restyled(chosen)
-		}
-		out.lines = append(out.lines, row)
-	}
-	return out
+		return line{}.left(plain, cursor, 2).left(dim, x.At.UTC().Format(fine), stamp).gap(1).left(dim, x.Lane, lane).
+			left(strong, e.groupMark(at), mark).left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
+	})
 }

@@ -228,51 +228,32 @@ func (f *findingScreen) table(w, h int) page {
 		}
 		info = w - 2 - 8 - 1 - 15 - 1 - 2*(ends+1) - 6 - 7
 	}
-	out := page{y: -1}
-	if h >= 3 {
-		head := line{}.gap(2)
-		if wide {
-			head = head.right(dim, "no.", 8).gap(1).left(dim, "time", 16).left(dim, "source", ends+1).left(dim, "destination", ends+1).left(dim, "proto", 6).right(dim, "len", 6).gap(1)
-		} else {
-			head = head.left(dim, "time", 13)
-			if middle {
-				head = head.left(dim, "source", ends+1).left(dim, "destination", ends+1)
-			}
-			head = head.right(dim, "len", 6).gap(1)
-		}
-		out.lines = append(out.lines, head.left(dim, "what", max(info, 4)))
-		h--
+	heads := line{}.gap(2)
+	switch {
+	case wide:
+		heads = heads.right(dim, "no.", 8).gap(1).left(dim, "time", 16).left(dim, "source", ends+1).left(dim, "destination", ends+1).left(dim, "proto", 6)
+	case middle:
+		heads = heads.left(dim, "time", 13).left(dim, "source", ends+1).left(dim, "destination", ends+1)
+	default:
+		heads = heads.left(dim, "time", 13)
 	}
-	if len(f.rows.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide("no packet passes the filter; esc clears it", w-2))))
-	}
-	cursor := f.rows.cursor()
-	first, end := window(len(f.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		p := &f.packets.Lines[f.rows.order[i].at]
-		mark := " "
-		if i == cursor {
-			mark = ">"
-		}
+	heads = heads.right(dim, "len", 6).gap(1).left(dim, "what", max(info, 4))
+	return f.rows.table(w, h, heads, "no packet passes the filter; esc clears it", func(at int, mark string) line {
+		p := &f.packets.Lines[at]
 		row := line{}.left(plain, mark, 2)
 		if wide {
-			row = row.right(plain, count(int(p.Number)), 8).gap(1).left(dim, p.Time.UTC().Format("15:04:05.000000"), 16).
-				left(plain, p.Src, ends).gap(1).left(plain, p.Dst, ends).gap(1).left(plain, p.Proto, 6).right(plain, count(p.Len), 6).gap(1)
+			row = row.right(plain, count(int(p.Number)), 8).gap(1).left(dim, p.Time.UTC().Format("15:04:05.000000"), 16)
 		} else {
 			row = row.left(dim, p.Time.UTC().Format("15:04:05.000"), 13)
-			if middle {
-				row = row.left(plain, p.Src, ends).gap(1).left(plain, p.Dst, ends).gap(1)
-			}
-			row = row.right(plain, count(p.Len), 6).gap(1)
 		}
-		row = row.left(plain, p.Info, max(info, 4))
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			row = row.fit(w).restyled(chosen)
+		if middle {
+			row = row.left(plain, p.Src, ends).gap(1).left(plain, p.Dst, ends).gap(1)
 		}
-		out.lines = append(out.lines, row)
-	}
-	return out
+		if wide {
+			row = row.left(plain, p.Proto, 6)
+		}
+		return row.right(plain, count(p.Len), 6).gap(1).left(plain, p.Info, max(info, 4))
+	})
 }
 
 // A wanting screen wants something that takes time, such as packets of a capture.

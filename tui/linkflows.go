@@ -139,29 +139,12 @@ func (l *linkScreen) flows(w, h int, s *Snapshot) page {
 	c := flowColumnsFor(w)
 	name := max(w-c.fixed(), 4)
 	top := l.flowScale()
-	out := page{y: -1}
-	if h >= 3 {
-		out.lines = append(out.lines, c.heads(name, top))
-		h--
-	}
-	if len(l.rows.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide("no flow passes the filter; esc clears it", w-2))))
-	}
-	cursor := l.rows.cursor()
-	first, end := window(len(l.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		at := l.rows.order[i].at
+	return l.rows.table(w, h, c.heads(name, top), "no flow passes the filter; esc clears it", func(at int, mark string) line {
 		if at >= len(l.detail.Flows) {
-			continue
+			return nil
 		}
-		row := c.row(&l.detail.Flows[at], name, i == cursor, top)
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			row = row.fit(w).restyled(chosen)
-		}
-		out.lines = append(out.lines, row)
-	}
-	return out
+		return c.row(&l.detail.Flows[at], name, mark, top)
+	})
 }
 
 // flowScale is one scale for all flows, or they could not be compared.
@@ -199,11 +182,7 @@ func (c flowColumns) heads(name int, scale float64) line {
 	return out
 }
 
-func (c flowColumns) row(f *FlowSeries, name int, selected bool, top float64) line {
-	mark := " "
-	if selected {
-		mark = ">"
-	}
+func (c flowColumns) row(f *FlowSeries, name int, mark string, top float64) line {
 	sent, lost := sum(f.Sent), sum(f.Lost)
 	s := plain
 	if lost > 0 {

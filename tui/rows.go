@@ -69,3 +69,34 @@ func (r *rows) move(n int) {
 		r.selected = r.order[min(max(r.cursor()+n, 0), len(r.order)-1)].key
 	}
 }
+
+// table draws heads, and as many rows as there is room for in w x h around the cursor. draw draws a row of the snapshot behind the mark of the cursor, and
+// nothing for a row that is gone; none is what stands there if there are no rows.
+func (r *rows) table(w, h int, heads line, none string, draw func(at int, mark string) line) page {
+	out := page{y: -1}
+	if h >= 3 {
+		out.lines = append(out.lines, heads)
+		h--
+	}
+	if len(r.order) == 0 {
+		return out.below(text(line{}.gap(2).add(dim, elide(none, w-2))))
+	}
+	cursor := r.cursor()
+	first, end := window(len(r.order), cursor, h)
+	for i := first; i < end; i++ {
+		mark := " "
+		if i == cursor {
+			mark = ">"
+		}
+		l := draw(r.order[i].at, mark)
+		if l == nil {
+			continue
+		}
+		if i == cursor {
+			out.x, out.y = 0, len(out.lines)
+			l = l.fit(w).restyled(chosen)
+		}
+		out.lines = append(out.lines, l)
+	}
+	return out
+}

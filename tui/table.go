@@ -42,29 +42,13 @@ func (c suspectColumns) fixed() int {
 func (o *overview) table(w, h int, s *Snapshot) page {
 	c := columnsFor(w)
 	name := max(w-c.fixed(), 4)
-	out := page{y: -1}
-	if h >= 3 {
-		out.lines = append(out.lines, c.heads(name))
-		h--
-	}
-	if len(o.rows.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide(o.emptiness(s), w-2))))
-	}
-	cursor := o.rows.cursor()
-	first, end := window(len(o.rows.order), cursor, h)
-	for i := first; i < end; i++ {
-		x := suspectAt(s, o.rows.order[i].at)
+	return o.rows.table(w, h, c.heads(name), o.emptiness(s), func(at int, mark string) line {
+		x := suspectAt(s, at)
 		if x == nil {
-			continue
+			return nil
 		}
-		l := c.row(x, name, i == cursor)
-		if i == cursor {
-			out.x, out.y = 0, len(out.lines)
-			l = l.fit(w).restyled(chosen)
-		}
-		out.lines = append(out.lines, l)
-	}
-	return out
+		return c.row(x, name, mark)
+	})
 }
 
 func (o *overview) emptiness(s *Snapshot) string {
@@ -101,11 +85,7 @@ func (c suspectColumns) heads(name int) line {
 	return l
 }
 
-func (c suspectColumns) row(x *diagnose.Suspect, name int, selected bool) line {
-	mark := " "
-	if selected {
-		mark = ">"
-	}
+func (c suspectColumns) row(x *diagnose.Suspect, name int, mark string) line {
 	s := severity(x.Probability)
 	l := line{}.left(plain, mark, 2).right(plain, strconv.Itoa(x.Rank), 2).gap(1)
 	if c.symptom == 0 {

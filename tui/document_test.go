@@ -28,6 +28,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Finding", "A finding", "Its rule and its packets, read from the capture when `p` asks for them; `w` opens them in tshark, `y` copies the command."},
 		{"Drill", "7 Drill", "What is broken on purpose, hidden until `R`; `b` breaks and heals, `a` answers; and how the program and you did."},
 		{"Past", "Back in time", "In a live session `<` goes back to what was recorded, `t` to the moment of the row, `space` lets time run, `T` leads back to now. All screens show that moment."},
+		{"Ask", "Probing harder", "`P` probes harder what is selected, on the paths screen it traces the pair; `:probe`, `:trace` and `:poll` take names. What will be sent is stated, and nothing is before enter. `:stop` ends it."},
 		{"Help", "Help", "Made from the keys that the program obeys."},
 	} {
 		s := scenes()[x.scene](t, 100, 30)

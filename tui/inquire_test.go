@@ -28,8 +28,8 @@ func (l *lookout) Propose(q Inquiry) (Proposal, error) {
 	}
 	name := strings.TrimSpace(q.Kind + " " + q.Of + q.Src + " " + q.Dst)
 	return Proposal{
-		Inquiry: q, Title: "Do " + name, Target: "14 flows that cross it, of 8 hosts", Rate: "up to 4,000 of the 8,000 packets/s that are sent anyway: not one more",
-		For: 10 * time.Second, Answer: "the paths screen, 4",
+		Inquiry: q, Title: strings.ToUpper(name[:1]) + name[1:], Target: "14 flows that cross it, of 8 hosts", Rate: "up to 4,000 of the 8,000 packets/s that are sent anyway: not one more",
+		For: 10 * time.Second, Answer: "the screen of the link, and the suspects of the overview",
 		Run: func(ctx context.Context) (string, error) {
 			l.ran = append(l.ran, name)
 			if l.until {
@@ -84,7 +84,7 @@ func TestProbingAsksFirst(t *testing.T) {
 			t.Errorf("%v asks for %v, not %v", c.keys, l.asked, c.want)
 			continue
 		}
-		for _, stated := range []string{"Do " + c.want.Kind, "14 flows that cross it", "up to 4,000 of the 8,000 packets/s", "10s", "the paths screen, 4", "enter send it", "esc do not"} {
+		for _, stated := range []string{strings.ToUpper(c.want.Kind[:1]) + c.want.Kind[1:] + " ", "14 flows that cross it", "up to 4,000 of the 8,000 packets/s", "10s", "the screen of the link", "enter send it", "esc do not"} {
 			s.sees(t, stated)
 		}
 		s.press("esc")

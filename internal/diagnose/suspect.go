@@ -85,8 +85,11 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 func (s *Store) against(sus *localize.Suspect) string {
 	text := "no flow crosses it clean"
 	if sus.CleanFlows > 0 {
-		text = fmt.Sprintf("%d flow paths cross it clean (%.1f losses were to be expected of their %s packets)",
-			sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
+		form := "%d flow paths cross it clean (%.1f losses were to be expected of their %s packets)"
+		if sus.CleanFlows == 1 {
+			form = "%d flow path crosses it clean (%.1f losses were to be expected of its %s packets)"
+		}
+		text = fmt.Sprintf(form, sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
 	}
 	if up := sus.Against.RunnerUp; up.Kind != "" && up != sus.Cause {
 		less, nats := "less", sus.Against.Nats

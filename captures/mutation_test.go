@@ -26,6 +26,9 @@ func TestMutants(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatal("no captures", err)
 	}
+	// Those that may not be handed on, too, where they are.
+	others, _ := filepath.Glob(filepath.Join(shared, "data", "captures", "*.pcap*"))
+	names = append(names, others...)
 	var seeds [][]byte
 	for _, name := range names {
 		data, err := os.ReadFile(name)

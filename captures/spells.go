@@ -156,32 +156,41 @@ type stretch struct {
 	lostBefore, lostAfter int
 }
 
-// stretches cuts what was captured of a direction into spells with losses and what lies between them without.
+// stretches cuts what was captured of a direction into spells with losses and what lies between them without. Spells between which nothing passed are one: that
+// nothing was lost meanwhile says nothing.
 func stretches(first, last int64, packets, data int, list []spell) []stretch {
 	var out []stretch
 	passed := 0
-	add := func(from, to int64, behind int, x *spell) {
+	cut := func(from, to int64, behind int) stretch {
 		behind = min(max(behind, passed), packets)
-		s := stretch{from: from, to: max(from, to), packets: behind - passed}
 		// Data are spread evenly: only their sum is known.
-		s.data = share(data, behind, packets) - share(data, passed, packets)
-		if x != nil {
-			s.lostBefore, s.lostAfter = int(x.before), int(x.after)
-		}
+		s := stretch{from: from, to: max(from, to), packets: behind - passed, data: share(data, behind, packets) - share(data, passed, packets)}
 		passed = behind
-		if x != nil || s.packets > 0 {
-			out = append(out, s)
-		}
+		return s
 	}
 	for i := range list {
 		x := &list[i]
-		add(first, x.from, int(x.passed), nil)
-		add(x.from, x.to, int(x.behind), x)
+		if clean := cut(first, x.from, int(x.passed)); clean.packets > 0 {
+			out = append(out, clean)
+		}
+		s := cut(x.from, x.to, int(x.behind))
+		if n := len(out); n > 0 && out[n-1].lossy() {
+			s.packets, s.data, s.from = s.packets+out[n-1].packets, s.data+out[n-1].data, out[n-1].from
+			s.lostBefore, s.lostAfter = out[n-1].lostBefore, out[n-1].lostAfter
+			out = out[:n-1]
+		}
+		s.lostBefore += int(x.before)
+		s.lostAfter += int(x.after)
+		out = append(out, s)
 		first = x.to
 	}
-	add(first, last, packets, nil)
+	if clean := cut(first, last, packets); clean.packets > 0 {
+		out = append(out, clean)
+	}
 	return out
 }
+
+func (s *stretch) lossy() bool { return s.lostBefore+s.lostAfter > 0 }
 
 // share returns n times a of b.
 func share(n, a, b int) int {

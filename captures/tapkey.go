@@ -46,6 +46,20 @@ func tapHash(f *frames.Frame, ip *frames.IP) (uint64, bool) {
 	return 0, false
 }
 
+// carries tells what data a packet of a flow carries, equal when they are sent again; 0 where it carries none that are numbered.
+func carries(f *frames.Frame, flow uint32, dir uint8) uint64 {
+	n := uint64(0)
+	switch {
+	case f.Kind == frames.TCPSegment && (f.TCP.Len > 0 || f.TCP.Flags&frames.SYN != 0):
+		n = uint64(f.TCP.Seq)<<32 | uint64(uint32(f.TCP.Len))
+	case f.Kind == frames.RoCEPacket:
+		n = uint64(f.BTH.DestQP)<<40 | uint64(f.BTH.PSN)<<8 | uint64(f.BTH.Opcode)
+	default:
+		return 0
+	}
+	return max(1, fold(n, uint64(flow)<<8|uint64(dir)))
+}
+
 // tapFlow names the flow of a packet by a hash that is the same for both directions, and says which of them it goes.
 func tapFlow(ip *frames.IP) (hash uint64, dir int) {
 	a := fold(binary.LittleEndian.Uint64(ip.Src[:]), binary.LittleEndian.Uint64(ip.Src[8:])+uint64(ip.SrcPort)<<16)

@@ -57,6 +57,8 @@ type TapFlow struct {
 	Matched int64    `json:"matched"`
 	Lost    int64    `json:"lost"`
 	Missed  int64    `json:"missed"`
+	// Dropped were captured at the first only, while the other's capture took nothing at all: whether they were lost is not known.
+	Dropped int64 `json:"dropped"`
 	// Marked got Congestion Experienced between the taps.
 	Marked int64 `json:"marked"`
 	// Delay is the mean one-way delay in microseconds, absent where nothing matched.
@@ -188,26 +190,35 @@ func (p *pairing) tell(s *tapFlowState, dir int) TapFlow {
 	}
 	f.First = []string{"a", "b"}[first]
 	f.Lost, f.Missed, f.Marked = int64(h.only[first]), int64(h.only[1-first]), int64(h.marked[1-first])
+	f.Dropped = int64(h.silent[first])
 	return f
 }
 
-// Evidence hands over a record for each direction of a flow that both taps saw, or should have seen, and of which it is known which of them it passes
-// first. By names the two captures, at the nodes or ports of a fabric where A and B were taken, "" where that is not known.
+// Evidence hands over what is known of each direction of a flow that both taps saw, or should have seen, and of which it is known which of them it passes
+// first: a record for each spell of losses and for what lies between. By names the two captures, at the nodes or ports of a fabric where A and B were taken,
+// "" where that is not known.
 func (r *TapReport) Evidence(by string, at [2]string, each func(*TapFlow, *evidence.Record) error) error {
 	p := r.pairing
 	if p == nil {
 		return nil
 	}
-	last := *instant(min(p.span[0][1], p.span[1][1]))
-	return p.eachFlow(func(_ uint32, _ int, f *TapFlow) error {
+	by = graphs.Clean(by)
+	from, to := max(p.span[0][0], p.span[1][0]), min(p.span[0][1], p.span[1][1])
+	return p.eachFlow(func(n uint32, dir int, f *TapFlow) error {
 		if f.First == "" {
 			return nil
 		}
 		near := index01(f.First == "b")
-		return each(f, &evidence.Record{
-			Time: last, Source: evidence.SourcePcap, By: graphs.Clean(by), Kind: evidence.KindFlow, Flow: &f.Flow,
-			Packets: evidence.Int(int(f.Matched + f.Lost)), LostBetween: evidence.Int(int(f.Lost)), At: at[near], To: at[1-near],
-		})
+		packets := int(f.Matched + f.Lost)
+		for _, x := range stretches(from, to, packets, packets, p.books[near].of(flowHalf{n, dir}, 0, int(f.Lost))) {
+			rec := windowed(x.from, x.to)
+			rec.By, rec.Flow, rec.At, rec.To = by, &f.Flow, at[near], at[1-near]
+			rec.Packets, rec.LostBetween = &x.packets, &x.lostAfter
+			if err := each(f, rec); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

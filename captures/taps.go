@@ -50,6 +50,7 @@ type pairing struct {
 	taken    [2]uint32      // packets captured so far
 	silences [2]silence     // of the other tap, by the one that has packets
 	holes    [2]captureHole // by the tap that dropped
+	books    [2]spellBook   // when packets were at one tap only, by that tap
 	delays   [2]histogram   // of packets that passed A first, and B first
 	unjudged int64
 	unnamed  [2]int64 // that nothing tells from each other
@@ -201,7 +202,7 @@ func (p *pairing) see(tap int, packet *files.Packet, f *frames.Frame) {
 			p.makeRoom(packet.Time)
 		}
 		flow, dir := p.flow(ip)
-		w = p.room.push(waiting{key: key, since: packet.Time, flow: flow, dir: dir, taken: p.taken[1-tap]})
+		w = p.room.push(waiting{key: key, since: packet.Time, flow: flow, dir: dir, taken: p.taken[1-tap], what: carries(f, flow, dir)})
 	}
 	p.taken[tap]++
 	h := &p.flows.at(w.flow).halves[w.dir]
@@ -319,12 +320,20 @@ func (p *pairing) expire() {
 			continue
 		}
 		if h.timed == 0 || w.seen[1-tap] > 0 {
-			h.only[tap] += uint32(more) // of a flow that goes another way, or sent again
-			h.note(at)
+			p.only(tap, lonely{flow: w.flow, dir: w.dir, at: at}, uint32(more)) // of a flow that goes another way, or sent again
 			continue
 		}
 		for range more {
-			p.lone(tap, w.taken, lonely{w.flow, w.dir, at})
+			p.lone(tap, w.taken, lonely{w.flow, w.dir, at, w.what})
 		}
 	}
+}
+
+// only counts packets that one tap has and the other should have.
+func (p *pairing) only(tap int, x lonely, n uint32) {
+	h := &p.flows.at(x.flow).halves[x.dir]
+	seen := h.met + h.only[tap]
+	h.only[tap] += n
+	h.note(x.at)
+	p.books[tap].add(flowHalf{x.flow, int(x.dir)}, spell{from: x.at, to: x.at, passed: seen, behind: seen + n, after: n})
 }

@@ -237,13 +237,21 @@ func TestTapEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost, packets := map[string]int64{}, int64(0)
+	lost, packets, records := map[string]int64{}, int64(0), map[evidence.Flow]int{}
 	err = r.Evidence("a,b", [2]string{"here", "there"}, func(_ *TapFlow, rec *evidence.Record) error {
 		lost[rec.At+">"+rec.To] += int64(*rec.LostBetween)
 		packets += int64(*rec.Packets)
+		if records[*rec.Flow]++; rec.WindowMS < 1 || *rec.LostBetween > *rec.Packets {
+			t.Errorf("%+v", rec)
+		}
 		return nil
 	})
 	want := map[string]int64{"here>there": tr.lost[0], "there>here": tr.lost[1]}
+	for flow, n := range records {
+		if n < 10 { // some thirty of a direction's packets are lost in a minute, one by one
+			t.Errorf("%v: %d records", flow, n)
+		}
+	}
 	if d := gocmp.Diff(want, lost); d != "" || err != nil || packets != r.Matched+tr.lost[0]+tr.lost[1] {
 		t.Errorf("%v, %d packets\n%s", err, packets, d)
 	}

@@ -8,21 +8,41 @@ const (
 	silentLong   = 8
 )
 
+// What the sender sends again while the other tap is silent was not received: of so many packets one in againShare, and againLeast at least, show that the network
+// lost them, however many stand in a row: the only way to that tap is down.
+const (
+	againLeast = 2
+	againShare = 8
+	// silentHeld bounds the packets of a silence that are held back.
+	silentHeld = 1 << 12
+)
+
 // A lonely packet was seen at one tap only.
 type lonely struct {
 	flow uint32
 	dir  uint8
 	at   int64
+	what uint64 // tells what it carries, 0 where nothing does
 }
 
 // A silence is a stretch in which one tap captured nothing at all, and what the other has meanwhile. A capture that cannot keep up
 // drops packets in a row, of all flows and both directions; a network that loses packets leaves others between them, or at least
-// those that go the other way.
+// those that go the other way, or senders that send them again.
 type silence struct {
 	id     uint32 // how many packets the tap had captured before it
 	n      int
-	first  [silentLong]lonely // the first of n
-	proven bool               // one of them passed the silent tap first
+	held   []lonely // the first of n
+	proven bool     // one of them passed the silent tap first
+	what   map[uint64]bool
+	again  int
+}
+
+// dropped reports whether a silence is the capture's.
+func (q *silence) dropped() bool {
+	if q.again >= againLeast && againShare*q.again >= q.n {
+		return false
+	}
+	return q.n >= silentLong || q.proven && q.n >= silentProven
 }
 
 // lone judges a packet that one tap has and the other should have. It is held back until it is known how many stand with it.
@@ -32,32 +52,41 @@ func (p *pairing) lone(tap int, id uint32, x lonely) {
 		p.endSilence(tap)
 	}
 	if q.n == 0 {
-		*q = silence{id: id}
-	}
-	h := &p.flows.at(x.flow).halves[x.dir]
-	q.proven = q.proven || h.first(&p.clock) == 1-tap
-	if q.n < len(q.first) {
-		q.first[q.n] = x
-	} else {
-		p.silent(tap, x)
+		*q = silence{id: id, held: q.held[:0], what: map[uint64]bool{}}
 	}
 	q.n++
+	h := &p.flows.at(x.flow).halves[x.dir]
+	q.proven = q.proven || h.first(&p.clock) == 1-tap
+	if x.what != 0 {
+		if q.what[x.what] {
+			q.again++
+		} else if len(q.what) < silentHeld {
+			q.what[x.what] = true
+		}
+	}
+	if len(q.held) < silentHeld {
+		q.held = append(q.held, x)
+		return
+	}
+	p.judge(tap, x, q.dropped())
 }
 
 // endSilence judges those that were held back.
 func (p *pairing) endSilence(tap int) {
 	q := &p.silences[tap]
-	dropped := q.n >= silentLong || q.proven && q.n >= silentProven
-	for _, x := range q.first[:min(q.n, len(q.first))] {
-		if dropped {
-			p.silent(tap, x)
-			continue
-		}
-		h := &p.flows.at(x.flow).halves[x.dir]
-		h.only[tap]++
-		h.note(x.at)
+	dropped := q.dropped()
+	for _, x := range q.held {
+		p.judge(tap, x, dropped)
 	}
-	q.n = 0
+	q.n, q.held = 0, q.held[:0]
+}
+
+func (p *pairing) judge(tap int, x lonely, dropped bool) {
+	if dropped {
+		p.silent(tap, x)
+	} else {
+		p.only(tap, x, 1)
+	}
 }
 
 // silent counts a packet that only this tap has for a packet that the other's capture dropped.

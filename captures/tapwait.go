@@ -1,12 +1,13 @@
 package captures
 
-// maxWaiting bounds a waiting room, which then takes 14 MiB. At four million packets a second that are 65 ms, far more than a
+// maxWaiting bounds a waiting room, which then takes 17 MiB. At four million packets a second that are 65 ms, far more than a
 // packet takes through a fabric.
 const maxWaiting = 1 << 18
 
 // A waiting packet was seen at least at one of two taps. Times are those of tap A's clock.
 type waiting struct {
 	key   uint64
+	what  uint64   // tells what it carries, 0 where nothing does
 	since int64    // when it began to wait
 	times [2]int64 // when it was last seen at A and at B
 	flow  uint32

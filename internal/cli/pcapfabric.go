@@ -70,7 +70,7 @@ func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
 }
 
 // evidence hands over what captures tell as records, each with the place where it was seen. What was lost between two taps is told by
-// the two together, and so it is taken out of what the first tells alone.
+// the two together, and so it is taken out of what the first tells alone; so is what may have been lost there, while the other's capture took nothing.
 func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names []string, each func(*evidence.Record) error) error {
 	type way struct {
 		flow  evidence.Flow
@@ -80,13 +80,18 @@ func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names [
 	for i := range r.Taps {
 		first, second := names[i], names[i+1]
 		err := r.Taps[i].Evidence(first+","+second, [2]string{p.of(i), p.of(i + 1)}, func(f *captures.TapFlow, rec *evidence.Record) error {
-			if f.Lost > 0 {
-				between[way{f.Flow, f.First == "a"}] += int(f.Lost)
+			if n := *rec.LostBetween; n > 0 {
+				between[way{f.Flow, f.First == "a"}] += n
 			}
 			return each(rec)
 		})
 		if err != nil {
 			return err
+		}
+		for j := range r.Taps[i].Flows {
+			if f := &r.Taps[i].Flows[j]; f.Dropped > 0 {
+				between[way{f.Flow, f.First == "a"}] += int(f.Dropped)
+			}
 		}
 	}
 	return a.Evidence(r, strings.Join(names, ","), func(rec *evidence.Record) error {

@@ -215,6 +215,37 @@ func (s *search) likeliestDevice(c int32, weights []float64) *device {
 	return best
 }
 
+// explained returns how much of the probability of a class is that its members are faulty as parts of the switches told.
+func (s *search) explained(class, told []int32, weights []float64) float64 {
+	all, parts := 0.0, 0.0
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		alone := 1.0 // probability that a member is faulty by itself
+		any := false
+		for _, c := range h.comps {
+			if !slices.Contains(class, c) {
+				continue
+			}
+			own := 1.0
+			for j := range h.devices {
+				if d := &h.devices[j]; slices.Contains(told, d.comp) && slices.Contains(d.members, c) {
+					own = 1 - d.probability()
+				}
+			}
+			if !any || own > alone {
+				any, alone = true, own
+			}
+		}
+		if any {
+			all, parts = all+weights[i], parts+weights[i]*(1-alone)
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return min(parts/all, 1)
+}
+
 // deviceSuspect describes a switch that is bad in part, under the loaded hypothesis.
 func (s *search) deviceSuspect(d *device, probability float64) Suspect {
 	x := Suspect{Cause: s.ix.cause(d.comp), Probability: probability, Alone: probability, Low: 1}

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -11,9 +12,6 @@ func (s *search) replace(h *hypothesis, j int) {
 	rate := s.excess[c]
 	s.couple(h, c, j)
 	certain := s.needed(h, c) > sure
-	if certain {
-		return
-	}
 	near := s.near(c)
 	s.shift(c, 0)
 	own := s.gain(c, rate)
@@ -29,19 +27,19 @@ func (s *search) replace(h *hypothesis, j int) {
 		s.neighbour(h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
 	}
 	var whole []int32
-	if len(s.coupled) > 0 {
-		for _, x := range s.ix.relatives(nil, c) {
-			if s.excess[x] == 0 && s.lossy[x] > 0 && !s.joins(h, x) && !s.hopeless(x, own-sure) {
-				whole = append(whole, x)
-			}
+	for _, x := range s.ix.relatives(nil, c) {
+		if s.excess[x] == 0 && s.lossy[x] > 0 && !s.joins(h, x) && !s.hopeless(x, own-sure) {
+			whole = append(whole, x)
 		}
 	}
 	s.shift(c, rate)
-	if len(s.coupled) > 0 {
-		if !certain {
-			s.trial(h, -1, j)
-		}
-		for _, x := range whole {
+	coupled := len(s.coupled) > 0
+	if coupled && !certain {
+		s.trial(h, -1, j)
+	}
+	for _, x := range whole {
+		// What is whole may share losses with a member that its part has nothing to do with. With several, they are its parts: see join.
+		if s.couple(h, x, j); len(s.coupled) > 0 && (coupled || len(s.coupled) == 1) {
 			s.trial(h, x, j)
 		}
 	}
@@ -164,11 +162,12 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 		rates[len(rates)-1] = f.rate
 		occam = f.bayes - f.peak + s.ix.logPrior(add)
 	}
-	for range 2 {
+	for range sweeps {
 		if len(s.coupled) == 0 {
 			break
 		}
 		occam = 0
+		sum := s.sum
 		moved := false
 		for i, c := range comps {
 			if c == add || slices.ContainsFunc(s.coupled, func(j int) bool { return h.comps[j] == c }) {
@@ -179,7 +178,7 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 				moved = moved || math.Abs(rates[i]-was) > settled*was
 			}
 		}
-		if !moved {
+		if !moved || s.sum < sum+gained {
 			break
 		}
 	}
@@ -235,6 +234,13 @@ func (s *search) join(h *hypothesis) {
 		}
 		s.couple(h, w, parts...)
 		s.trial(h, w, parts...)
+		if len(parts) > 1 {
+			// The worst part may be worse by a fault of its own.
+			worst := slices.MaxFunc(parts, func(a, b int) int { return cmp.Or(cmp.Compare(h.rates[a], h.rates[b]), b-a) })
+			parts = slices.DeleteFunc(parts, func(j int) bool { return j == worst })
+			s.couple(h, w, parts...)
+			s.trial(h, w, parts...)
+		}
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 const (
 	// listed is the least probability of a suspect.
 	listed = 0.01
-	// alike is how much the evidence may differ, in nats, between two causes that it does not tell apart: odds of one in twelve are
+	// alike is how much the evidence may differ, in nats, between two causes that it does not tell apart: odds of one in twenty are
 	// no reason to pull the wrong cable.
-	alike = 2.5
+	alike = 3
 )
 
 // result turns the visited hypotheses into probabilities of causes.
@@ -43,7 +43,7 @@ func (s *search) result() *Result {
 		}
 	}
 	assigned := make([]bool, s.ix.n)
-	var comps []int32 // those of the suspects
+	var comps, told []int32 // those of the suspects, and the switches among them that are likelier bad than not
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
 			break
@@ -56,10 +56,10 @@ func (s *search) result() *Result {
 			if x.Probability >= listed {
 				r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 			}
-			assigned[c] = true
-			for _, y := range d.members {
-				assigned[y] = assigned[y] || x.Probability > 0.5
+			if x.Probability > 0.5 {
+				told = append(told, c)
 			}
+			assigned[c] = true
 			continue
 		}
 		class, odds, against := s.class(c, weights, assigned)
@@ -70,6 +70,10 @@ func (s *search) result() *Result {
 			x.Class = append(x.Class, s.ix.cause(y))
 		}
 		x.Probability = max(s.probability(parts, seen, class...), x.Alone)
+		if len(told) > 0 {
+			besides := 1 - s.explained(class, told, weights)
+			x.Probability, x.Alone = x.Probability*besides, x.Alone*besides
+		}
 		x.Weights = shares(class, odds, x.Probability)
 		if x.Against.RunnerUp.Kind == "" {
 			// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
@@ -77,6 +81,9 @@ func (s *search) result() *Result {
 		}
 		if x.Probability < listed {
 			continue
+		}
+		if s.ix.kindOf(c) == 2 && x.Probability > 0.5 {
+			told = append(told, c)
 		}
 		iv := s.interval(c) // class left c loaded
 		x.Loss, x.Low, x.High = iv.median, iv.low, iv.high

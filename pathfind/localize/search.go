@@ -83,6 +83,9 @@ const (
 	even = 0.01
 	// leeway is how much more the devices of a neighbour may add to its score.
 	leeway = 8
+	// sweeps bounds how often the rates of a hypothesis are fitted in turn, and gained is what one more turn must gain, in nats: those of
+	// components that share packets give way to each other slowly.
+	sweeps, gained = 12, 0.1
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
@@ -276,13 +279,17 @@ func (s *search) refit(h *hypothesis) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.setBackground(h.background)
 	s.load(h.comps, h.rates)
-	for i := range 2 {
-		was := s.background
+	for i := range sweeps {
+		was, sum := s.background, s.sum
 		if s.fitBackground(i == 0 && h.score > s.best+even); s.background != was {
 			s.load(h.comps, h.rates)
+			sum = math.Inf(-1)
 		}
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)
+		}
+		if i > 0 && s.sum < sum+gained {
+			break
 		}
 	}
 	for _, u := range s.uneven {

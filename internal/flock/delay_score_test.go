@@ -38,8 +38,13 @@ func TestDelayScore(t *testing.T) {
 		for _, kind := range kinds {
 			var precision, recall float64
 			var took time.Duration
+			told := 0
 			for _, file := range files {
 				x := solveDelays(t, file, kind)
+				if x.result == nil {
+					continue
+				}
+				told++
 				took += x.took
 				p, r := x.truth.score(nil, x.named, nil)
 				precision, recall = precision+p, recall+r
@@ -58,9 +63,13 @@ func TestDelayScore(t *testing.T) {
 					}
 				}
 			}
-			n := float64(len(files))
+			if told == 0 {
+				t.Logf("of %s no trace tells delays", set)
+				continue
+			}
+			n := float64(told)
 			precision, recall = precision/n, recall/n
-			fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %.0f |\n", set, kind, len(files), 2*precision*recall/(precision+recall), precision, recall, took.Seconds()*1e3/n)
+			fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %.0f |\n", set, kind, told, 2*precision*recall/(precision+recall), precision, recall, took.Seconds()*1e3/n)
 		}
 	}
 	for i := 1; i < len(bounds); i++ {
@@ -71,7 +80,7 @@ func TestDelayScore(t *testing.T) {
 }
 
 type solved struct {
-	result *delay.Result
+	result *delay.Result // nil if the trace tells no delays
 	truth  truth
 	named  []string
 	name   func(delay.Cause) string
@@ -89,6 +98,9 @@ func solveDelays(t *testing.T, file string, kind Evidence) solved {
 	start := cpuTime()
 	x := solved{result: delays.Solve(f, pathfind.PerPath), truth: readTruth(t, file)}
 	x.took = cpuTime() - start
+	if x.result == nil {
+		return x
+	}
 	x.name = func(c delay.Cause) string {
 		if c.Kind == delay.Arc {
 			return f.NodeName(f.Tail(graphs.ArcID(c.ID))) + ">" + f.NodeName(f.Head(graphs.ArcID(c.ID)))

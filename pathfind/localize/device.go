@@ -12,7 +12,8 @@ import (
 // likelihood of both is the same. If a share of its arcs is bad of which nothing is known, then m given ones of M are so with probability
 // 1/((M+1) C(M,m)).
 
-// partly is how usual a switch is that is bad in part, as in preference.
+// partly is how usual a switch is that is bad in part, as in preference: a switch is less often bad than an arc, and if it is, about as often in part
+// as all of it.
 const partly = 0.5
 
 // A device is a switch that may be bad in part under a hypothesis.

@@ -12,9 +12,9 @@ import (
 const (
 	// listed is the least probability of a suspect.
 	listed = 0.01
-	// alike is how much the evidence may differ, in nats, between two causes that it does not tell apart: odds of one in twenty are
+	// alike is how much the evidence may differ, in nats, between two causes that it does not tell apart: odds of one in twelve are
 	// no reason to pull the wrong cable.
-	alike = 3
+	alike = 2.5
 )
 
 // result turns the visited hypotheses into probabilities of causes.

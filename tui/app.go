@@ -63,6 +63,7 @@ type App struct {
 	latest *Snapshot // the newest
 	shown  *Snapshot // what the screens show: the newest, unless frozen
 	frozen bool
+	zone   *time.Location // of the times on screens; nil is UTC
 	reveal bool
 
 	w, h   int
@@ -121,6 +122,9 @@ func (a *App) pull() {
 	s := &Snapshot{}
 	if a.source != nil {
 		s = cmp.Or(a.source.Snapshot(), s)
+	}
+	if a.zone != nil {
+		s = s.in(a.zone)
 	}
 	a.latest = s
 	if !a.frozen && a.shown != s {

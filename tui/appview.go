@@ -151,9 +151,9 @@ func (a *App) header() line {
 		size = fmt.Sprintf("%s sw  %s hosts  %s links", count(switches), count(hosts), count(f.NumLinks()))
 	}
 	mode := a.mode()
-	at := clock(s.Now)
+	at := s.at(s.Now, seconds)
 	if p := s.Playing; p != nil {
-		at = clock(p.At)
+		at = s.at(p.At, seconds)
 	}
 	rate := ""
 	if s.Live {

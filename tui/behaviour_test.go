@@ -330,6 +330,54 @@ func TestTimeMachineLive(t *testing.T) {
 	}
 }
 
+// Times are in UTC unless somebody asks for another zone; what leaves the screen is in UTC always.
+func TestZones(t *testing.T) {
+	s := newStage(t, captured(t), 120, 40)
+	b := withShelf(s)
+	h := &hand{}
+	s.player = h
+	s.press(":")
+	s.word("tz Asia/Kolkata")
+	s.press("enter")
+	s.sees(t, "times are of Asia/Kolkata (L)")
+	s.sees(t, "20:02:07L")
+	for _, screen := range []string{"2", "3", "4", "5", "6", "7"} {
+		s.press(screen)
+		s.sees(t, "20:02:07L")
+		if got := bare(s.View().Content); regexp.MustCompile(`\d:\d\d(\.\d+)?Z`).MatchString(got) {
+			t.Errorf("screen %s still shows UTC:\n%s", screen, got)
+		}
+	}
+	s.press("6", "enter")
+	s.Update(s.press("p")())
+	s.sees(t, "20:01:37.000000L")
+	if len(b.asked) != 1 {
+		t.Error("no packets")
+	}
+	s.press("1", "enter")
+	s.sees(t, "20:01:02L to 20:02:06L")
+	s.press("5", "y")
+	s.sees(t, "copied: 2026-11-20T14:31:55Z")
+	live := *s.source.s
+	live.Recording = time.Hour
+	s.source.s = &live
+	s.tick(1)
+	for _, text := range []string{"seek 20:00:00", "seek 14:30:00Z"} {
+		s.press(":")
+		s.Update(tea.PasteMsg{Content: text})
+		s.press("enter")
+	}
+	if got := fmt.Sprint(h.asked); got != "[seek 14:30:00Z seek 14:30:00Z]" {
+		t.Errorf("asked for %s", got)
+	}
+	for text, want := range map[string]string{"tz nowhere": "no zone is called", "tz utc": "times are in UTC", "tz": "tz needs"} {
+		s.press(":")
+		s.Update(tea.PasteMsg{Content: text})
+		s.press("enter")
+		s.sees(t, want)
+	}
+}
+
 // A remark goes where the evidence goes; without a recording it says so.
 func TestRemark(t *testing.T) {
 	s := newStage(t, sick(t), 100, 30)

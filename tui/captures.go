@@ -110,7 +110,7 @@ func (c *capturesScreen) draw(w, h int, s *Snapshot) page {
 		return text(append([]line{line{}.gap(1).add(strong, "Findings of captures")}, labelled("", 1, dim, says, w-1)...)...).fill(w, h)
 	}
 	if w < stackFrom || h < 14 {
-		return c.table(w, h).fill(w, h)
+		return c.table(w, h, s).fill(w, h)
 	}
 	below := 9
 	if h >= 24 {
@@ -124,7 +124,7 @@ func (c *capturesScreen) draw(w, h int, s *Snapshot) page {
 	if c.over != "" {
 		title = "Findings of flows that may cross it, the surest first"
 	}
-	out := frame(title, note, w, h-below, c.table(w-4, h-below-2))
+	out := frame(title, note, w, h-below, c.table(w-4, h-below-2, s))
 	r := c.current()
 	if r == nil {
 		return out.fill(w, h)
@@ -140,7 +140,7 @@ func findingLines(r *evidence.Record, ways []crossed, w int, s *Snapshot) []line
 	const label = 9
 	st := severityStyle(r.Severity)
 	out := []line{line{}.add(st, "! "+strings.ToUpper(r.Severity)).gap(2).add(strong, elide(clean(r.Finding), max(w-20, 8))).gap(2).add(dim, "x"+count(timesOf(r)))}
-	for _, x := range [][2]string{{"about", r.Subject}, {"what", r.Text}, {"when", whenWords(r)}, {"where", whereWords(s, ways)}, {"rule", r.Rule}, {"filter", r.Filter}, {"file", r.By}} {
+	for _, x := range [][2]string{{"about", r.Subject}, {"what", r.Text}, {"when", whenWords(r, s)}, {"where", whereWords(s, ways)}, {"rule", r.Rule}, {"filter", r.Filter}, {"file", r.By}} {
 		if x[1] != "" {
 			out = append(out, labelled(x[0], label, plain, x[1], w)...)
 		}
@@ -191,7 +191,7 @@ func columnOf(at, from, to time.Time, n int) int {
 	return min(max(int(float64(at.Sub(from))/float64(all)*float64(n)), 0), n-1)
 }
 
-func (c *capturesScreen) table(w, h int) page {
+func (c *capturesScreen) table(w, h int, s *Snapshot) page {
 	wide := w >= 70
 	name := 0
 	if wide {
@@ -199,7 +199,7 @@ func (c *capturesScreen) table(w, h int) page {
 	}
 	rest := w - 2 - 9 - 7
 	if wide {
-		rest -= name + 1 + 13
+		rest -= name + 1 + 14
 	}
 	rest = max(rest, 4)
 	heads := line{}.gap(2).left(dim, "severity", 9)
@@ -208,7 +208,7 @@ func (c *capturesScreen) table(w, h int) page {
 	}
 	heads = heads.left(dim, "about", rest).right(dim, "count", 7)
 	if wide {
-		heads = heads.gap(1).left(dim, "began", 12)
+		heads = heads.gap(1).left(dim, "began", 13)
 	}
 	return c.rows.table(w, h, heads, "no finding passes the filter; esc clears it", func(at int, mark string) line {
 		if at >= len(c.list) {
@@ -220,7 +220,7 @@ func (c *capturesScreen) table(w, h int) page {
 			return row.left(plain, r.Finding+" "+r.Subject, rest).right(plain, count(timesOf(r)), 7)
 		}
 		return row.left(plain, r.Finding, name).gap(1).left(plain, r.Subject, rest).right(plain, count(timesOf(r)), 7).
-			gap(1).left(dim, r.Start().UTC().Format("15:04:05.000"), 12)
+			gap(1).left(dim, s.at(r.Start(), milliseconds), 13)
 	})
 }
 

@@ -84,7 +84,7 @@ func TestCaptures(t *testing.T) {
 		t.Error("packets are read twice")
 	}
 	s.sees(t, "the first 400 of 5,000")
-	s.sees(t, ">   20,411 14:31:37.000000 10.32.0.1")
+	s.sees(t, ">   20,411 14:31:37.000000Z 10.32.0.1")
 	s.press("/")
 	s.word("len>1000 no<20430")
 	s.press("enter")

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,6 +59,7 @@ func commands() []command {
 		{"sort", "COLUMN", "sort the links", func(*App, []string) []string { return linkFields() }, sortLinks},
 		{"speed", "X", "replay so many times as fast", nil, setSpeed},
 		{"stop", "", "stop what was asked for", nil, (*App).stop},
+		{"tz", "ZONE", "times in utc or local", func(*App, []string) []string { return []string{"local", "utc"} }, setZone},
 		{"theme", "NAME", "colours", func(*App, []string) []string { return ThemeNames() }, func(a *App, words []string) (tea.Cmd, error) {
 			if len(words) != 1 || !slices.Contains(ThemeNames(), words[0]) {
 				return nil, fmt.Errorf("themes are %s", strings.Join(ThemeNames(), ", "))
@@ -239,6 +241,40 @@ func remarkThis(a *App, words []string) (tea.Cmd, error) {
 	return nil, nil
 }
 
+// setZone shows times in UTC, in the zone of this machine, or in one by its name.
+func setZone(a *App, words []string) (tea.Cmd, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("tz needs utc, local, or the name of a zone")
+	}
+	switch name := words[0]; name {
+	case "utc":
+		a.zone = nil
+	case "local":
+		a.zone = time.Local
+	default:
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			return nil, fmt.Errorf("no zone is called %q", name)
+		}
+		a.zone = zone
+	}
+	a.latest, a.shown = a.latest.in(a.zone), a.shown.in(a.zone)
+	a.refresh()
+	if a.zone == nil {
+		a.say("times are in UTC (Z)")
+	} else {
+		a.say("times are of " + a.zone.String() + " (L); what is copied and exported stays in UTC")
+	}
+	return nil, nil
+}
+
+// in returns the snapshot with the times of a zone.
+func (s *Snapshot) in(zone *time.Location) *Snapshot {
+	c := *s
+	c.Zone = zone
+	return &c
+}
+
 // gotoName opens what a name means.
 func gotoName(a *App, words []string) (tea.Cmd, error) {
 	if len(words) != 1 {
@@ -334,8 +370,12 @@ func seekTo(a *App, words []string) (tea.Cmd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is no time: expected 14:32:07, RFC 3339, or a step such as -30s", words[0])
 	}
-	y, m, d := p.At.UTC().Date()
-	a.player.Seek(time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, time.UTC))
+	zone := cmp.Or(a.zone, time.UTC) // as the times stand on the screens
+	if strings.HasSuffix(words[0], "Z") {
+		zone = time.UTC
+	}
+	y, m, d := p.At.In(zone).Date()
+	a.player.Seek(time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, zone))
 	return nil, nil
 }
 

@@ -84,7 +84,7 @@ func (l *linkScreen) drawCounters(w, h int, s *Snapshot) page {
 	for i, list := range points {
 		lines = append(lines, l.endLines(i, list, from, to, span, inner, s)...)
 	}
-	lines = append(lines, line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", clock(from), clock(to))))
+	lines = append(lines, line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", s.at(from, seconds), s.at(to, seconds))))
 	shown, note := scrolled(lines, l.scroll, h-2)
 	return frame("Counters of the ports", note, w, h, text(shown...))
 }

@@ -267,7 +267,7 @@ func (d *drillScreen) table(w, h int, s *Snapshot) page {
 		r := &s.Rounds[at]
 		row := line{}.left(plain, mark, 2).right(plain, r.ID, 3).gap(1)
 		if wide {
-			row = row.left(dim, clock(r.Set), 10)
+			row = row.left(dim, s.at(r.Set, seconds), 10)
 		}
 		return row.left(r.Program.style(), words(&r.Program, r), verdict).gap(1).left(r.You.style(), words(&r.You, r), verdict).gap(1).left(plain, d.text(r), what)
 	})

@@ -178,16 +178,16 @@ func (e *eventsScreen) lanes(w int, s *Snapshot) []line {
 		foot = foot.gap(cursor).add(strong, "^")
 	}
 	out = append(out, foot)
-	ends := clock(from) + " to " + clock(to)
+	ends := s.at(from, seconds) + " to " + s.at(to, seconds)
 	return append(out, line{}.left(dim, "", label).add(dim, fmt.Sprintf("%s, a column is %s", ends, (all/time.Duration(span)).Round(10*time.Millisecond))))
 }
 
 func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 	about := min(w/3, 44)
 	const mark = 3 // of the group
-	lane, stamp, fine := 8, 13, "15:04:05.000Z"
+	lane, stamp, fine := 8, 13, milliseconds
 	if w < 60 {
-		lane, stamp, fine = 0, 8, "15:04:05"
+		lane, stamp, fine = 0, 9, seconds
 	}
 	what := max(w-2-stamp-1-lane-mark-about-1, 6)
 	heads := line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about)
@@ -200,7 +200,7 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 		if x.Lane == diagnose.LaneVerdict {
 			st = strong
 		}
-		return line{}.left(plain, cursor, 2).left(dim, x.At.UTC().Format(fine), stamp).gap(1).left(dim, x.Lane, lane).
+		return line{}.left(plain, cursor, 2).left(dim, s.at(x.At, fine), stamp).gap(1).left(dim, x.Lane, lane).
 			left(strong, e.groupMark(at), mark).left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
 	})
 }

@@ -251,13 +251,13 @@ func whereWords(s *Snapshot, ways []crossed) string {
 func spanOf(r *evidence.Record) (from, to time.Time) { return r.Start(), r.Time }
 
 // whenWords writes the time of a finding.
-func whenWords(r *evidence.Record) string {
-	const fine = "15:04:05.000Z"
+func whenWords(r *evidence.Record, s *Snapshot) string {
+	const day = "2006-01-02 "
 	from, to := spanOf(r)
 	if !from.Before(to) {
-		return to.UTC().Format("2006-01-02 " + fine)
+		return s.at(to, day+milliseconds)
 	}
-	return fmt.Sprintf("%s to %s, %s", from.UTC().Format("2006-01-02 "+fine), to.UTC().Format(fine), to.Sub(from).Round(time.Millisecond))
+	return fmt.Sprintf("%s to %s, %s", s.at(from, day+milliseconds), s.at(to, milliseconds), to.Sub(from).Round(time.Millisecond))
 }
 
 // tsharkCommand is what one types to see the packets of a finding.

@@ -147,7 +147,7 @@ func (f *findingScreen) draw(w, h int, s *Snapshot) page {
 	if about == 0 {
 		lines := findingLines(f.record, f.ways, w-1, s)
 		lines = lines[:min(len(lines), max(h/2, 2))]
-		return text(lines...).below(f.table(w, h-len(lines))).fill(w, h)
+		return text(lines...).below(f.table(w, h-len(lines), s)).fill(w, h)
 	}
 	shown, note := scrolled(findingLines(f.record, f.ways, w-4, s), f.scroll, about-2)
 	if note != "" {
@@ -160,7 +160,7 @@ func (f *findingScreen) draw(w, h int, s *Snapshot) page {
 		inside = text(f.density(w - 4)...)
 		room -= len(inside.lines)
 	}
-	return out.below(frame("Packets", f.note(), w, rest, inside.below(f.table(w-4, room)))).fill(w, h)
+	return out.below(frame("Packets", f.note(), w, rest, inside.below(f.table(w-4, room, s)))).fill(w, h)
 }
 
 func (f *findingScreen) note() string {
@@ -204,7 +204,7 @@ func (f *findingScreen) density(w int) []line {
 	}
 }
 
-func (f *findingScreen) table(w, h int) page {
+func (f *findingScreen) table(w, h int, s *Snapshot) page {
 	switch {
 	case f.problem != "":
 		return text(labelled("", 2, warn, "! "+f.problem, w)...)
@@ -216,35 +216,35 @@ func (f *findingScreen) table(w, h int) page {
 		return text(line{}.gap(2).add(dim, elide("the capture has none of them any more", w-2)))
 	}
 	wide, middle := w >= 96, w >= 70
-	ends, info := 0, w-2-13-6-1
+	ends, info := 0, w-2-14-6-1
 	if middle {
 		ends = 15
-		info = w - 2 - 13 - 2*(ends+1) - 6 - 1
+		info = w - 2 - 14 - 2*(ends+1) - 6 - 1
 	}
 	if wide {
 		ends = 16
 		if w >= 130 {
 			ends = 26
 		}
-		info = w - 2 - 8 - 1 - 15 - 1 - 2*(ends+1) - 6 - 7
+		info = w - 2 - 8 - 1 - 17 - 2*(ends+1) - 6 - 7
 	}
 	heads := line{}.gap(2)
 	switch {
 	case wide:
-		heads = heads.right(dim, "no.", 8).gap(1).left(dim, "time", 16).left(dim, "source", ends+1).left(dim, "destination", ends+1).left(dim, "proto", 6)
+		heads = heads.right(dim, "no.", 8).gap(1).left(dim, "time", 17).left(dim, "source", ends+1).left(dim, "destination", ends+1).left(dim, "proto", 6)
 	case middle:
-		heads = heads.left(dim, "time", 13).left(dim, "source", ends+1).left(dim, "destination", ends+1)
+		heads = heads.left(dim, "time", 14).left(dim, "source", ends+1).left(dim, "destination", ends+1)
 	default:
-		heads = heads.left(dim, "time", 13)
+		heads = heads.left(dim, "time", 14)
 	}
 	heads = heads.right(dim, "len", 6).gap(1).left(dim, "what", max(info, 4))
 	return f.rows.table(w, h, heads, "no packet passes the filter; esc clears it", func(at int, mark string) line {
 		p := &f.packets.Lines[at]
 		row := line{}.left(plain, mark, 2)
 		if wide {
-			row = row.right(plain, count(int(p.Number)), 8).gap(1).left(dim, p.Time.UTC().Format("15:04:05.000000"), 16)
+			row = row.right(plain, count(int(p.Number)), 8).gap(1).left(dim, s.at(p.Time, microseconds), 17)
 		} else {
-			row = row.left(dim, p.Time.UTC().Format("15:04:05.000"), 13)
+			row = row.left(dim, s.at(p.Time, milliseconds), 14)
 		}
 		if middle {
 			row = row.left(plain, p.Src, ends).gap(1).left(plain, p.Dst, ends).gap(1)

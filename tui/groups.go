@@ -125,10 +125,11 @@ func linkOfName(f *graphs.Fabric, name string) (graphs.LinkID, bool) {
 }
 
 // words says what a group is.
-func (g *group) words(f *graphs.Fabric, list []diagnose.Event) string {
+func (g *group) words(s *Snapshot) string {
+	f, list := s.Picture.Fabric, s.Picture.Events
 	first := &list[g.first]
 	text := fmt.Sprintf("%s agree on %s, %s within %.1f s; first at %s: %s", strings.Join(g.lanes, " and "), f.LinkName(g.link),
-		counted(g.bursts, "time", "times"), g.lag.Seconds(), clock(first.At), first.What)
+		counted(g.bursts, "time", "times"), g.lag.Seconds(), s.at(first.At, seconds), first.What)
 	if g.note >= 0 {
 		n := &list[g.note]
 		text += fmt.Sprintf(", %s after the note %q", span5(first.At.Sub(n.At)), n.What)
@@ -140,7 +141,7 @@ func (g *group) words(f *graphs.Fabric, list []diagnose.Event) string {
 func (e *eventsScreen) groupLines(w int, s *Snapshot) []line {
 	var out []line
 	for i := range e.groups {
-		out = append(out, labelled(fmt.Sprintf("group %d", i+1), 9, plain, e.groups[i].words(s.Picture.Fabric, events(s)), w)...)
+		out = append(out, labelled(fmt.Sprintf("group %d", i+1), 9, plain, e.groups[i].words(s), w)...)
 	}
 	return out
 }

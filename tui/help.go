@@ -18,6 +18,7 @@ func words() [][2]string {
 		{"late", "what flows that cross it now take above their own best, the least of them."},
 		{"use expect", "how full an arc is; how full it would be if its load were spread evenly."},
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
+		{"Z L", "a time in UTC; in the zone that :tz chose."},
 		{"- ?", "does not apply; not known."},
 	}
 }

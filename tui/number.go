@@ -89,6 +89,24 @@ func span5(d time.Duration) string {
 	return fmt.Sprintf("%d d", s/86400)
 }
 
+// The times of day that stand on screens, to the second, the millisecond, the microsecond. What they are of stands behind them: Z for UTC, L for local time.
+const (
+	seconds      = "15:04:05"
+	milliseconds = "15:04:05.000"
+	microseconds = "15:04:05.000000"
+)
+
+// at writes a time of the snapshot's zone.
+func (s *Snapshot) at(t time.Time, layout string) string {
+	switch {
+	case t.IsZero():
+		return "?"
+	case s.Zone == nil:
+		return t.UTC().Format(layout) + "Z"
+	}
+	return t.In(s.Zone).Format(layout) + "L"
+}
+
 // clock writes a time of day in UTC.
 func clock(t time.Time) string {
 	if t.IsZero() {

@@ -96,6 +96,6 @@ func (a *App) moment() {
 		a.say("nothing to go back in: this is not recorded")
 	default:
 		a.player.Seek(at)
-		a.say("all screens go to " + at.UTC().Format("15:04:05.000Z") + "; T leads back")
+		a.say("all screens go to " + a.shown.at(at, milliseconds) + "; T leads back")
 	}
 }

@@ -16,6 +16,8 @@ type Snapshot struct {
 	Picture *diagnose.Picture
 	// Now is when the snapshot was made. Ages are counted from it; screens have no clock of their own.
 	Now time.Time
+	// Zone is that of the times on screens; nil is UTC. What is copied, exported and told in lines is always in UTC.
+	Zone *time.Location
 	// Live tells measuring from the replay of records.
 	Live bool
 	// Recording is for how long the evidence has been recorded, 0 if it is not.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"whichlink/pathfind/localize"
 )
 
 // window is how often a prober takes stock of its flows, as in probes.Session.
@@ -46,6 +48,7 @@ type state struct {
 
 type wayState struct {
 	base   float64 // hazard of what is good
+	left   float64 // hazard to go until the next loss
 	faults []int32 // that lie on the way, as often as it crosses them
 	traced bool
 	// What was counted while the path was not known, and since.
@@ -67,7 +70,7 @@ func (r *Routes) Measure(cfg Config) *Measurement {
 		state: make([]state, len(r.flows)), spent: make([]int32, r.f.NumNodes())}
 	good := make([]float64, r.f.NumArcs())
 	for a := range good {
-		good[a] = min(cfg.Background*math.Exp(cfg.Spread*m.rng.NormFloat64()), 0.5)
+		good[a] = min(cfg.Background*math.Exp(cfg.Spread*m.rng.NormFloat64()), localize.NormalLoss)
 	}
 	at := m.index()
 	for i := range r.flows {
@@ -83,7 +86,7 @@ func (r *Routes) Measure(cfg Config) *Measurement {
 			if cfg.Outliers > 0 && m.rng.Float64() < cfg.Outliers {
 				w.base += cfg.OutlierLoss * m.rng.Float64()
 			}
-			w.faults = at.on(&r.flows[i], d)
+			w.faults, w.left = at.on(&r.flows[i], d), m.rng.ExpFloat64()
 			if len(r.flows[i].ways[d].ask) == 0 {
 				w.traced = true
 			} else {
@@ -197,7 +200,7 @@ func (m *Measurement) cross(w *wayState, packets int, hazard []float64) Count {
 	for _, i := range w.faults {
 		sum += hazard[i]
 	}
-	c := draw(m.rng, packets, sum, &m.lost)
+	c := draw(m.rng, packets, sum, &w.left, &m.lost)
 	if w.traced {
 		w.known.add(c)
 	} else {
@@ -206,22 +209,24 @@ func (m *Measurement) cross(w *wayState, packets int, hazard []float64) Count {
 	return c
 }
 
-// draw decides which of some packets are lost, independently, under a hazard: by the gaps between losses, since these are few. It appends their
-// numbers, which begin at 0, to lost.
-func draw(rng *rand.Rand, packets int, hazard float64, lost *[]int) Count {
+// draw decides which of some packets are lost, independently, under a hazard. A packet is lost when the hazard of all that came before it since the
+// last loss, and its own, has used up what is left, which is exponentially distributed: so nothing is drawn but at losses, and these are few. It
+// appends their numbers, which begin at 0, to lost.
+func draw(rng *rand.Rand, packets int, hazard float64, left *float64, lost *[]int) Count {
 	c := Count{Sent: packets}
 	if hazard <= 0 {
 		return c
 	}
 	for at, last := -1, -2; ; last = at {
-		// The number of packets that pass before the next loss is geometric: it is k or more with probability exp(-k hazard).
-		gap := -math.Log(1-rng.Float64()) / hazard
-		if gap >= float64(packets-at-1) {
+		pass := float64(packets - at - 1)
+		if *left >= pass*hazard {
+			*left -= pass * hazard
 			return c
 		}
-		if at += 1 + int(gap); at > last+1 {
+		if at += 1 + min(int(*left/hazard), packets-at-2); at > last+1 {
 			c.Runs++
 		}
+		*left = rng.ExpFloat64()
 		c.Lost++
 		*lost = append(*lost, at)
 	}

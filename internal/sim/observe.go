@@ -36,7 +36,7 @@ func (m *Measurement) Observations() []localize.Observation {
 			o.Path = []graphs.ArcID{arcs[0], arcs[len(arcs)-1]}
 			if sets {
 				o.From, o.To = m.f.Head(arcs[0]), m.f.Tail(arcs[len(arcs)-1])
-			} else if o.Alternatives = m.between(o.Src, o.Dst, o.Path); o.Alternatives == nil {
+			} else if o.Alternatives = m.between(&fl.ways[d], o.Src, o.Dst); o.Alternatives == nil {
 				continue
 			}
 			obs = append(obs, counted(o, w.unknown))
@@ -50,14 +50,16 @@ func counted(o localize.Observation, c Count) localize.Observation {
 	return o
 }
 
-// between lists the paths of a pair, of those that begin and end with two certain arcs what lies between these.
-func (m *Measurement) between(src, dst graphs.NodeID, certain []graphs.ArcID) []localize.Alternative {
+// between lists the paths of a pair, of those that begin and end with the first and last arc of a way what lies between these.
+func (m *Measurement) between(w *way, src, dst graphs.NodeID) []localize.Alternative {
+	if w.between != nil || w.paths > mostListed {
+		return w.between
+	}
 	paths, _ := m.model.Ways(src, dst).Paths(mostListed)
-	var ways []localize.Alternative
 	for _, p := range paths {
-		if last := len(p.Arcs) - 1; p.Arcs[0] == certain[0] && p.Arcs[last] == certain[1] {
-			ways = append(ways, localize.Alternative{Arcs: p.Arcs[1:last], Share: p.Share})
+		if last := len(p.Arcs) - 1; p.Arcs[0] == w.arcs[0] && p.Arcs[last] == w.arcs[len(w.arcs)-1] {
+			w.between = append(w.between, localize.Alternative{Arcs: p.Arcs[1:last], Share: p.Share})
 		}
 	}
-	return ways
+	return w.between
 }

@@ -57,7 +57,7 @@ type Config struct {
 	Seed   uint64
 	Faults []Fault
 	// Background is the median loss per crossing of a good arc. The losses of arcs are spread around it log-normally, so that some lose far more;
-	// Spread is the standard deviation of the logarithm.
+	// Spread is the standard deviation of the logarithm; none loses more than [localize.NormalLoss], for then it would not be good.
 	Background, Spread float64
 	// Outliers is the share of flows that lose packets by themselves, in either direction: evenly between nothing and OutlierLoss.
 	Outliers, OutlierLoss float64
@@ -78,7 +78,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Routes are flows with the ways that they take.
+// Routes are flows with the ways that they take. Many measurements may follow one another on the same.
 type Routes struct {
 	f     *graphs.Fabric
 	model pathfind.Model
@@ -93,8 +93,11 @@ type routed struct {
 
 // A way is the path that a flow takes, and the switches that a trace must ask for it to be known: each that stands behind a choice.
 type way struct {
-	arcs []graphs.ArcID
-	ask  []graphs.NodeID
+	arcs  []graphs.ArcID
+	ask   []graphs.NodeID
+	paths float64 // how many the pair has
+	// Once asked for: what lies between the first and the last arc on those that have both.
+	between []localize.Alternative
 }
 
 // Route draws the ways of flows, those of a host standing together. Flows that a model leads nowhere are left out.
@@ -112,11 +115,12 @@ func Route(m pathfind.Model, flows []plan.Flow, seed uint64) *Routes {
 }
 
 func (r *Routes) draw(rng *rand.Rand, src, dst graphs.NodeID) (way, bool) {
-	arcs, among := r.model.Ways(src, dst).Draw(rng.Float64)
+	ways := r.model.Ways(src, dst)
+	arcs, among := ways.Draw(rng.Float64)
 	if len(arcs) == 0 || r.f.Head(arcs[len(arcs)-1]) != dst {
 		return way{}, false
 	}
-	w := way{arcs: arcs}
+	w := way{arcs: arcs, paths: ways.Count()}
 	for i, a := range arcs {
 		if n := r.f.Head(a); among[i] > 1 && !r.f.Node(n).IsHost() {
 			w.ask = append(w.ask, n)

@@ -32,10 +32,10 @@ func TestDraw(t *testing.T) {
 		loss    float64
 	}{{1, 0.5}, {10, 0.03}, {1000, 0.0004}, {1000, 0.02}, {64, 0.9}} {
 		const rounds = 20000
-		sum, squares, runs := 0.0, 0.0, 0.0
+		sum, squares, runs, left := 0.0, 0.0, 0.0, rng.ExpFloat64()
 		for range rounds {
 			var lost []int
-			c := draw(rng, x.packets, -math.Log1p(-x.loss), &lost)
+			c := draw(rng, x.packets, -math.Log1p(-x.loss), &left, &lost)
 			if c.Lost != len(lost) || c.Sent != x.packets || !slices.IsSorted(lost) || len(lost) > 0 && (lost[0] < 0 || lost[len(lost)-1] >= x.packets) {
 				t.Fatalf("%+v, lost %v", c, lost)
 			}
@@ -58,7 +58,8 @@ func TestDraw(t *testing.T) {
 		}
 	}
 	var lost []int
-	if c := draw(rng, 50, -math.Log(1e-12), &lost); c.Lost != 50 || c.Runs != 1 {
+	left := rng.ExpFloat64()
+	if c := draw(rng, 50, -math.Log(1e-12), &left, &lost); c.Lost != 50 || c.Runs != 1 {
 		t.Errorf("all lost: %+v", c)
 	}
 }
@@ -150,6 +151,9 @@ func TestNamed(t *testing.T) {
 	f := smallRNG(t)
 	for _, model := range []pathfind.Model{pathfind.NewECMP(f), pathfind.NewSpraypoint(f, nil, pathfind.SpraypointConfig{})} {
 		for name, rate := range map[string]float64{"traced": 0, "half traced": 5, "untraced": -1} {
+			if _, ecmp := model.(*pathfind.ECMP); !ecmp && rate < 0 {
+				continue // the paths of so few switches are so many of all that there are that they tell little
+			}
 			t.Run(model.String()+" "+name, func(t *testing.T) {
 				r := Route(model, meshed(f), 3)
 				rng := rand.New(rand.NewPCG(1, 3))

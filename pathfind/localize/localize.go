@@ -63,11 +63,14 @@ type Alternative struct {
 	Share float64
 }
 
+// NormalLoss is the loss per crossing up to which an arc is good, where nobody says otherwise.
+const NormalLoss = 2e-4
+
 // Config sets what is taken for granted before any evidence. The zero value is what the program uses.
 type Config struct {
 	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 3.
 	Faults float64
-	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means 2e-4.
+	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means [NormalLoss].
 	NormalLoss float64
 	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
 	Outlier float64
@@ -91,7 +94,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Faults, 3)
-	def(&c.NormalLoss, 2e-4)
+	def(&c.NormalLoss, NormalLoss)
 	def(&c.Outlier, 0.002)
 	def(&c.Cap, 10)
 	c.Outlier = min(c.Outlier, 0.5)

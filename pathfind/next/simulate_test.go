@@ -278,7 +278,7 @@ func (w *world) random(r *localize.Result, quantum, most int) outcome {
 			continue
 		}
 		r := w.solve()
-		look = w.sent + w.sent/50
+		look = w.sent + w.sent/20
 		if done, right := w.decided(r); done {
 			return outcome{w.sent, right}
 		}
@@ -336,7 +336,7 @@ func searches(t testing.TB, large bool) []search {
 	return []search{
 		{"fat-tree k=16", must(generate.FatTree(generate.FatTreeConfig{K: 16})), 3000, 300},
 		{"random 320x16", must(generate.RandomRegular(generate.RandomRegularConfig{Switches: 320, Degree: 16, Hosts: 1, Seed: 1})), 2000, 100},
-		{"RNG 1000x64", plant.Fabric(), 50000, 50},
+		{"RNG 1000x64", plant.Fabric(), 50000, 150},
 	}
 }
 

@@ -1,5 +1,7 @@
 package captures
 
+import "slices"
+
 // How many packets in a row must be at one tap only, while the other has nothing of anything, for that to be a hole in the other's
 // capture: with proof a few, of which one passed the other tap first and so must have been there, without proof more than chance
 // loses one after the other.
@@ -33,16 +35,23 @@ type silence struct {
 	n      int
 	held   []lonely // the first of n
 	proven bool     // one of them passed the silent tap first
-	what   map[uint64]bool
-	again  int
+	slow   bool     // how those that were held are judged, once there are more
 }
 
 // dropped reports whether a silence is the capture's.
 func (q *silence) dropped() bool {
-	if q.again >= againLeast && againShare*q.again >= q.n {
+	if q.n < silentProven || q.n < silentLong && !q.proven {
 		return false
 	}
-	return q.n >= silentLong || q.proven && q.n >= silentProven
+	what := make([]uint64, 0, len(q.held))
+	for i := range q.held {
+		if w := q.held[i].what; w != 0 {
+			what = append(what, w)
+		}
+	}
+	slices.Sort(what)
+	again := len(what) - len(slices.Compact(what))
+	return again < againLeast || againShare*again < len(q.held)
 }
 
 // lone judges a packet that one tap has and the other should have. It is held back until it is known how many stand with it.
@@ -52,29 +61,28 @@ func (p *pairing) lone(tap int, id uint32, x lonely) {
 		p.endSilence(tap)
 	}
 	if q.n == 0 {
-		*q = silence{id: id, held: q.held[:0], what: map[uint64]bool{}}
+		*q = silence{id: id, held: q.held[:0]}
 	}
 	q.n++
 	h := &p.flows.at(x.flow).halves[x.dir]
 	q.proven = q.proven || h.first(&p.clock) == 1-tap
-	if x.what != 0 {
-		if q.what[x.what] {
-			q.again++
-		} else if len(q.what) < silentHeld {
-			q.what[x.what] = true
-		}
-	}
 	if len(q.held) < silentHeld {
 		q.held = append(q.held, x)
 		return
 	}
-	p.judge(tap, x, q.dropped())
+	if q.n == silentHeld+1 {
+		q.slow = q.dropped()
+	}
+	p.judge(tap, x, q.slow)
 }
 
 // endSilence judges those that were held back.
 func (p *pairing) endSilence(tap int) {
 	q := &p.silences[tap]
-	dropped := q.dropped()
+	dropped := q.slow
+	if q.n <= silentHeld {
+		dropped = q.dropped()
+	}
 	for _, x := range q.held {
 		p.judge(tap, x, dropped)
 	}

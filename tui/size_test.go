@@ -92,7 +92,7 @@ func TestScenesAtEverySize(t *testing.T) {
 	for _, scene := range scenes() {
 		s := scene(t, 80, 24)
 		for _, w := range []int{1, 2, 7, 8, 20, 23, 24, 40, 51, 52, 59, 60, 69, 79, 80, 99, 100, 120, 159, 160, 161, 200, 300} {
-			for h := 1; h <= 100; h += 1 + h/10 {
+			for h := 1; h <= 100; h += 1 + h/5 {
 				s.w, s.h = w, h
 				check(t, s, w, h)
 			}

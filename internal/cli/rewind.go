@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/session"
 	"whichlink/tui"
@@ -113,7 +114,14 @@ func (r *rewinder) at(live *tui.Snapshot) *tui.Snapshot {
 	state := p.State()
 	s.Live = false
 	s.Playing = &tui.Playing{From: state.From, To: state.To, At: state.At, Running: state.Running, Speed: state.Speed, Busy: state.Busy, Back: live.Now.Sub(state.At)}
+	if state.Err != nil {
+		s.Status = "cannot read back: " + graphs.Clean(state.Err.Error())
+		s.Playing.Busy = false
+	}
 	f := p.now.Load()
+	if f == nil && state.Err != nil {
+		return &s
+	}
 	if f == nil {
 		s.Playing.Busy = true
 		return &s

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +111,21 @@ func TestRewind(t *testing.T) {
 	back.Whole()
 	if x := s.Snapshot(); x.Playing != nil {
 		t.Error("T does not lead back")
+	}
+	// A recording that somebody deleted is told, and what happens now can still be seen.
+	for _, name := range recorder.Files() {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back.Seek(middle)
+	for end := time.Now().Add(10 * time.Second); !strings.HasPrefix(s.Snapshot().Status, "cannot read back: "); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a recording that is gone is not told")
+		}
+	}
+	back.Whole()
+	if x := s.Snapshot(); x.Diagnosis.Summary != "now" || x.Status != "" {
+		t.Errorf("after that it says %q %q", x.Diagnosis.Summary, x.Status)
 	}
 }

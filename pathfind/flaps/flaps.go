@@ -229,11 +229,12 @@ func (s *search) proof(c *candidate) float64 {
 	return c.times.Proof - s.prior
 }
 
-// take marks what the episodes of a candidate explain, and returns those observations.
+// take marks what the episodes of a candidate explain, and returns those observations. What may have crossed it and lost packets then needs no other
+// explanation, or else every arc beside it, on the ways that are not known to be another, would be taken for one that flaps at the same time.
 func (s *search) take(c *candidate) map[int32]bool {
 	took := map[int32]bool{}
 	for i, o := range c.obs {
-		if c.shares[i] < 1 || s.taken[o] || !s.spans[o].known() {
+		if s.taken[o] || !s.spans[o].known() || c.shares[i] < 1 && s.obs[o].Lost == 0 {
 			continue
 		}
 		from, to := float64(s.spans[o].From), float64(s.spans[o].To)

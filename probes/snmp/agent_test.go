@@ -239,3 +239,54 @@ func TestPollStops(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// TestForeignAnswers: what another address answers, or what answers another question, however much of it comes, is no answer, and keeps nobody waiting.
+func TestForeignAnswers(t *testing.T) {
+	t.Parallel()
+	other, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for name, from := range map[string]func(agent net.PacketConn) net.PacketConn{
+		"another address":    func(net.PacketConn) net.PacketConn { return other },
+		"another request id": func(agent net.PacketConn) net.PacketConn { return agent },
+	} {
+		agent, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			stop := make(chan struct{})
+			defer close(stop)
+			for request := make([]byte, 4096); ; {
+				_, asker, err := agent.ReadFrom(request)
+				if err != nil {
+					return
+				}
+				go func() {
+					for tick := time.NewTicker(5 * time.Millisecond); ; {
+						select {
+						case <-stop:
+							tick.Stop()
+							return
+						case <-tick.C:
+							_, _ = from(agent).WriteTo(answer(0, nil), asker)
+						}
+					}
+				}()
+			}
+		}()
+		a := NewAgent(agent.LocalAddr().String(), Credentials{Community: "public"}, Limits{Timeout: 100 * time.Millisecond, Retries: 2})
+		began := time.Now()
+		r := a.Read(context.Background())
+		if took := time.Since(began); r.Err == nil || len(r.Ports) > 0 || took > 5*time.Second {
+			t.Errorf("%s: %d ports, %v, in %s", name, len(r.Ports), r.Err, took)
+		}
+		_ = a.Close()
+		_ = agent.Close()
+		<-done
+	}
+}

@@ -118,7 +118,7 @@ func joined(id []uint32) string {
 }
 
 // altereds is in how many parts the test is played: each recording gets one in so many alterations.
-const altereds = 4
+const altereds = 8
 
 var all = flag.Bool("all", false, "make every alteration of every recording")
 

@@ -42,6 +42,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	solved := localize.Solve(s.fabric, seen.list, cfg)
 	s.solved = solved
 	d.Coverage = s.coverage(solved.Exposure)
+	causes := map[string]localize.Cause{}
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
 			out := s.lossSuspect(&sus, Loss)
@@ -49,8 +50,10 @@ func (s *Store) Diagnose() *Diagnosis {
 			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
 			d.Suspects = append(d.Suspects, out)
+			causes[out.ID] = sus.Cause
 		}
 	}
+	s.shade(d, causes, seen, ports.counted)
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	s.addSlow(d)

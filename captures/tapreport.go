@@ -27,6 +27,8 @@ type TapReport struct {
 	// Unnamed packets carry nothing that tells them from the next; Unjudged ones fell out of the table before their time.
 	Unnamed  [2]int64 `json:"unnamed"`
 	Unjudged int64    `json:"unjudged"`
+	// Expired packets were sent with a TTL that ends between the taps, as traceroute sends them: they are no loss.
+	Expired int64 `json:"expired"`
 	// Apart counts directions of flows that only A, or only B, has anything of, and that need not have passed the other: they take another way, or a filter keeps
 	// them out.
 	Apart [2]int `json:"flows_apart"`
@@ -102,7 +104,7 @@ func index01(second bool) int {
 
 // report sums up.
 func (p *pairing) report(a, b string) (*TapReport, []Finding) {
-	r := &TapReport{A: graphs.Clean(a), B: graphs.Clean(b), Unnamed: p.unnamed, Unjudged: p.unjudged,
+	r := &TapReport{A: graphs.Clean(a), B: graphs.Clean(b), Unnamed: p.unnamed, Unjudged: p.unjudged, Expired: p.expired,
 		Dropped: [2]int64{p.holes[0].n, p.holes[1].n}, Flows: []TapFlow{}, pairing: p}
 	r.Clock = &Clock{Offset: float64(p.clock.offset) / 1000, Symmetric: p.clock.both}
 	if p.clock.drifts {

@@ -27,6 +27,7 @@ type tapHalf struct {
 	met      uint32
 	nearerA  uint32 // of met, by TTL
 	nearerB  uint32
+	hops     uint8     // by which the last of met that told had its TTL lowered on the way
 	marked   [2]uint32 // of met, with Congestion Experienced at this tap and not at the other
 	delay    int64     // sum over met of the time at B less that at A
 	timed    uint32
@@ -53,6 +54,8 @@ type pairing struct {
 	books    [2]spellBook   // when packets were at one tap only, by that tap
 	delays   [2]histogram   // of packets that passed A first, and B first
 	unjudged int64
+	expired  int64
+	hops     [2]uint8 // the most by which a packet that passed A first, and B first, had its TTL lowered; no more than mostHops
 	unnamed  [2]int64 // that nothing tells from each other
 	rank     int
 }
@@ -217,6 +220,9 @@ func (p *pairing) see(tap int, packet *files.Packet, f *frames.Frame) {
 	h.packets[tap]++
 	if w.seen == [2]uint8{1, 1} {
 		h.meet(w)
+		if first := index01(h.nearerB > h.nearerA); h.hops <= mostHops {
+			p.hops[first] = max(p.hops[first], h.hops)
+		}
 		p.delays[way(w)].add(max(w.times[1]-w.times[0], w.times[0]-w.times[1]))
 	}
 }
@@ -241,8 +247,10 @@ func (h *tapHalf) meet(w *waiting) {
 	switch {
 	case w.ttl[0] > w.ttl[1]:
 		h.nearerA++
+		h.hops = w.ttl[0] - w.ttl[1]
 	case w.ttl[0] < w.ttl[1]:
 		h.nearerB++
+		h.hops = w.ttl[1] - w.ttl[0]
 	}
 	for tap := range 2 {
 		if w.ce[tap] && !w.ce[1-tap] {
@@ -319,6 +327,10 @@ func (p *pairing) expire() {
 		if at-slack < other[0] || at+slack > other[1] {
 			continue
 		}
+		if w.seen[1-tap] == 0 && p.expires(h, tap, w.ttl[tap]) {
+			p.expired += int64(more)
+			continue
+		}
 		if h.timed == 0 || w.seen[1-tap] > 0 {
 			p.only(tap, lonely{flow: w.flow, dir: w.dir, at: at}, uint32(more)) // of a flow that goes another way, or sent again
 			continue
@@ -327,6 +339,18 @@ func (p *pairing) expire() {
 			p.lone(tap, w.taken, lonely{w.flow, w.dir, at, w.what})
 		}
 	}
+}
+
+// mostHops is more switches than lie between two taps. What lowers a TTL by more rewrites it.
+const mostHops = 32
+
+// expires says whether a packet with this TTL at the tap that it passes first ends on the way to the other one, as those of traceroute do. Where its own
+// flow does not tell how many hops that are, it is given the benefit of the longest way that others took.
+func (p *pairing) expires(h *tapHalf, tap int, ttl uint8) bool {
+	if h.timed > 0 {
+		return index01(h.nearerB > h.nearerA) == tap && ttl <= h.hops
+	}
+	return ttl <= p.hops[tap]
 }
 
 // only counts packets that one tap has and the other should have.

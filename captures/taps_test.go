@@ -40,7 +40,7 @@ func tapOf(name string, packets []files.Packet) Tap {
 // A tapTruth is what two generated taps should tell.
 type tapTruth struct {
 	lost, missed, copies [2]int64
-	marked               int64
+	marked, expired      int64
 	offset, drift        float64
 	byFlow               map[uint16][2]int64 // by the client's port: lost on the way there and back
 }
@@ -105,6 +105,11 @@ func playTaps(seed uint64, routed bool) (a, b []files.Packet, tr tapTruth) {
 			f[back]++
 			tr.byFlow[port] = f
 			continue
+		case inside && routed && fate >= 990: // its TTL ends between
+			ttls[near] = 1
+			see(near)
+			tr.expired++
+			continue
 		case inside && fate < 25: // missed by the nearer capture
 			see(far)
 			tr.missed[near]++
@@ -137,8 +142,8 @@ func TestTaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Lost != tr.lost || r.Missed != tr.missed || r.Copies != tr.copies || r.Apart != [2]int{} || r.Unjudged != 0 {
-			t.Errorf("seed %d: lost %v missed %v copies %v apart %v unjudged %d, want %v", seed, r.Lost, r.Missed, r.Copies, r.Apart, r.Unjudged, tr)
+		if r.Lost != tr.lost || r.Missed != tr.missed || r.Copies != tr.copies || r.Expired != tr.expired || r.Apart != [2]int{} || r.Unjudged != 0 {
+			t.Errorf("seed %d: lost %v missed %v copies %v expired %d apart %v unjudged %d, want %v", seed, r.Lost, r.Missed, r.Copies, r.Expired, r.Apart, r.Unjudged, tr)
 		}
 		got, marked := map[uint16][2]int64{}, int64(0)
 		for _, f := range r.Flows {

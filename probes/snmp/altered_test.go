@@ -128,6 +128,7 @@ func TestAltered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one session after the other: there is nothing that could race")
 	}
+	t.Parallel()
 	for k, file := range allRecordings(t) {
 		tree := load(t, file)
 		was := newAgent(t, start(t, tree.Clone(), agentsim.Faults{}), Limits{}).Read(context.Background())

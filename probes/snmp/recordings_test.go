@@ -57,6 +57,7 @@ func TestRecordings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one session after the other: there is nothing that could race")
 	}
+	t.Parallel()
 	var golden strings.Builder
 	for _, file := range allRecordings(t) {
 		tree := load(t, file)

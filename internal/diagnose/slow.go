@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -218,8 +219,17 @@ func (s *Store) addSlow(d *Diagnosis) {
 		}
 	}
 	for _, x := range slow.suspects {
-		if !slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.Symptom == Down && y.Link != "" && y.Link == x.Link }) {
+		if !slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.reroutes(&x) }) {
 			d.Suspects = append(d.Suspects, x)
 		}
 	}
+}
+
+// reroutes reports whether a suspect is a link that went down, for good or now and then, and slow is that link or a node at its end: flows that have to go
+// around it take longer there.
+func (x *Suspect) reroutes(slow *Suspect) bool {
+	if x.Link == "" || x.Symptom != Down && x.Symptom != Flap {
+		return false
+	}
+	return x.Link == slow.Link || strings.HasPrefix(x.Link, slow.ID+":") || strings.Contains(x.Link, "--"+slow.ID+":")
 }

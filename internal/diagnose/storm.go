@@ -99,8 +99,13 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 	}
 	seen := s.observeStorms(storms)
 	var found []localize.Suspect
-	for _, sus := range localize.Solve(s.fabric, seen.list, localize.Config{}).Suspects {
-		if sus.Probability < Named || sus.Kind != localize.Arc && sus.Kind != localize.Link {
+	suspects := localize.Solve(s.fabric, seen.list, localize.Config{}).Suspects
+	for _, sus := range suspects {
+		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link {
+			continue
+		}
+		probability := min(1, sus.Probability+ofSwitches(s.fabric, suspects, sus.Cause))
+		if probability < Named {
 			continue
 		}
 		link := localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, sus.Cause)[0])}
@@ -111,7 +116,7 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 		if out.Loss < stormLoss {
 			continue
 		}
-		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = link, []localize.Cause{link}, sus.Probability, sus.Against.RunnerUp
+		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = link, []localize.Cause{link}, probability, sus.Against.RunnerUp
 		out.Against.Nats = sus.Against.Nats
 		for _, c := range sus.Class {
 			if other := (localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, c)[0])}); c.Kind != localize.Arc && c.Kind != localize.Link {
@@ -129,6 +134,20 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 		return nil
 	}
 	return found
+}
+
+// ofSwitches returns the probability that a switch at an end of a link is what failed. While routes change, some flows are put on paths that they had left
+// already; what these lose elsewhere at that switch makes it a rival of its own link. It is the link all the same if that alone lost nearly all.
+func ofSwitches(f *graphs.Fabric, suspects []localize.Suspect, c localize.Cause) float64 {
+	l := f.Link(linksOf(f, c)[0])
+	p := 0.0
+	for i := range suspects {
+		x := &suspects[i]
+		if n := graphs.NodeID(x.ID); x.Kind == localize.Node && (n == f.Port(l.Ends[0]).Node || n == f.Port(l.Ends[1]).Node) {
+			p += x.Probability
+		}
+	}
+	return p
 }
 
 // lostOn returns the share of all losses that may have been on some links.

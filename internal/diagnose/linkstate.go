@@ -337,7 +337,7 @@ func (s *Store) flapWords(x *linkState, out *Suspect) string {
 		text += " (" + graphs.Clean(x.by) + ")"
 	}
 	log := s.portLog(s.fabric.Link(x.link).Ends[0])
-	if !slices.ContainsFunc(log.events, func(e portEvent) bool { return upOrDown(e.what) != "" }) && log.now().oper == evidence.Up {
+	if !slices.ContainsFunc(log.events, func(e portEvent) bool { return evidence.UpOrDown(e.what) != "" }) && log.now().oper == evidence.Up {
 		text += "; polls read up throughout"
 	}
 	return text
@@ -375,7 +375,7 @@ func (s *Store) slowerThanPlanned(l graphs.LinkID) string {
 	for _, p := range s.fabric.Link(l).Ends {
 		log := s.portLog(p)
 		if n := len(log.readings); n > 0 {
-			if r := &log.readings[n-1]; r.Speed > 0 && planned > 0 && upOrDown(r.Oper) != evidence.Down && float64(r.Speed) < 0.7*float64(planned) {
+			if r := &log.readings[n-1]; r.Speed > 0 && planned > 0 && evidence.UpOrDown(r.Oper) != evidence.Down && float64(r.Speed) < 0.7*float64(planned) {
 				return fmt.Sprintf("%s runs at %.4g Gbit/s, planned are %.4g", s.fabric.PortName(p), float64(r.Speed)/1e9, float64(planned)/1e9)
 			}
 		}

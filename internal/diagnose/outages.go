@@ -22,13 +22,13 @@ type portOutages struct {
 func (l *portLog) outages() portOutages {
 	var at []time.Time
 	for i, e := range l.events {
-		if upOrDown(e.what) != evidence.Down {
+		if evidence.UpOrDown(e.what) != evidence.Down {
 			continue
 		}
 		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
 			continue // told twice
 		}
-		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return upOrDown(x.what) == evidence.Up })
+		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return evidence.UpOrDown(x.what) == evidence.Up })
 		again = again || len(l.readings) > 0 && l.readings[len(l.readings)-1].at.After(e.at) && l.now().oper == evidence.Up
 		if again {
 			at = append(at, e.at)
@@ -37,11 +37,11 @@ func (l *portLog) outages() portOutages {
 	var moved []time.Time
 	for i := range l.readings {
 		r := &l.readings[i]
-		if upOrDown(r.Admin) == evidence.Down {
+		if evidence.UpOrDown(r.Admin) == evidence.Down {
 			return portOutages{}
 		}
 		t, known := r.change()
-		if !known || upOrDown(r.Oper) != evidence.Up {
+		if !known || evidence.UpOrDown(r.Oper) != evidence.Up {
 			continue
 		}
 		since := r.at.Add(-r.interval)

@@ -218,25 +218,14 @@ func (l *portLog) now() portNow {
 	var n portNow
 	if len(l.readings) > 0 {
 		r := &l.readings[len(l.readings)-1]
-		n = portNow{oper: upOrDown(r.Oper), admin: upOrDown(r.Admin), at: r.at}
+		n = portNow{oper: evidence.UpOrDown(r.Oper), admin: evidence.UpOrDown(r.Admin), at: r.at}
 	}
 	for _, e := range l.events {
-		if w := upOrDown(e.what); w != "" && e.at.After(n.at) {
+		if w := evidence.UpOrDown(e.what); w != "" && e.at.After(n.at) {
 			n.oper, n.at = w, e.at
 		}
 	}
 	return n
-}
-
-// upOrDown reads a state of IF-MIB: without a module, or with what lies below it down, a port is down. Other states tell nothing.
-func upOrDown(state string) string {
-	switch state {
-	case evidence.Up:
-		return evidence.Up
-	case evidence.Down, "lowerLayerDown", "notPresent":
-		return evidence.Down
-	}
-	return ""
 }
 
 // sortedBy sorts a list by a key, stably.

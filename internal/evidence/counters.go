@@ -32,6 +32,18 @@ const (
 	SessionUp   = "session-up"
 )
 
+// UpOrDown reads a state of IF-MIB (RFC 2863), an operational one or an administrative one, as Up or Down: without a module, or with what lies below it down,
+// a port is down. Other states tell nothing: they are the empty string.
+func UpOrDown(state string) string {
+	switch state {
+	case Up:
+		return Up
+	case Down, "lowerLayerDown", "notPresent":
+		return Down
+	}
+	return ""
+}
+
 // Counters are what a port counted in one direction in an interval (IF-MIB, EtherLike-MIB). Those that the device does not have are nil.
 type Counters struct {
 	Octets *uint64 `json:"octets,omitempty"`

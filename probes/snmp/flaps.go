@@ -132,7 +132,7 @@ func Turns(before, after *States) []Turn {
 	var turns []Turn
 	for index, q := range after.Ports {
 		p, ok := before.Ports[index]
-		was, is := carries(p.Oper), carries(q.Oper)
+		was, is := evidence.UpOrDown(p.Oper), evidence.UpOrDown(q.Oper)
 		if !ok || was == "" || is == "" || was == is {
 			continue
 		}
@@ -144,17 +144,6 @@ func Turns(before, after *States) []Turn {
 	}
 	slices.SortFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Index, b.Index) })
 	return turns
-}
-
-// carries reads a state of IF-MIB: without a module, or with what lies below it down, a port is down. Other states tell nothing.
-func carries(state string) string {
-	switch state {
-	case evidence.Up:
-		return evidence.Up
-	case evidence.Down, "lowerLayerDown", "notPresent":
-		return evidence.Down
-	}
-	return ""
 }
 
 // changedAt is when a port entered its state, if the agent's clock can tell.

@@ -67,7 +67,7 @@ func TestLoopbackEcho(t *testing.T) {
 			r, port := reflectorOn(t, ReflectorConfig{})
 			e := newEngine(t, Config{})
 			a := netip.MustParseAddr(addr)
-			s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50017, DstPort: port, DSCP: 46}, Options{})
+			s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21017, DstPort: port, DSCP: 46}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestLoopbackPortUnreachable(t *testing.T) {
 		t.Run(addr, func(t *testing.T) {
 			e := newEngine(t, Config{})
 			a := netip.MustParseAddr(addr)
-			s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50018, DstPort: 9}, Options{})
+			s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21018, DstPort: 9}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestReflectorAllow(t *testing.T) {
 	r, port := reflectorOn(t, ReflectorConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	e := newEngine(t, Config{})
 	a := netip.MustParseAddr("127.0.0.1")
-	s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50019, DstPort: port}, Options{})
+	s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21019, DstPort: port}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestReflectorAllow(t *testing.T) {
 func TestEngineAdd(t *testing.T) {
 	e := newEngine(t, Config{})
 	a, six := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")
-	good := evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50021, DstPort: 9}
+	good := evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21021, DstPort: 9}
 	for name, f := range map[string]func(*evidence.Flow){
 		"tcp":      func(f *evidence.Flow) { f.Proto = "tcp" },
 		"no port":  func(f *evidence.Flow) { f.SrcPort = 0 },

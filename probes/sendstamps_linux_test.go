@@ -18,7 +18,7 @@ func TestSendStamps(t *testing.T) {
 				_, port := reflectorOn(t, ReflectorConfig{})
 				e := newEngine(t, Config{NoSendStamps: without})
 				a := netip.MustParseAddr(addr)
-				f := evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50023, DstPort: port}
+				f := evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21023, DstPort: port}
 				s, err := e.Add(f, Options{})
 				if err != nil {
 					t.Fatal(err)
@@ -64,7 +64,7 @@ func TestSendStampsUnread(t *testing.T) {
 	e := newEngine(t, Config{Timeout: 300 * time.Millisecond})
 	a := netip.MustParseAddr("127.0.0.1")
 	add := func(port uint16) *Stream {
-		s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 50024, DstPort: port}, Options{Outstanding: 1 << 14})
+		s, err := e.Add(evidence.Flow{Src: a, Dst: a, Proto: "udp", SrcPort: 21024, DstPort: port}, Options{Outstanding: 1 << 14})
 		if err != nil {
 			t.Fatal(err)
 		}

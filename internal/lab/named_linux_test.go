@@ -232,12 +232,20 @@ func TestNamedAfterKill(t *testing.T) {
 	if err := <-commandEnded; err == nil {
 		t.Error("the command ended well although its keeper was killed")
 	}
-	all, err := List()
-	if err != nil {
-		t.Fatal(err)
+	// Its sockets close one after the other: for a moment the one that clients come to is still there.
+	var all []State
+	dead := func() bool {
+		var err error
+		if all, err = List(); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, func(s State) bool { return s.Name == name })
+		return i >= 0 && !all[i].Alive
 	}
-	if i := slices.IndexFunc(all, func(s State) bool { return s.Name == name }); i < 0 || all[i].Alive {
-		t.Errorf("the list %+v has no dead lab %s", all, name)
+	for end := time.Now().Add(10 * time.Second); !dead(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the list %+v has no dead lab %s", all, name)
+		}
 	}
 	if err := Remove(context.Background(), name); err != nil {
 		t.Error(err)

@@ -46,7 +46,7 @@ type portJSON struct {
 	Out             evidence.Counters `json:"out"`
 	PFC             []pfcJSON         `json:"pfc,omitempty"`
 	QueueDrops      []dropsJSON       `json:"queue_drops,omitempty"`
-	Optics          []laneJSON        `json:"optics,omitempty"`
+	Optics          []evidence.Lane   `json:"optics,omitempty"`
 	Delta           *deltaJSON        `json:"delta,omitempty"`
 }
 
@@ -69,13 +69,6 @@ type pfcJSON struct {
 type dropsJSON struct {
 	Queue   int    `json:"queue"`
 	Packets uint64 `json:"packets"`
-}
-
-// A laneJSON is the light of one lane, in dBm.
-type laneJSON struct {
-	Lane int      `json:"lane,omitempty"`
-	Rx   *float64 `json:"rx_dbm,omitempty"`
-	Tx   *float64 `json:"tx_dbm,omitempty"`
 }
 
 type neighbourJSON struct {
@@ -116,14 +109,11 @@ func agentOf(r, before *snmp.Reading, node string) agentJSON {
 
 func portOf(q *snmp.Port) portJSON {
 	p := portJSON{IfIndex: q.Index, Name: q.Name, Alias: q.Alias, Type: q.Type, Admin: q.Admin, Oper: q.Oper, Speed: q.Speed,
-		PFC: pfcOf(q.PFC), QueueDrops: dropsOf(q.Drops)}
+		PFC: pfcOf(q.PFC), QueueDrops: dropsOf(q.Drops), Optics: q.Optics}
 	p.In, p.Out = q.Counts.Totals()
 	if q.LastChange != nil {
 		ms := q.LastChange.Milliseconds()
 		p.LastChangeAgoMS = &ms
-	}
-	for _, l := range q.Optics {
-		p.Optics = append(p.Optics, laneJSON(l))
 	}
 	return p
 }

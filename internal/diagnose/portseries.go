@@ -31,6 +31,8 @@ type PortPoint struct {
 	// Metered is over how long the poller itself measured rates by the moments at which counters changed, MeteredIn and MeteredOut; 0 if it did not.
 	Metered               time.Duration
 	MeteredIn, MeteredOut float64
+	// Optics is the light of the port's transceiver, where it was read since the point before: once a minute or so.
+	Optics []evidence.Lane
 }
 
 // A PortFlow is one direction. Agents count by clocks of their own, of up to seven seconds, so that the Rate of one point by itself may be far off.
@@ -70,7 +72,8 @@ func (s *PortSeries) add(p graphs.PortID, r *portReading) {
 }
 
 func pointOf(r *portReading) PortPoint {
-	p := PortPoint{At: r.at, Over: r.interval, Speed: float64(r.Speed), In: flowOf(r.In, r.interval), Out: flowOf(r.Out, r.interval)}
+	p := PortPoint{At: r.at, Over: r.interval, Speed: float64(r.Speed), In: flowOf(r.In, r.interval), Out: flowOf(r.Out, r.interval),
+		Optics: r.Optics}
 	if r.RateMS > 0 && r.InRate != nil && r.OutRate != nil {
 		p.Metered, p.MeteredIn, p.MeteredOut = time.Duration(r.RateMS)*time.Millisecond, float64(*r.InRate), float64(*r.OutRate)
 	}

@@ -18,6 +18,9 @@ func TestPortSeries(t *testing.T) {
 	for at := 2; at <= 80; at += 2 {
 		st := evidence.PortState{IntervalMS: 2000, Speed: 10e6, Oper: evidence.Up, Reset: at == 40,
 			In: &evidence.Counters{Octets: evidence.Count(counted(at) - counted(at-2)), Errors: evidence.Count(1), FCS: evidence.Count(1)}, Out: &evidence.Counters{Octets: evidence.Count(0)}}
+		if light := -3.25; at == 80 {
+			st.Optics = []evidence.Lane{{Lane: 1, Rx: &light}}
+		}
 		r := s.say(evidence.KindCounters, "LEAF1:swp2", float64(at), st)
 		store.Add(r)
 		store.Add(r)
@@ -27,6 +30,9 @@ func TestPortSeries(t *testing.T) {
 	points := series.Port(p)
 	if len(points) != 20 || points[19].At.Sub(points[0].At) != 38*time.Second || points[19].In.Errors != 1 {
 		t.Errorf("%d points: %+v", len(points), points)
+	}
+	if light := points[19].Optics; points[18].Optics != nil || len(light) != 1 || light[0].Lane != 1 || *light[0].Rx != -3.25 {
+		t.Errorf("light %+v", light)
 	}
 	in, out, ok := series.Utilisation(p, 30*time.Second)
 	if !ok || math.Abs(in-0.56) > 0.06 || out != 0 {

@@ -76,6 +76,8 @@ type PortState struct {
 	RateMS  int     `json:"rate_ms,omitempty"`
 	// LastChangeAgoMS is how long before Time the port entered the state that it is in. Agents that do not know say nothing.
 	LastChangeAgoMS *int64 `json:"last_change_ago_ms,omitempty"`
+	// Optics is the light of the port's transceiver, lane by lane in their order, where it was measured since the record before. Absent where not served.
+	Optics []Lane `json:"optics,omitempty"`
 	// Reset tells that counters began anew or the port was numbered anew within the interval: In and Out say nothing then.
 	Reset bool `json:"reset,omitempty"`
 
@@ -86,6 +88,36 @@ type PortState struct {
 	RemoteSystem string `json:"remote_system,omitempty"`
 	RemotePort   string `json:"remote_port,omitempty"`
 	Chassis      string `json:"chassis,omitempty"`
+}
+
+// A Lane is the light of one lane of a transceiver, in dBm: received and sent. Lane is 0 where there is but one. What was not measured, or is dark as its vendor
+// writes it, is nil.
+type Lane struct {
+	Lane int      `json:"lane,omitempty"`
+	Rx   *float64 `json:"rx_dbm,omitempty"`
+	Tx   *float64 `json:"tx_dbm,omitempty"`
+}
+
+// Light lies between these bounds, in dBm: what is beyond is how a vendor writes that there is none.
+const (
+	Darkest   = -60.0
+	Brightest = 30.0
+)
+
+// check refuses light that cannot be.
+func (l *Lane) check() error {
+	if l.Lane < 0 {
+		return fmt.Errorf("lane is %d: lanes are counted from 1, 0 where there is but one", l.Lane)
+	}
+	for _, x := range []struct {
+		name string
+		dbm  *float64
+	}{{"rx_dbm", l.Rx}, {"tx_dbm", l.Tx}} {
+		if x.dbm != nil && !(*x.dbm >= Darkest && *x.dbm <= Brightest) {
+			return fmt.Errorf("%s is %g: light is between %g and %g dBm", x.name, *x.dbm, Darkest, Brightest)
+		}
+	}
+	return nil
 }
 
 // Count returns a pointer to n, for the counters that may be absent.
@@ -109,6 +141,11 @@ func (p *PortState) check(kind Kind) error {
 		return fmt.Errorf("rate_ms is %d: a time cannot be negative", p.RateMS)
 	case p.LastChangeAgoMS != nil && *p.LastChangeAgoMS < 0:
 		return fmt.Errorf("last_change_ago_ms is %d: a time cannot be negative", *p.LastChangeAgoMS)
+	}
+	for i := range p.Optics {
+		if err := p.Optics[i].check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

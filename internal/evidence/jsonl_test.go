@@ -47,10 +47,11 @@ func TestRoundTrip(t *testing.T) {
 
 // What a device does not count is absent, and what it counted as none is a zero.
 func TestPortRoundTrip(t *testing.T) {
-	ago := int64(4000)
+	ago, dark, bright := int64(4000), -31.55, 0.0
 	want := &Record{V: 1, Time: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), Source: SourceSNMP, By: "sw01", Kind: KindCounters,
 		PortState: PortState{Port: "sw01:swp1", IntervalMS: 10000, Oper: Up, Admin: Up, Speed: 100e9, LastChangeAgoMS: &ago,
-			In: &Counters{Unicast: Count(1e6), Errors: Count(0), FCS: Count(1200)}}}
+			Optics: []Lane{{Lane: 1, Rx: &dark, Tx: &bright}, {Lane: 2, Tx: &bright}},
+			In:     &Counters{Unicast: Count(1e6), Errors: Count(0), FCS: Count(1200)}}}
 	var text bytes.Buffer
 	if err := Write(&text, want); err != nil {
 		t.Fatal(err)
@@ -62,7 +63,8 @@ func TestPortRoundTrip(t *testing.T) {
 	if d := cmp.Diff(want, got[0], cmpopts.EquateComparable(netip.Addr{})); d != "" {
 		t.Error(d)
 	}
-	if s := text.String(); !strings.Contains(s, `"in":{"unicast":1000000,"errors":0,"fcs":1200}`) || strings.Contains(s, "PortState") {
+	if s := text.String(); !strings.Contains(s, `"in":{"unicast":1000000,"errors":0,"fcs":1200}`) || strings.Contains(s, "PortState") ||
+		!strings.Contains(s, `"optics":[{"lane":1,"rx_dbm":-31.55,"tx_dbm":0},{"lane":2,"tx_dbm":0}]`) {
 		t.Error(s)
 	}
 	if d := got[0].Time.Sub(got[0].Start()); d != 10*time.Second {
@@ -82,6 +84,9 @@ func TestReadRefuses(t *testing.T) {
 		{"counters without port", `{"v":1,"source":"snmp","kind":"counters"}` + "\n", "e.jsonl:1: a record of kind counters needs a port", 0, Skipped{}},
 		{"negative counter", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","in":{"errors":-4}}` + "\n", "e.jsonl:1: not an evidence record: the value of in.errors", 0, Skipped{}},
 		{"negative time", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","last_change_ago_ms":-4}` + "\n", "last_change_ago_ms is -4", 0, Skipped{}},
+		{"light of a star", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"rx_dbm":-2.1},{"lane":1,"tx_dbm":31}]}` + "\n", "e.jsonl:1: tx_dbm is 31: light is between -60 and 30 dBm", 0, Skipped{}},
+		{"a lane below none", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"lane":-1}]}` + "\n", "e.jsonl:1: lane is -1", 0, Skipped{}},
+		{"light in words", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"rx_dbm":"NaN"}]}` + "\n", "the value of optics.rx_dbm is of type string, expected number", 0, Skipped{}},
 		{"event of nothing", `{"v":1,"source":"snmp","kind":"event","port":"a:1"}` + "\n", "needs an event", 0, Skipped{}},
 		{"newer version", good + `{"v":9,"source":"probe","kind":"echo"}` + "\n", "", 1, Skipped{"version 9": 1}},
 		{"cut short", good + good[:40], "", 1, Skipped{"last line cut short": 1}},

@@ -8,27 +8,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"whichlink/internal/evidence"
 )
 
 // An optics gathers the light of an agent's transceivers.
 type optics struct {
 	*reader
-	lanes map[uint32][]Lane
+	lanes map[uint32][]evidence.Lane
 	// modules is what was told of entities, whose ports are still to be found.
 	modules []moduleLight
 }
 
 // light notes the power that a lane receives or sends, in dBm.
 func (o *optics) light(index uint32, lane int, receives bool, dbm float64) {
-	if !(dbm > darkest && dbm < brightest) || o.ports[index] == nil {
+	if !(dbm > evidence.Darkest && dbm < evidence.Brightest) || o.ports[index] == nil {
 		return
 	}
 	lanes := o.lanes[index]
-	i := slices.IndexFunc(lanes, func(l Lane) bool { return l.Lane == lane })
+	i := slices.IndexFunc(lanes, func(l evidence.Lane) bool { return l.Lane == lane })
 	if i < 0 {
-		lanes = append(lanes, Lane{Lane: lane})
-		slices.SortFunc(lanes, func(a, b Lane) int { return cmp.Compare(a.Lane, b.Lane) })
-		i = slices.IndexFunc(lanes, func(l Lane) bool { return l.Lane == lane })
+		lanes = append(lanes, evidence.Lane{Lane: lane})
+		slices.SortFunc(lanes, func(a, b evidence.Lane) int { return cmp.Compare(a.Lane, b.Lane) })
+		i = slices.IndexFunc(lanes, func(l evidence.Lane) bool { return l.Lane == lane })
 	}
 	dbm = math.Round(dbm*100) / 100
 	if receives {

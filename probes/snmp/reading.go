@@ -56,7 +56,7 @@ type Port struct {
 	// PFC are pause frames by priority, Drops the packets that its queues dropped, Optics its transceiver's lanes; empty where not served.
 	PFC    []PFC
 	Drops  []QueueDrops
-	Optics []Lane
+	Optics []evidence.Lane
 
 	at            uint32 // sysUpTime of the response that held its counters
 	changed       uint32 // ifLastChange
@@ -86,13 +86,6 @@ type PFC struct {
 type QueueDrops struct {
 	Queue   int
 	Packets uint64
-}
-
-// A Lane is the light of one lane of a transceiver, in dBm. Lane is 0 where there is but one. What was not measured, or is dark as its vendor
-// writes it, is nil.
-type Lane struct {
-	Lane   int
-	Rx, Tx *float64
 }
 
 // Counts are the totals of a port since the agent counts: they mean nothing but as differences.

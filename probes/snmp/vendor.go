@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"whichlink/internal/evidence"
 )
 
 // vendorTables is what an agent was found to have of the tables that most do not.
 type vendorTables struct {
 	pfc    []string // the columns sent and received, by priority or by port; nil if there are none
 	queues []string // instances that count drops
-	lanes  map[uint32][]Lane
+	lanes  map[uint32][]evidence.Lane
 }
 
 // pfcTables are where pause frames of priorities are counted: requests, which are sent, and indications, which came. The port's totals are the last
@@ -128,7 +130,7 @@ func (q *Port) addDrops(queue int, packets uint64) {
 func (p *reader) optics(ctx context.Context) error {
 	if p.full || p.Time.Sub(p.looked) > slowLasts && p.vendor.lanes != nil {
 		p.looked = p.Time
-		o := &optics{reader: p, lanes: map[uint32][]Lane{}}
+		o := &optics{reader: p, lanes: map[uint32][]evidence.Lane{}}
 		err := errors.Join(o.vendors(ctx), o.sensors(ctx))
 		if p.vendor.lanes = o.lanes; len(o.lanes) == 0 {
 			p.vendor.lanes = nil
@@ -144,6 +146,3 @@ func (p *reader) optics(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Light is worth telling within these bounds, in dBm: what is beyond is how a vendor writes that there is none.
-const darkest, brightest = -60.0, 30.0

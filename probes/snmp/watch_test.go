@@ -94,6 +94,9 @@ func TestWatch(t *testing.T) {
 	for i := 1; i <= 4; i++ {
 		tree.Set(fmt.Sprintf("%s.%d", carrierColumn, i), agentsim.Counter32, 40)
 	}
+	for _, c := range []string{"1.1.1.1.5.1", "1.2.1.1.6.2.0", "1.2.1.1.6.2.1"} { // JUNIPER-DOM-MIB: a module with one lane, and two lanes of another
+		tree.Set("1.3.6.1.4.1.2636.3.60."+c, agentsim.Integer, -231)
+	}
 	sim := start(t, tree, agentsim.Faults{})
 	traps, err := ListenTraps(TrapConfig{Address: "127.0.0.1:0", Credentials: Credentials{Community: "public"}})
 	if err != nil {
@@ -114,12 +117,17 @@ func TestWatch(t *testing.T) {
 	if first.By != "sw01" || first.Source != evidence.SourceSNMP || first.Speed != 10e9 || first.Oper != "up" || first.In == nil || *first.In.Octets != 0 || *first.In.Errors != 0 {
 		t.Errorf("%+v", first)
 	}
+	if light := first.Optics; len(light) != 2 || light[1].Lane != 2 || light[1].Rx == nil || *light[1].Rx != -2.31 || light[1].Tx != nil {
+		t.Errorf("light %+v", light)
+	}
 	sim.Change(func(tree *agentsim.Tree) {
 		tree.Set(ifXEntry+"6.2", agentsim.Counter64, uint64(2e9+1_000_000))
 		tree.Set(ifEntry+"8.3", agentsim.Integer, 2)
 		tree.Set(carrierColumn+".4", agentsim.Counter32, 64)
 	})
-	p.find(t, "octets", func(r *evidence.Record) bool { return isCount(r) && r.In != nil && *r.In.Octets == 1_000_000 })
+	p.find(t, "octets", func(r *evidence.Record) bool {
+		return isCount(r) && r.In != nil && *r.In.Octets == 1_000_000 && r.Optics == nil
+	}) // the light was told
 	p.find(t, "a port that is down", isEvent("sw01:swp3", evidence.Down))
 	flap := p.find(t, "flaps that no poll saw", isEvent("sw01:swp4", evidence.Flapped))
 	if *flap.Count != 12 || flap.Text != string(ByCarrier) || flap.WindowMS <= 0 {

@@ -16,6 +16,8 @@ type portReader struct {
 	// heard are the neighbours when they were last asked for, at listened.
 	heard    []Neighbour
 	listened time.Time
+	// lit is when the light was read that records have told.
+	lit time.Time
 }
 
 // portsTold are what the agent calls itself, the names of ports by ifIndex, records that have them as their Port, and how many requests that took.
@@ -42,7 +44,8 @@ func (p *portReader) read(ctx context.Context) (portsTold, error) {
 		return told, r.Err
 	}
 	if p.last != nil {
-		told.records = counterRecords(p.last, r, p.meter)
+		told.records = counterRecords(p.last, r, p.meter, p.agent.looked != p.lit)
+		p.lit = p.agent.looked
 	}
 	if p.agent.listened != p.listened {
 		told.records = append(told.records, neighbourRecords(p.heard, r.Neighbours)...)
@@ -58,8 +61,9 @@ func (p *portReader) read(ctx context.Context) (portsTold, error) {
 	return told, nil
 }
 
-// counterRecords writes down what each port counted between two readings, and how fast it goes by a meter that takes them in.
-func counterRecords(before, after *Reading, meter *Meter) []*evidence.Record {
+// counterRecords writes down what each port counted between two readings, and how fast it goes by a meter that takes them in. Light, which is read seldom, is
+// told once.
+func counterRecords(before, after *Reading, meter *Meter, lit bool) []*evidence.Record {
 	var records []*evidence.Record
 	deltas := Between(before, after)
 	meter.Add(deltas, after.Quantum)
@@ -74,6 +78,9 @@ func counterRecords(before, after *Reading, meter *Meter) []*evidence.Record {
 		if q.LastChange != nil {
 			ago := q.LastChange.Milliseconds()
 			r.LastChangeAgoMS = &ago
+		}
+		if lit {
+			r.Optics = q.Optics
 		}
 		if !d.Reset {
 			in, out := d.In, d.Out

@@ -5,8 +5,6 @@ import (
 	"context"
 	"embed"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"whichlink/internal/cli"
 )
@@ -19,12 +17,7 @@ var recorded embed.FS
 func main() { os.Exit(run()) }
 
 func run() int {
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		ends = append(ends, syscall.SIGHUP) // the terminal went away: nothing may be left behind
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := cli.UntilTold(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second Ctrl-C ends the program at once
 	return cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, recorded)
 }

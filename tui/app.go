@@ -58,7 +58,8 @@ type App struct {
 	theme   *theme
 	keys    keyMap
 
-	load load
+	load  load
+	crash error // what a command panicked with
 
 	latest *Snapshot // the newest
 	shown  *Snapshot // what the screens show: the newest, unless frozen
@@ -145,7 +146,9 @@ func (a *App) top() screen { return a.stack[len(a.stack)-1] }
 func (a *App) say(message string) { a.message, a.sayLeft = message, sayFor }
 
 // Update implements tea.Model.
-func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return a, guarded(a.update(msg)) }
+
+func (a *App) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.w, a.h = msg.Width, msg.Height
@@ -159,11 +162,11 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if settled { // rows that were held in their places may go where they belong
 			a.refresh()
 		}
-		return a, tick()
+		return tick()
 	case proposalMsg:
 		a.propose(msg)
 	case loadedMsg:
-		return a, a.take(msg)
+		return a.take(msg)
 	case outcomeMsg:
 		if msg.inquiry {
 			a.stopInquiry = nil
@@ -173,19 +176,22 @@ func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		} else {
 			a.say(msg.says)
 		}
+	case crashMsg:
+		a.crash = msg.err
+		return tea.Quit
 	case packetsMsg:
 		msg.to.took(msg)
 	case tea.PasteMsg:
 		a.paste(msg)
 	case tea.MouseWheelMsg:
-		return a, a.wheel(msg)
+		return a.wheel(msg)
 	case tea.MouseClickMsg:
 		a.click(msg)
 	case tea.KeyPressMsg:
 		a.still = stillFor
-		return a, a.press(msg)
+		return a.press(msg)
 	}
-	return a, nil
+	return nil
 }
 
 func (a *App) paste(msg tea.PasteMsg) {

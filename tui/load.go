@@ -28,7 +28,8 @@ func (l *load) cmd(ctx context.Context) tea.Cmd {
 	l.running.Add(1)
 	return func() tea.Msg {
 		defer l.running.Done()
-		cfg, err := l.make(ctx)
+		var cfg Config
+		err := Guard(func() (err error) { cfg, err = l.make(ctx); return err })
 		return loadedMsg{cfg, err}
 	}
 }

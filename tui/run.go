@@ -53,7 +53,8 @@ type Config struct {
 	Output io.Writer
 }
 
-// Run shows the terminal UI until somebody quits or ctx ends, and leaves the terminal as it was. That ctx ended is no error.
+// Run shows the terminal UI until somebody quits or ctx ends, and leaves the terminal as it was, also if it panics: then it returns a [Crash]. That ctx
+// ended is no error.
 func Run(ctx context.Context, cfg Config) error { return run(ctx, cfg) }
 
 func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
@@ -63,7 +64,7 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// main turns signals into the end of ctx; two handlers would race.
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithoutCatchPanics()}
 	// colorprofile reads NO_COLOR as a boolean; no-color.org asks for any value. ASCII still has bold and reverse.
 	if cfg.NoColor || os.Getenv("NO_COLOR") != "" {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
@@ -75,10 +76,20 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 		options = append(options, tea.WithOutput(cfg.Output))
 	}
 	model := NewApp(ctx, cfg)
-	last, err := tea.NewProgram(model, append(options, more...)...).Run()
+	program := tea.NewProgram(model, append(options, more...)...)
+	var last tea.Model
+	err := Guard(func() (err error) { last, err = program.Run(); return err })
 	ended := ctx.Err() != nil
 	cancel()
+	crash := new(Crash)
+	if errors.As(err, &crash) {
+		program.Kill() // gives the terminal back
+		model.crash = err
+	}
 	model.load.wait()
+	if model.crash != nil {
+		return model.crash
+	}
 	if model.load.err != nil && !ended {
 		return model.load.err
 	}

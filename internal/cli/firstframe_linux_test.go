@@ -160,7 +160,7 @@ func startInTerminal(b *testing.B, program, state string, args []string, ready s
 }
 
 // openTerminal opens a pseudo-terminal.
-func openTerminal(b *testing.B) (master, slave *os.File) {
+func openTerminal(b testing.TB) (master, slave *os.File) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		b.Skip(err)

@@ -130,7 +130,7 @@ func (e *env) screens(ctx context.Context, loading func() string, open func(cont
 		shown = s
 		if s.run != nil {
 			running.Go(func() {
-				if failed = s.run(ctx); failed != nil {
+				if failed = tui.Guard(func() error { return s.run(ctx) }); failed != nil {
 					cancel()
 				}
 			})
@@ -142,14 +142,14 @@ func (e *env) screens(ctx context.Context, loading func() string, open func(cont
 	if e.plain {
 		show = tui.RunPlain
 	}
-	err := show(ctx, cfg)
+	err := tui.Guard(func() error { return show(ctx, cfg) })
 	cancel()
 	running.Wait()
 	if shown != nil && shown.finish != nil {
 		shown.finish()
 	}
 	_, _ = said.WriteTo(e.stderr)
-	return errors.Join(failed, err)
+	return e.crashed(errors.Join(failed, err))
 }
 
 // show reports whether there is somebody to show screens, or lines, to.

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -97,6 +99,18 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// UntilTold returns a context that ends when the process is told to end: by ctrl-c, by kill, or because its terminal is gone. A second signal ends the
+// process at once.
+func UntilTold(ctx context.Context) (context.Context, context.CancelFunc) {
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		ends = append(ends, syscall.SIGHUP) // the terminal went away: nothing may be left behind
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
 // Main runs the program and returns its exit code. Recorded holds testdata/drill.
 func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer, recorded fs.FS) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, recorded: recorded}
@@ -105,7 +119,11 @@ func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stde
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	return e.exit(root.ExecuteContext(ctx))
+}
+
+// exit tells an error, and returns the exit code that it means.
+func (e *env) exit(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -121,10 +139,10 @@ func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stde
 	case errors.As(err, &usage):
 		code = 2
 	}
-	fmt.Fprintf(stderr, "whichlink: error: %v\n", err)
+	fmt.Fprintf(e.stderr, "whichlink: error: %v\n", err)
 	var hint hintError
 	if errors.As(err, &hint) {
-		fmt.Fprintf(stderr, "whichlink: hint: %s\n", hint.hint)
+		fmt.Fprintf(e.stderr, "whichlink: hint: %s\n", hint.hint)
 	}
 	return code
 }

@@ -15,10 +15,15 @@ import (
 // TestMain makes the test binary stand in for the program in scripts.
 func TestMain(m *testing.M) {
 	testscript.Main(labtest.Alone(m), map[string]func(){
-		"whichlink": func() {
-			os.Exit(Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.DirFS(os.Getenv("ROOT"))))
-		},
+		"whichlink":           func() { os.Exit(program()) },
+		"whichlink-panicking": func() { os.Exit(panicking()) },
 	})
+}
+
+func program() int {
+	ctx, stop := UntilTold(context.Background())
+	defer stop()
+	return Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.DirFS(os.Getenv("ROOT")))
 }
 
 // TestScripts plays the stories of testdata/script with the real commands.

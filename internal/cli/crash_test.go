@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/diagnose"
+	"whichlink/tui"
+)
+
+// panicking are screens on which something panics: what the variable CRASH names.
+func panicking() int {
+	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	where := os.Getenv("CRASH")
+	return e.exit(e.screens(context.Background(), nil, func(context.Context, *env) (*scene, error) {
+		s := &scene{source: &bomb{where: where}, run: func(ctx context.Context) error {
+			if where == "measuring" {
+				time.Sleep(500 * time.Millisecond)
+				panic("a fault\nin what measures\x1b[31m")
+			}
+			<-ctx.Done()
+			return nil
+		}, finish: func() { e.say("recorded") }}
+		return s, nil
+	}))
+}
+
+// A bomb is a source of snapshots that goes off.
+type bomb struct {
+	where string
+	asked int
+}
+
+func (b *bomb) Snapshot() *tui.Snapshot {
+	if b.asked++; b.where == "drawing" && b.asked > 3 {
+		_ = make([]int, 2)[b.asked] // out of range
+	}
+	return &tui.Snapshot{Diagnosis: &diagnose.Diagnosis{Verdict: diagnose.Healthy, Summary: "all is well"}, Now: time.Now(), Live: true, Fabric: new(graphs.Fabric)}
+}
+
+func (b *bomb) prober() tui.Prober { return b }
+
+func (b *bomb) Propose(tui.Inquiry) (tui.Proposal, error) { panic(errors.New("a fault in a command")) }

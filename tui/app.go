@@ -207,18 +207,18 @@ func (a *App) paste(msg tea.PasteMsg) {
 // press takes a key. Whatever lies on top owns it; only ctrl-c goes through everything.
 func (a *App) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := &a.keys
+	if cmd, was := a.interrupt(msg); was {
+		return cmd
+	}
 	switch {
-	case key.Matches(msg, k.Interrupt):
-		return tea.Quit
 	case a.dialog != nil:
 		return a.pressDialog(msg)
 	case a.prompt != nil:
 		return a.pressPrompt(msg)
 	case key.Matches(msg, k.Quit):
-		return tea.Quit
+		return a.quit(false)
 	case key.Matches(msg, k.Leave):
-		a.keep = true
-		return tea.Quit
+		return a.quit(true)
 	case key.Matches(msg, k.Redraw):
 		return tea.ClearScreen
 	case a.help != nil:
@@ -410,6 +410,9 @@ func (a *App) pressDialog(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	switch {
+	case e.leaves:
+		a.keep = e.keep
+		return tea.Quit
 	case e.show != nil:
 		return tea.Exec(e.show, func(err error) tea.Msg { return outcomeMsg{says: e.says, err: err} })
 	case e.sends != nil:

@@ -70,17 +70,71 @@ func TestEscClosesOneThingAtATime(t *testing.T) {
 func TestQuit(t *testing.T) {
 	for _, first := range [][]string{nil, {"enter"}, {"f"}, {"?"}} {
 		s := newStage(t, sick(t), 100, 30)
+		s.trainer = nil
 		s.press(first...)
 		if !quits(s.press("q")) {
 			t.Errorf("after %v q does not quit", first)
 		}
 	}
-	for _, first := range [][]string{{"/"}, {"b"}, {"b", "tab"}, {"?"}} {
+	for _, first := range [][]string{{"/"}, {"b"}, {"b", "tab"}, {"?"}, {"q"}, {"P"}} {
 		s := newStage(t, sick(t), 100, 30)
 		s.press(first...)
-		if !quits(s.press("ctrl+c")) {
-			t.Errorf("after %v ctrl-c does not quit", first)
+		if !quits(s.press("ctrl+c")) && !quits(s.press("ctrl+c")) {
+			t.Errorf("after %v ctrl-c twice does not quit", first)
 		}
+	}
+}
+
+// What somebody set going and what ends with the program is told before it does; esc stays.
+func TestQuitAsks(t *testing.T) {
+	going := *sick(t)
+	going.Recording = time.Minute
+	going.Inquiry = &Progress{Says: "tracing h1-1 > h3-2", Begun: noon, Until: noon.Add(10 * time.Second)}
+	for _, c := range []struct {
+		drill bool
+		keys  []string
+		sees  []string
+	}{
+		{true, []string{"q"}, []string{"The drill ends with 1 fault in it", "tracing h1-1 > h3-2 is under way, and stops", "What was recorded stays", "enter leave", "esc stay"}},
+		{false, []string{"q"}, []string{"tracing h1-1 > h3-2 is under way, and stops"}},
+		{true, []string{"ctrl+c"}, []string{"The drill ends"}},
+		{true, []string{":", "q", "u", "i", "t", "enter"}, []string{"The drill ends"}},
+	} {
+		s := newStage(t, &going, 100, 30)
+		if !c.drill {
+			s.trainer = nil
+		}
+		for _, k := range c.keys {
+			if quits(s.press(k)) {
+				t.Errorf("%v does not ask", c.keys)
+			}
+		}
+		for _, want := range c.sees {
+			s.sees(t, want)
+		}
+		s.press("esc")
+		s.hides(t, "Leave?")
+		s.press(c.keys...)
+		if !quits(s.press("enter")) {
+			t.Errorf("%v and enter do not quit", c.keys)
+		}
+	}
+	for _, c := range []struct {
+		key  string
+		keep bool
+	}{{"q", false}, {"Q", true}} {
+		s := newStage(t, &going, 100, 30)
+		s.press(c.key)
+		if !quits(s.press("enter")) || s.keep != c.keep {
+			t.Errorf("%s leaves the screen: %v", c.key, s.keep)
+		}
+	}
+	quiet := going
+	quiet.Inquiry = nil // recorded, but nothing ends that would be missed
+	s := newStage(t, &quiet, 100, 30)
+	s.trainer = nil
+	if !quits(s.press("q")) {
+		t.Error("q asks though nothing ends")
 	}
 }
 

@@ -53,7 +53,7 @@ func commands() []command {
 		{"paths", "SRC DST", "the paths of a pair", completeNodes, showPaths},
 		{"poll", "SWITCH", "read a switch's ports by SNMP; asks first", completeSwitches, pollCommand},
 		{"probe", "NAME", "more packets across it, or the selected; asks first", completeNames, probeCommand},
-		{"quit", "", "quit", nil, func(*App, []string) (tea.Cmd, error) { return tea.Quit, nil }},
+		{"quit", "", "quit", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.quit(false), nil }},
 		{"remark", "TEXT", "put a note among the evidence", nil, remarkThis},
 		{"seek", "TIME", "go to a time, or by +10s, -1m", nil, seekTo},
 		{"sort", "COLUMN", "sort the links", func(*App, []string) []string { return linkFields() }, sortLinks},

@@ -16,7 +16,7 @@ type dialog interface {
 	hints() []line
 }
 
-// An errand is what a dialog wants done: says is what to tell when it is. It has one of do, show and sends.
+// An errand is what a dialog wants done: says is what to tell when it is. It has one of do, show, sends and leaves.
 type errand struct {
 	says string
 	do   func(context.Context) error
@@ -24,6 +24,8 @@ type errand struct {
 	show tea.ExecCommand
 	// sends is something that takes a while and can be stopped.
 	sends *Proposal
+	// leaves is true of the end of the program; keep then leaves the last screen where it can be read.
+	leaves, keep bool
 }
 
 // An askDialog says what will happen, and asks.
@@ -32,6 +34,8 @@ type askDialog struct {
 	title  string
 	what   string
 	why    []string // sentences below it
+	yes    string   // what enter does, in a word or two
+	no     string   // what esc does
 	errand *errand
 }
 
@@ -48,11 +52,12 @@ func (d *askDialog) handle(msg tea.KeyPressMsg) (open bool, e *errand) {
 func (d *askDialog) paste(string) {}
 
 func (d *askDialog) hints() []line {
-	return []line{hint(d.keys.Do, "do it"), hint(d.keys.Cancel, "back")}
+	return []line{hint(d.keys.Do, d.yes), hint(d.keys.Cancel, d.no)}
 }
 
 func (d *askDialog) draw(w, h int) page {
-	return boxed(d.title, "", w, h, func(w int) page { return asking(d.what, d.why, d.hints(), w) })
+	inside := func(w int) page { return asking(d.what, d.why, d.hints(), w) }
+	return boxed(d.title, "", w, min(h, max(len(inside(min(w, dialogWidth)-4).lines)+2, 8)), inside)
 }
 
 // asking is the question of a dialog, and the keys that answer it, which stay in sight.

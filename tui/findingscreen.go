@@ -311,6 +311,6 @@ func (a *App) shark() {
 		a.say("! " + err.Error())
 		return
 	}
-	a.dialog = &askDialog{keys: &a.keys, title: "Open in tshark", what: "Run this?", why: []string{typedWords(v.Words), "It reads the capture, and sends nothing."},
+	a.dialog = &askDialog{keys: &a.keys, title: "Open in tshark", what: "Run this?", why: []string{typedWords(v.Words), "It reads the capture, and sends nothing."}, yes: "do it", no: "back",
 		errand: &errand{says: "back from tshark", show: v.Show}}
 }

@@ -49,9 +49,9 @@ func newKeyMap() keyMap {
 		Probe:     bind("P", "probe harder, trace: asks", "P"),
 		Mouse:     bind("M", "mouse on, off", "M"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
-		Quit:      bind("q", "quit", "q"),
+		Quit:      bind("q", "quit, asks if something ends", "q"),
 		Leave:     bind("Q", "quit, leave the screen", "Q"),
-		Interrupt: bind("ctrl-c", "quit, always", "ctrl+c"),
+		Interrupt: bind("ctrl-c", "quit, twice without asking", "ctrl+c"),
 
 		Up:       bind("k up", "up", "k", "up"),
 		Down:     bind("j down", "down", "j", "down"),

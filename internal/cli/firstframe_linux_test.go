@@ -147,7 +147,7 @@ func startInTerminal(b *testing.B, program, state string, args []string, ready s
 	if first == 0 { // it was ready at once
 		first, cpu = whole, cpuOf(b, cmd.Process.Pid)
 	}
-	_, _ = master.WriteString("q")
+	_, _ = master.WriteString("q\r") // a drill asks
 	for {
 		if _, err := master.Read(buf); err != nil {
 			break

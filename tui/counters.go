@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -60,11 +61,16 @@ func (l *linkScreen) ends(s *Snapshot) (points [2][]diagnose.PortPoint, any bool
 	return points, any
 }
 
-// drawCounters draws use, errors and discards of both ends. Errors that never happened take one row in words.
+// drawCounters draws errors, discards, light and use of both ends. Errors that never happened take one row in words.
 func (l *linkScreen) drawCounters(w, h int, s *Snapshot) page {
+	shown, note := scrolled(l.counterLines(w-4, s), l.scroll, h-2)
+	return frame("Counters of the ports", note, w, h, text(shown...))
+}
+
+func (l *linkScreen) counterLines(w int, s *Snapshot) []line {
 	points, any := l.ends(s)
 	if !any {
-		return frame("Counters of the ports", "", w, h, text(line{}.add(warn, "? none").add(plain, ": no switch told what its port counted (whichlink snmp watch, or --snmp)")))
+		return []line{line{}.add(warn, "? none").add(plain, elide(": no switch told what its port counted (whichlink snmp watch, or --snmp)", max(w-6, 4)))}
 	}
 	var from, to time.Time
 	for _, list := range points {
@@ -78,15 +84,17 @@ func (l *linkScreen) drawCounters(w, h int, s *Snapshot) page {
 			to = b
 		}
 	}
-	inner := w - 4
-	span := max(inner-34, 4)
+	span := max(w-34, 4)
 	var lines []line
 	for i, list := range points {
-		lines = append(lines, l.endLines(i, list, from, to, span, inner, s)...)
+		lines = append(lines, l.endLines(i, list, from, to, span, w, s)...)
 	}
-	lines = append(lines, line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", s.at(from, seconds), s.at(to, seconds))))
-	shown, note := scrolled(lines, l.scroll, h-2)
-	return frame("Counters of the ports", note, w, h, text(shown...))
+	for _, fade := range fades(points) {
+		if fade != "" {
+			lines = append(lines, line{}.add(plain, elide(fade, w)))
+		}
+	}
+	return append(lines, line{}.add(dim, elide(fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", s.at(from, seconds), s.at(to, seconds)), w)))
 }
 
 // endLines draws what one end counted.
@@ -103,7 +111,8 @@ func (l *linkScreen) endLines(end int, list []diagnose.PortPoint, from, to time.
 	}
 	name = name.add(dim, fmt.Sprintf("  %s, the newest %s ago", counted(len(list), "reading", "readings"), span5(s.Now.Sub(last.At))))
 	out := []line{name}
-	quiet := ""
+	var use []line
+	var never, near []string
 	for _, r := range counterRows() {
 		values := readingsIn(list, r.value, from, to, span)
 		worst, known := 0.0, false
@@ -112,59 +121,63 @@ func (l *linkScreen) endLines(end int, list []diagnose.PortPoint, from, to time.
 				worst, known = max(worst, v), true
 			}
 		}
-		now := latest(values)
 		switch {
 		case !known:
-			continue
-		case !r.share && worst == 0:
-			if quiet != "" {
-				quiet += ", "
+		case r.share:
+			use = append(use, r.line(values))
+			if says, off := l.expected(end, r.way, latest(values), s); off {
+				use = append(use, line{}.gap(14).add(warn, says))
+			} else if says != "" {
+				near = append(near, strings.TrimPrefix(says, "expected "))
 			}
-			quiet += r.what + " " + r.way
-			continue
-		}
-		value, scale, top, st := "", "", 0.0, plain
-		if r.share {
-			top = ceiling(values, 0.01)
-			value, scale = percent(now), "0-"+scalePercent(top)
-		} else {
-			top = ceiling(values, 0.1)
-			value, scale, st = fmt.Sprintf("%.3g/s", now), fmt.Sprintf("0-%g/s", top), bad
-		}
-		row := line{}.left(dim, r.what, 8).left(plain, r.way, 4).right(st, value, 9).gap(2).ink(plain, sparkline(values, top)).gap(1).right(dim, scale, 9)
-		out = append(out, row)
-		if r.share {
-			out = append(out, l.expected(end, r.way, values, s)...)
+		case worst == 0:
+			never = append(never, r.what+" "+r.way)
+		default:
+			out = append(out, r.line(values))
 		}
 	}
-	if quiet != "" {
-		out = append(out, line{}.gap(2).add(dim, elide("never: "+quiet, max(w-2, 4))))
+	out = append(append(out, lightLines(list, from, to, span, s)...), use...)
+	if len(near) > 0 {
+		out = append(out, line{}.gap(14).add(dim, "expected "+strings.Join(near, ", ")))
+	}
+	if len(never) > 0 {
+		out = append(out, line{}.gap(2).add(dim, elide("never: "+strings.Join(never, ", "), max(w-2, 4))))
 	}
 	return out
 }
 
-// expected says beside use how much the traffic as a whole would put there.
-func (l *linkScreen) expected(end int, way string, values []float64, s *Snapshot) []line {
+// line draws the values of a row: the newest, and all of them over time.
+func (r *counterRow) line(values []float64) line {
+	now := latest(values)
+	top := ceiling(values, 0.1)
+	value, scale, st := fmt.Sprintf("%.3g/s", now), fmt.Sprintf("0-%g/s", top), bad
+	if r.share {
+		top = ceiling(values, 0.01)
+		value, scale, st = percent(now), "0-"+scalePercent(top), plain
+	}
+	return line{}.left(dim, r.what, 8).left(plain, r.way, 4).right(st, value, 9).gap(2).ink(plain, sparkline(values, top)).gap(1).right(dim, scale, 9)
+}
+
+// expected says beside use how much the traffic as a whole would put there, nothing where that is not known, and whether that is far off.
+func (l *linkScreen) expected(end int, way string, now float64, s *Snapshot) (says string, off bool) {
 	if s.Picture == nil || s.Picture.Fabric != s.Fabric {
-		return nil
+		return "", false
 	}
 	arc := l.linkID(s).Forward()
 	if (end == 0) != (way == "out") {
 		arc = arc.Reverse()
 	}
 	e := float64(s.Picture.Arcs[arc].Expected)
-	now := latest(values)
-	if math.IsNaN(e) || math.IsNaN(now) {
-		return nil
-	}
-	st, says := dim, "near that"
+	says = "expected " + way + " " + percent(e)
 	switch {
+	case math.IsNaN(e) || math.IsNaN(now):
+		return "", false
 	case e > 0 && now > 1.5*e:
-		st, says = warn, fmt.Sprintf("%.1f times that", now/e)
+		return fmt.Sprintf("%s, it is %.1f times that", says, now/e), true
 	case now < e/2:
-		says = "less than half of that"
+		return says + ", it is less than half of that", true
 	}
-	return []line{line{}.gap(14).add(st, fmt.Sprintf("expected %s: %s", percent(e), says))}
+	return says, false
 }
 
 // readingsIn puts readings into n columns between two times: of several in one the largest, NaN where there is none. A reading fills all the columns

@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +12,8 @@ import (
 )
 
 // counting is the sick drill, whose ports at both ends of the sick link were read every ten seconds for five minutes. The receiving end counts errors
-// for the last of them; one reading is missing.
+// for the last of them; one reading is missing. What
+// it receives grew dark before; light is read once a minute.
 func counting(tb testing.TB) *Snapshot {
 	s := *sick(tb)
 	s.Ports = diagnose.NewPortSeries(0)
@@ -27,11 +30,17 @@ func counting(tb testing.TB) *Snapshot {
 		for _, port := range []string{"leaf1:swp3", "spine3:swp1"} {
 			here := evidence.Counters{Octets: evidence.Count(uint64(38e9) + uint64(i)*1e8), Errors: evidence.Count(0), Discards: evidence.Count(0)}
 			there := here
+			tx, rx := -1.2, -2.4
 			if port == "spine3:swp1" {
 				there.Errors = evidence.Count(errors)
+				rx -= 0.4 * float64(max(i-10, 0))
+			}
+			var light []evidence.Lane
+			if i%6 == 5 {
+				light = []evidence.Lane{{Rx: &rx, Tx: &tx}}
 			}
 			store.Add(&evidence.Record{Time: at, Source: evidence.SourceSNMP, By: "poller", Kind: evidence.KindCounters,
-				PortState: evidence.PortState{Port: port, IntervalMS: 10_000, Speed: 100e9, In: &there, Out: &here}})
+				PortState: evidence.PortState{Port: port, IntervalMS: 10_000, Speed: 100e9, Optics: light, In: &there, Out: &here}})
 		}
 	}
 	return &s
@@ -43,7 +52,11 @@ func TestCounters(t *testing.T) {
 	s.sees(t, "A leaf1:swp3  100G  29 readings, the newest 4 s ago")
 	s.sees(t, "errors  in       76/s")
 	s.sees(t, "never: errors in, errors out, discard in, discard out")
-	s.sees(t, "expected 28.0 %: near that")
+	s.sees(t, "expected in 28.0 %, out 28.0 %")
+	s.sees(t, "light   rx  -10.0 dBm")
+	s.sees(t, "7.6 dB less than at 14:28:03Z")
+	s.sees(t, "8.8 dB of light between what A sends and B receives")
+	s.sees(t, "1.2 dB of light between what B sends and A receives")
 	s.press("tab")
 	s.hides(t, "Counters of the ports")
 	// Of a moment in the past nothing shows that was counted after it.
@@ -73,5 +86,37 @@ func TestReadingsInColumns(t *testing.T) {
 		if got[i] != want && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
 			t.Errorf("column %d holds %v, want %v in %v", i, got[i], want, got)
 		}
+	}
+}
+
+// Of several lanes each is drawn, and the darkest is told; a lane that tells no light any more is not what it was last.
+func TestLightByLane(t *testing.T) {
+	s := sick(t)
+	dbm := func(v float64) *float64 { return &v }
+	point := func(after int, lanes ...evidence.Lane) diagnose.PortPoint {
+		return diagnose.PortPoint{At: noon.Add(time.Duration(after) * time.Minute), Over: 10 * time.Second, Optics: lanes}
+	}
+	list := []diagnose.PortPoint{
+		point(0, evidence.Lane{Lane: 1, Rx: dbm(-2)}, evidence.Lane{Lane: 2, Rx: dbm(-2.5), Tx: dbm(0.5)}),
+		{At: noon.Add(30 * time.Second), Over: 10 * time.Second},
+		point(1, evidence.Lane{Lane: 1}, evidence.Lane{Lane: 2, Rx: dbm(-3), Tx: dbm(0.6)}),
+	}
+	var got strings.Builder
+	for _, l := range lightLines(list, noon.Add(-10*time.Second), noon.Add(time.Minute), 14, s) {
+		fmt.Fprintln(&got, strings.TrimRight(bare(themeOf("", false).paint([]line{l})), " \n"))
+	}
+	const want = `lane 1  rx       none  ▃▃▃              -5 to 5
+              -2.0 dBm at 14:32:07Z, none told since
+lane 2  rx   -3.0 dBm  ▃▃▂▂▂▂▂▂▂▂▂▂▂▂   -5 to 5
+lane 2  tx    0.6 dBm  ▅▅▅▅▅▅▅▅▅▅▅▅▅▅   -5 to 5
+`
+	if got.String() != want {
+		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+	if got, want := lightWords([2][]diagnose.PortPoint{list, nil}, s), "A rx none in lane 1, the darkest (-2.0 dBm at 14:32:07Z, none told since), tx 0.6 dBm"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := fades([2][]diagnose.PortPoint{list, list}); got[0] != "3.6 dB of light between what A sends and B receives" {
+		t.Errorf("%q", got)
 	}
 }

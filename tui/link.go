@@ -298,7 +298,8 @@ func (l *linkScreen) draw(w, h int, s *Snapshot) page {
 	_, counted := l.ends(s)
 	switch {
 	case counted && p.flows >= 2*countersRows-4:
-		out = out.below(l.drawCounters(w, countersRows, s)).below(l.drawFlows(w, p.flows-countersRows, s))
+		rows := min(max(len(l.counterLines(w-4, s))+2, countersRows), p.flows/2)
+		out = out.below(l.drawCounters(w, rows, s)).below(l.drawFlows(w, p.flows-rows, s))
 	case l.counters:
 		out = out.below(l.drawCounters(w, p.flows, s))
 	default:

@@ -20,6 +20,11 @@ func (l *linkScreen) facts(w int, s *Snapshot) []line {
 	for _, a := range [2]graphs.ArcID{id.Forward(), id.Backward()} {
 		out = append(out, labelled(direction(a), proofLabel, plain, tallyWords(&s.Picture.Arcs[a]), w)...)
 	}
+	if points, any := l.ends(s); any {
+		if light := lightWords(points, s); light != "" {
+			out = append(out, labelled("light", proofLabel, plain, light, w)...)
+		}
+	}
 	for _, g := range s.Fabric.Link(id).Groups {
 		out = append(out, labelled("shares", proofLabel, plain, groupWords(s, g, id), w)...)
 	}

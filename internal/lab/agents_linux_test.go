@@ -70,7 +70,7 @@ func ask(t *testing.T, l *Lab, node string, columns ...string) (map[string]map[s
 	for _, c := range columns {
 		table[c] = map[string]snmp.Value{}
 	}
-	err := s.Sweep(t.Context(), nil, columns, func(c snmp.Cell) { table[columns[c.Column]][c.Index] = c.Value }, func(int, snmp.Value) {})
+	err := s.Sweep(t.Context(), nil, columns, func(c snmp.Cell) { table[columns[c.Column]][c.Index.String()] = c.Value }, func(int, snmp.Value) {})
 	return table, err
 }
 

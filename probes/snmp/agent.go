@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -108,9 +109,14 @@ func (p *reader) read(ctx context.Context) error {
 	}
 	p.full = p.stale()
 	if p.full {
+		if err := p.session.survey(ctx, optionalTables); err != nil {
+			return err
+		}
+		defer func() { p.session.absent = nil }() // what it has now is not known later
 		if err := p.readLabels(ctx); err != nil {
 			return err
 		}
+		p.ports = make(map[uint32]*Port, len(p.labels))
 	}
 	if err := p.counters(ctx); err != nil {
 		return err
@@ -191,30 +197,39 @@ func (p *reader) unlabelled() bool {
 func (p *reader) readLabels(ctx context.Context) error {
 	labels := map[uint32]label{}
 	slow := map[uint32]uint64{} // ifSpeed
+	var row label               // that is being read
+	var at uint32
 	err := p.session.Sweep(ctx, nil, labelColumns, func(c Cell) {
-		index, ok := portIndex(c.Index)
+		index, ok := c.Index.port()
 		if !ok {
 			return
 		}
-		l := labels[index]
-		switch text := graphs.Clean(c.Value.Text); c.Column {
+		if index != at {
+			if at != 0 {
+				labels[at] = row
+			}
+			row, at = labels[index], index
+		}
+		switch text := c.Value.Text; c.Column {
 		case labelDescr:
-			l.descr = text
+			row.descr = graphs.Clean(text)
 		case labelName:
-			l.name = text
+			row.name = graphs.Clean(text)
 		case labelAlias:
-			l.alias = text
+			row.alias = graphs.Clean(text)
 		case labelType:
-			l.kind = uint32(c.Value.Number)
+			row.kind = uint32(c.Value.Number)
 		case labelAddress:
-			l.mac = portMAC(c.Value.Text)
+			row.mac = portMAC(text)
 		case labelSpeed:
 			slow[index] = c.Value.Number
 		case labelHighSpeed:
-			l.speed = c.Value.Number
+			row.speed = c.Value.Number
 		}
-		labels[index] = l
 	}, nil)
+	if at != 0 {
+		labels[at] = row
+	}
 	for index, l := range labels {
 		l.speed = speed(l.speed, slow[index])
 		labels[index] = l
@@ -273,12 +288,15 @@ func (p *reader) sweepPorts(ctx context.Context, columns []column, seen func(i i
 	for i, c := range columns {
 		oids[i] = c.oid
 	}
+	var port *Port // of the row that is being read
 	return p.session.Sweep(ctx, []string{oidSysUpTime}, oids, func(c Cell) {
-		index, ok := portIndex(c.Index)
+		index, ok := c.Index.port()
 		if !ok || !c.Value.IsNumber() {
 			return
 		}
-		port := p.ports[index]
+		if port == nil || port.Index != index {
+			port = p.ports[index]
+		}
 		if port == nil {
 			port = &Port{Index: index, at: p.now}
 			p.ports[index] = port
@@ -342,10 +360,9 @@ func (p *reader) narrowCounters(ctx context.Context) error {
 // finish puts the ports in order and gives them their names.
 func (p *reader) finish() {
 	p.Ports = make([]Port, 0, len(p.ports))
-	for _, q := range p.ports {
-		p.Ports = append(p.Ports, *q)
+	for _, index := range slices.Sorted(maps.Keys(p.ports)) {
+		p.Ports = append(p.Ports, *p.ports[index])
 	}
-	slices.SortFunc(p.Ports, func(a, b Port) int { return int(int64(a.Index) - int64(b.Index)) })
 	name(p.Ports, p.labels)
 	p.Neighbours = slices.Clone(p.Neighbours)
 	for i := range p.Neighbours {

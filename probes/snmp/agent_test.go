@@ -272,7 +272,7 @@ func TestForeignAnswers(t *testing.T) {
 							tick.Stop()
 							return
 						case <-tick.C:
-							_, _ = from(agent).WriteTo(answer(0, nil), asker)
+							_, _ = from(agent).WriteTo(answer([]byte{0}, 0, nil), asker)
 						}
 					}
 				}()

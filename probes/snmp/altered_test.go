@@ -77,7 +77,7 @@ var alterations = []alteration{
 				if !ok {
 					return nil
 				}
-				moved, _ := parseIndex(fmt.Sprintf("%s4.1.1.%d.%d.%d.1.%d", lldpV2Base, c+1, rest[0], index, rest[2]))
+				moved, _ := parseOID(fmt.Sprintf("%s4.1.1.%d.%d.%d.1.%d", lldpV2Base, c+1, rest[0], index, rest[2]))
 				return moved
 			case strings.HasPrefix(text, lldpBase+"4.2."), strings.HasPrefix(text, cdpBase):
 				return nil

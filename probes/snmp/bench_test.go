@@ -53,8 +53,8 @@ func serveFleet(agents, ports string) error {
 	return err
 }
 
-// fleet has another process serve n agents of some ports each.
-func fleet(t testing.TB, n, ports int) []string {
+// fleet has another process serve n agents of some ports each, and returns where they are and what it is.
+func fleet(t testing.TB, n, ports int) (targets []string, pid int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEET_AGENTS=%d", n), fmt.Sprintf("FLEET_PORTS=%d", ports))
@@ -75,11 +75,11 @@ func fleet(t testing.TB, n, ports int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := strings.Fields(string(text))
+	targets = strings.Fields(string(text))
 	if len(targets) != n {
 		t.Fatalf("%d of %d agents", len(targets), n)
 	}
-	return targets
+	return targets, cmd.Process.Pid
 }
 
 // TestLoss: with one packet in fifty lost no agent fails.
@@ -110,14 +110,14 @@ func TestFleet(t *testing.T) {
 		t.Skip("2,000 agents take seconds")
 	}
 	const agents = 2000
-	targets := fleet(t, agents, 64)
+	targets, _ := fleet(t, agents, 64)
 	var memory runtime.MemStats
 	debug.FreeOSMemory()
 	p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}})
 	defer p.Close()
-	began, cpu := time.Now(), cpuTime(t)
+	began, cpu := time.Now(), cpuTime(t, os.Getpid())
 	readings := p.Poll(context.Background())
-	took, spent := time.Since(began), cpuTime(t)-cpu
+	took, spent := time.Since(began), cpuTime(t, os.Getpid())-cpu
 	runtime.ReadMemStats(&memory)
 	for _, r := range readings {
 		if r.Err != nil || len(r.Ports) != 64 || r.Ports[63].Name != "swp64" {
@@ -131,32 +131,35 @@ func TestFleet(t *testing.T) {
 		t.Errorf("%d MiB", held)
 	}
 	// The time of the machine is not ours alone: what it cost is.
-	if spent > 10*time.Second {
-		t.Errorf("%s of CPU: with the agents on the other core it would take more than 10 s", spent)
+	if spent > 5*time.Second {
+		t.Errorf("%s of CPU, which is three times what it should take", spent)
 	}
 }
 
-// BenchmarkPoll reads 50 agents of 270 ports, counters and states alone (names are known), beside net-snmp's walk of the same columns.
+// BenchmarkPoll reads 50 agents of 270 ports, at first with the names of ports and then without, beside net-snmp's walk of the same columns. The agents are
+// a process of their own, on the same processors: what either took of these is told apart.
 func BenchmarkPoll(b *testing.B) {
-	targets := fleet(b, 50, 270)
-	b.Run("first", func(b *testing.B) {
-		cpu := cpuTime(b)
+	targets, agents := fleet(b, 50, 270)
+	measured := func(b *testing.B, poll func()) {
+		ours, theirs := cpuTime(b, os.Getpid()), cpuTime(b, agents)
 		for b.Loop() {
+			poll()
+		}
+		b.ReportMetric(float64((cpuTime(b, os.Getpid())-ours).Milliseconds())/float64(b.N), "cpu-ms/op")
+		b.ReportMetric(float64((cpuTime(b, agents)-theirs).Milliseconds())/float64(b.N), "agents-cpu-ms/op")
+	}
+	b.Run("first", func(b *testing.B) {
+		measured(b, func() {
 			p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}})
 			check(b, p.Poll(context.Background()))
 			p.Close()
-		}
-		b.ReportMetric(float64((cpuTime(b)-cpu).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
 	})
 	b.Run("again", func(b *testing.B) {
 		p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}})
 		defer p.Close()
 		check(b, p.Poll(context.Background()))
-		cpu := cpuTime(b)
-		for b.Loop() {
-			check(b, p.Poll(context.Background()))
-		}
-		b.ReportMetric(float64((cpuTime(b)-cpu).Milliseconds())/float64(b.N), "cpu-ms/op")
+		measured(b, func() { check(b, p.Poll(context.Background())) })
 	})
 	b.Run("snmpbulkwalk", func(b *testing.B) {
 		walk, err := exec.LookPath("snmpbulkwalk")
@@ -192,10 +195,10 @@ func walkAll(b *testing.B, walk string, targets []string) {
 	all.Wait()
 }
 
-// cpuTime is the time that this process had of all processors.
-func cpuTime(t testing.TB) time.Duration {
+// cpuTime is the time that a process had of all processors.
+func cpuTime(t testing.TB, pid int) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(os.Getpid()), "stat"))
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		t.Skip(err)
 	}

@@ -1,7 +1,8 @@
 // Package snmp asks switches what they count and whom they hear.
 //
 // A [Session] talks to one agent with one request in flight. [Session.Sweep] reads the same rows of several columns together, with GETBULK (RFC 3416,
-// 4.2.3) and as many repetitions as the agent bears. Nothing is ever set.
+// 4.2.3) and as many repetitions as the agent bears. Nothing is ever set. Messages of SNMPv2c are encoded and read here, which takes a fraction of what the
+// library does; those of SNMPv3, and traps, are the library's.
 //
 // [Crawl] goes from agent to agent along the neighbours that they hear by LLDP and CDP, and [Resolve] finds out, of what these tell, which ports the
 // two ends of each cable are.

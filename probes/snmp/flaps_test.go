@@ -124,7 +124,8 @@ func TestLastAddress(t *testing.T) {
 		"10.64.0.1": "10.64.0.1", "1.4.10.64.0.1": "10.64.0.1", "1.1.10.64.0.1": "10.64.0.1", "1.2.16.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.9": "2001:db8::9",
 		"0.1.10.0.0.1.2.32.1.13.184.0.0.0.0.0.0.0.0.0.0.0.9": "2001:db8::9", "1": "invalid IP", "10.64.0.999": "invalid IP", "": "invalid IP", "a.b.c.d": "invalid IP",
 	} {
-		if got, _ := lastAddress(instance); got.String() != want {
+		index, _ := parseOID(instance)
+		if got, _ := lastAddress(index); got.String() != want {
 			t.Errorf("%s is %s, want %s", instance, got, want)
 		}
 	}

@@ -13,32 +13,52 @@ import (
 // A scripted is a connection that answers each request with the next piece of what a fuzzer made up, and with nothing at the end.
 type scripted struct {
 	net.Conn // nil: nothing else is called
-	pieces   [][]byte
+	pieces   []piece
 	asked    int
+	id       []byte // of the latest request
 }
 
-func (s *scripted) Write(b []byte) (int, error) { s.asked++; return len(b), nil }
+// A piece is an answer: a message as a whole, or the bindings of one.
+type piece struct {
+	text   []byte
+	whole  bool
+	status byte
+}
+
+func (s *scripted) Write(b []byte) (int, error) {
+	s.asked++
+	c := cursor{b: b}
+	c.b = c.in(berSequence)
+	c.number()
+	c.in(berOctets)
+	_, c.b = c.next()
+	s.id = c.in(berInteger)
+	return len(b), nil
+}
 
 func (s *scripted) Read(b []byte) (int, error) {
 	if len(s.pieces) == 0 {
 		return 0, os.ErrDeadlineExceeded
 	}
-	n := copy(b, s.pieces[0])
-	s.pieces = s.pieces[1:]
-	return n, nil
+	p := s.pieces[0]
+	if s.pieces = s.pieces[1:]; !p.whole {
+		p.text = answer(s.id, p.status, p.text)
+	}
+	return copy(b, p.text), nil
 }
 
 func (s *scripted) SetDeadline(time.Time) error { return nil }
 func (s *scripted) Close() error                { return nil }
 
-// answer makes a response, to whatever request, whose error and bindings are as given.
-func answer(status byte, bindings []byte) []byte {
+// answer makes a response to a request whose error and bindings are as given.
+func answer(id []byte, status byte, bindings []byte) []byte {
 	tlv := func(tag byte, content []byte) []byte {
 		head := []byte{tag, 0x82, 0, 0}
 		binary.BigEndian.PutUint16(head[2:], uint16(len(content)))
 		return append(head, content...)
 	}
-	pdu := append([]byte{2, 1, 0, 2, 1, status, 2, 1, 0}, tlv(0x30, bindings)...)
+	pdu := append(append([]byte{2, byte(len(id))}, id...), 2, 1, status, 2, 1, 0)
+	pdu = append(pdu, tlv(0x30, bindings)...)
 	return tlv(0x30, append([]byte{2, 1, 1, 4, 0}, tlv(0xa2, pdu)...))
 }
 
@@ -61,22 +81,18 @@ func FuzzResponse(f *testing.F) {
 		c := &scripted{}
 		for len(in) >= 3 {
 			n := int(binary.BigEndian.Uint16(in))
-			status, whole := in[2]%20, n&0x8000 != 0
+			p := piece{status: in[2] % 20, whole: n&0x8000 != 0}
 			n = min(n&0x7fff, len(in)-3)
-			piece := in[3 : 3+n]
-			in = in[3+n:]
-			if !whole {
-				piece = answer(status, piece)
-			}
-			c.pieces = append(c.pieces, piece)
+			p.text, in = in[3:3+n], in[3+n:]
+			c.pieces = append(c.pieces, p)
 		}
 		a := NewAgent("127.0.0.1:9", Credentials{}, Limits{Retries: 1, Rows: 100, Bytes: 1 << 20, Time: 5 * time.Second})
 		s, err := Dial(context.Background(), a.target, a.credentials, a.limits)
 		if err != nil {
 			t.Skip(err) // this machine is busy with other things
 		}
-		_ = s.client.Conn.Close()
-		s.client.Conn, a.session = c, s
+		_ = s.Close()
+		s.client, a.session = newCommunityClient(c, "", s.limits), s
 		r := a.Read(context.Background())
 		if r.Err == nil && len(c.pieces) == 0 && c.asked < 3 {
 			t.Errorf("a whole reading from %d requests", c.asked)

@@ -236,7 +236,8 @@ func tellingAll(target string, values map[string]Value) *System {
 		take := rows.cells(columns)
 		for i, c := range columns {
 			for oid, v := range values {
-				if index, ok := strings.CutPrefix(oid, c.oid+"."); ok {
+				if text, ok := strings.CutPrefix(oid, c.oid+"."); ok {
+					index, _ := parseOID(text)
 					take(Cell{i, index, v})
 				}
 			}
@@ -262,7 +263,9 @@ func FuzzTellingRows(f *testing.F) {
 			v             Value
 		}{{t1, c1, i1, Value{Type: 4, Number: n1, Text: x1}}, {t2, c2, i2, Value{Type: 2, Number: n2, Text: x2}}} {
 			columns := tables[int(c.table)%len(tables)]
-			rows.cells(columns)(Cell{int(c.column) % len(columns), c.index, c.v})
+			if index, ok := parseOID(c.index); ok {
+				rows.cells(columns)(Cell{int(c.column) % len(columns), index, c.v})
+			}
 		}
 		rows.finish()
 		other := &System{Target: "10.0.0.2", Name: x2, Ports: s.Ports}

@@ -6,9 +6,6 @@ import (
 	"maps"
 	"net"
 	"strings"
-	"time"
-
-	"github.com/gosnmp/gosnmp"
 )
 
 // ReadSystem asks one agent who it is, what ports it has and whom these hear. Before each packet it calls wait, if that is not nil. What was read
@@ -21,15 +18,11 @@ func ReadSystem(ctx context.Context, target string, c Credentials, l Limits, wai
 		return s
 	}
 	defer session.Close()
-	if at, ok := session.client.Conn.RemoteAddr().(*net.UDPAddr); ok {
+	if at, ok := session.client.remote().(*net.UDPAddr); ok {
 		s.Addr = at.AddrPort().Addr().Unmap()
 	}
 	if wait != nil {
-		session.client.PreSend = func(g *gosnmp.GoSNMP) {
-			wait(ctx)
-			// The wait is not the agent's.
-			_ = g.Conn.SetDeadline(time.Now().Add(g.Timeout))
-		}
+		session.client.before(wait)
 	}
 	s.Err = s.read(ctx, session)
 	s.Requests = session.Requests()

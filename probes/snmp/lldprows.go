@@ -41,25 +41,10 @@ func newTellingRows(s *System) *tellingRows {
 		hears: map[[4]uint32]*Hearing{}}
 }
 
-// parseIndex reads an instance in dotted form. Parts that are no numbers of 32 bits make it invalid.
-func parseIndex(dotted string) ([]uint32, bool) {
-	var out []uint32
-	for part := range strings.SplitSeq(dotted, ".") {
-		n, err := strconv.ParseUint(part, 10, 32)
-		if err != nil || len(out) == 128 { // RFC 2578, 3.5
-			return nil, false
-		}
-		out = append(out, uint32(n))
-	}
-	return out, true
-}
-
 // cells returns what [Session.Sweep] is to call for the cells of some columns.
 func (r *tellingRows) cells(of []tellingColumn) func(Cell) {
 	return func(c Cell) {
-		if index, ok := parseIndex(c.Index); ok {
-			of[c.Column].take(r, index, c.Value)
-		}
+		of[c.Column].take(r, c.Index, c.Value)
 	}
 }
 

@@ -15,19 +15,24 @@ func (p *reader) neighbours(ctx context.Context) error {
 	}
 	s := &System{Target: p.target}
 	rows := newTellingRows(s)
-	for index, l := range p.labels {
-		q := p.ports[index]
-		rows.ports[index] = &SystemPort{Index: index, Name: l.name, Descr: l.descr, Alias: l.alias, MAC: l.mac, Type: l.kind, Up: q != nil && q.Oper == "up"}
-	}
 	err := p.listen(ctx, rows)
+	if len(rows.hears) > 0 {
+		for index, l := range p.labels {
+			q := p.ports[index]
+			rows.ports[index] = &SystemPort{Index: index, Name: l.name, Descr: l.descr, Alias: l.alias, MAC: l.mac, Type: l.kind, Up: q != nil && q.Oper == "up"}
+		}
+	}
 	rows.finish()
 	if justStarted := p.Clock.Uptime != nil && ticks(*p.Clock.Uptime) < 30*time.Second; justStarted && len(s.Hears)+len(s.numbers) == 0 {
 		p.Neighbours = p.hears
 		return err
 	}
-	Resolve([]*System{s})
 	p.hears = nil
-	names := p.names(s)
+	var names map[string]uint32
+	if len(s.Hears) > 0 {
+		Resolve([]*System{s})
+		names = p.names(s)
+	}
 	for _, h := range s.Hears {
 		n := Neighbour{Port: h.Port, Chassis: h.Chassis.Text, System: h.Name, RemotePort: h.PortID.Text, row: rowOf(&h)}
 		if index, ok := names[h.Port]; ok {

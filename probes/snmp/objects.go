@@ -80,6 +80,16 @@ var (
 	}
 )
 
+// optionalTables are the subtrees of which an agent has some at most: what sweeps ask for besides IF-MIB lies in them.
+var optionalTables = []string{
+	"1.3.6.1.2.1.10.7.2", "1.3.6.1.2.1.10.7.10", "1.3.6.1.2.1.10.7.11", // EtherLike-MIB
+	"1.3.6.1.2.1.16.1.1",                                        // RMON-MIB
+	"1.3.6.1.4.1.9.9.813.1", "1.3.111.2.802.1.1.21.1", csqStats, // PFC, queues
+	"1.3.6.1.2.1.99.1.1", "1.3.6.1.4.1.9.9.91.1.1.1", // sensors
+	"1.3.6.1.4.1.2636.3.60.1", "1.3.6.1.4.1.25506.2.70.1", "1.3.6.1.4.1.6527.3.1.2.2.4.31", "1.3.6.1.4.1.6527.3.1.2.2.4.66", "1.3.6.1.4.1.2011.5.25.31.1.1.3", // light
+	"1.0.8802.1.1.2.1", "1.3.111.2.802.1.1.13.1", "1.3.6.1.4.1.9.9.23.1", // LLDP, CDP
+}
+
 // The columns of what seldom changes, in the order of the constants.
 var labelColumns = []string{ifEntry + "2", ifEntry + "3", ifEntry + "5", ifEntry + "6", ifXEntry + "1", ifXEntry + "15", ifXEntry + "18"}
 

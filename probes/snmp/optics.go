@@ -88,7 +88,7 @@ func (o *optics) sensors(ctx context.Context) error {
 			columns = append(columns, table+"6")
 		}
 		err := o.session.Sweep(ctx, nil, columns, func(c Cell) {
-			if index, ok := portIndex(c.Index); ok {
+			if index, ok := c.Index.port(); ok {
 				if sensors[index] == nil {
 					sensors[index] = &sensor{}
 				}
@@ -182,8 +182,7 @@ func (o *optics) entities(ctx context.Context) (map[uint32]entity, error) {
 	const physical, mapping = "1.3.6.1.2.1.47.1.1.1.1.", "1.3.6.1.2.1.47.1.3.2.1.2"
 	all := map[uint32]entity{}
 	err := o.session.Sweep(ctx, nil, []string{physical + "7", physical + "2", physical + "4", mapping}, func(c Cell) {
-		first, _, _ := strings.Cut(c.Index, ".") // the mapping's index has the logical entity, too
-		index, ok := portIndex(first)
+		index, ok := c.Index[:1].port() // the mapping's index has the logical entity, too
 		if !ok {
 			return
 		}

@@ -12,7 +12,7 @@ type lightColumn struct {
 	oid      string
 	receives bool
 	// read takes in one cell.
-	read func(o *optics, index string, receives bool, v Value)
+	read func(o *optics, index OID, receives bool, v Value)
 }
 
 // vendorLight are the vendors' columns, all of which are asked for at once: JUNIPER-DOM-MIB, HH3C-TRANSCEIVER-INFO-MIB, TIMETRA-PORT-MIB (Nokia SR OS),
@@ -60,37 +60,37 @@ type moduleLight struct {
 }
 
 // hundredths reads hundredths of a dBm by ifIndex, and by ifIndex and lane (from 0) where a transceiver has several. It is 0 where there is no module.
-func hundredths(o *optics, index string, receives bool, v Value) {
-	port, lane, several := strings.Cut(index, ".")
-	n, ok := portIndex(port)
-	at := 0
-	if several {
-		l, err := strconv.Atoi(lane)
-		at, ok = l+1, ok && err == nil && l >= 0
+func hundredths(o *optics, index OID, receives bool, v Value) {
+	if len(index) == 0 || len(index) > 2 {
+		return
+	}
+	port, ok := index[:1].port()
+	lane := 0
+	if len(index) == 2 {
+		lane = int(min(index[1], 1024)) + 1
 	}
 	if ok && v.IsNumber() && v.Number != 0 {
-		o.light(n, at, receives, float64(int64(v.Number))/100)
+		o.light(port, lane, receives, float64(int64(v.Number))/100)
 	}
 }
 
 // tenthsOfMicrowatts reads Nokia's by chassis and port, which is the ifIndex, and lane (from 1) where there are several. It is 0 where there is no light.
-func tenthsOfMicrowatts(o *optics, index string, receives bool, v Value) {
-	parts, ok := parseIndex(index)
-	if !ok || len(parts) < 2 || len(parts) > 3 || !v.IsNumber() {
+func tenthsOfMicrowatts(o *optics, index OID, receives bool, v Value) {
+	if len(index) < 2 || len(index) > 3 || !v.IsNumber() {
 		return
 	}
 	lane := 0
-	if len(parts) == 3 {
-		lane = int(min(parts[2], 1024))
+	if len(index) == 3 {
+		lane = int(min(index[2], 1024))
 	}
 	if dbm, lit := microwatts(float64(int64(v.Number)) / 10); lit {
-		o.light(parts[1], lane, receives, dbm)
+		o.light(index[1], lane, receives, dbm)
 	}
 }
 
 // huaweiPower reads what a module with one lane tells: microwatts, or hundredths of a dBm where it is below 0, of which -1 means none.
-func huaweiPower(o *optics, index string, receives bool, v Value) {
-	entity, ok := portIndex(index)
+func huaweiPower(o *optics, index OID, receives bool, v Value) {
+	entity, ok := index.port()
 	n := int64(v.Number)
 	if !ok || !v.IsNumber() || n == 0 || n == -1 {
 		return
@@ -103,8 +103,8 @@ func huaweiPower(o *optics, index string, receives bool, v Value) {
 }
 
 // huaweiLanes reads a text with a number for each lane, in hundredths of a dBm. That of one lane is the module's, told more exactly.
-func huaweiLanes(o *optics, index string, receives bool, v Value) {
-	entity, ok := portIndex(index)
+func huaweiLanes(o *optics, index OID, receives bool, v Value) {
+	entity, ok := index.port()
 	if !ok || v.Text == "" {
 		return
 	}

@@ -41,7 +41,7 @@ func (p *reader) rmon(ctx context.Context) error {
 	}
 	bad := map[uint32]uint64{}
 	err := p.session.Sweep(ctx, nil, columns, func(c Cell) {
-		row, ok := portIndex(c.Index)
+		row, ok := c.Index.port()
 		switch {
 		case !ok:
 		case c.Column < 2 && c.Value.IsNumber():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,11 +61,13 @@ var (
 // A Session talks to one agent, one request at a time. It is not safe for concurrent use.
 type Session struct {
 	target string
-	client *gosnmp.GoSNMP
+	client exchanger
 	limits Limits
 	// repetitions and width are the rows and columns of a request that the agent bears. Half as many columns as values leave room for some rows.
 	repetitions, width int
 	requests           int
+	// absent are subtrees that the agent was found to have nothing of. They are not asked for.
+	absent []OID
 	// gap is the least time between two requests, last when the latest was sent. Retries are further apart.
 	gap  time.Duration
 	last time.Time
@@ -82,18 +85,20 @@ func Dial(ctx context.Context, target string, c Credentials, l Limits) (*Session
 		return nil, err
 	}
 	l = l.withDefaults()
-	g := &gosnmp.GoSNMP{
-		Target: host, Port: port, Transport: "udp", Context: ctx, Timeout: l.Timeout, Retries: l.Retries, MaxOids: 128,
+	var client exchanger
+	open := func() (err error) {
+		client, err = dial(ctx, host, port, c, l)
+		return err
 	}
-	c.apply(g)
-	connect := g.Connect
 	if l.Open != nil {
-		connect = func() error { return l.Open(g.Connect) }
+		err = l.Open(open)
+	} else {
+		err = open()
 	}
-	if err := connect(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", target, classify(err))
 	}
-	return &Session{target: target, client: g, limits: l, repetitions: mostRepetitions, width: varbinds / 2}, nil
+	return &Session{target: target, client: client, limits: l, repetitions: mostRepetitions, width: varbinds / 2}, nil
 }
 
 func splitTarget(target string) (host string, port uint16, err error) {
@@ -131,21 +136,22 @@ func (s *Session) pace() {
 
 // Get reads single instances. What the agent does not have is left out of the answer, which is by OID without a leading dot.
 func (s *Session) Get(ctx context.Context, oids ...string) (map[string]Value, error) {
-	s.client.Context = ctx
+	s.client.begin(ctx)
+	defer s.client.end()
 	out := make(map[string]Value, len(oids))
 	for len(oids) > 0 {
 		n := min(len(oids), varbinds)
 		s.pace()
-		p, err := s.client.Get(oids[:n])
-		if err == nil && p.Error != gosnmp.NoError {
-			err = fmt.Errorf("%w: %s", ErrAgent, p.Error)
+		r, err := s.client.exchange(ctx, &query{kind: pduGet, names: mustOIDs(oids[:n])})
+		if err == nil && r.status != gosnmp.NoError {
+			err = fmt.Errorf("%w: %s", ErrAgent, statusText(r.status))
 		}
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", s.target, classify(err))
+			return out, fmt.Errorf("%s: %w", s.target, err)
 		}
-		for i := range p.Variables {
-			if v, ok := valueOf(&p.Variables[i]); ok {
-				out[trimDot(p.Variables[i].Name)] = v
+		for i := range r.vars {
+			if v := &r.vars[i]; v.there {
+				out[v.name.String()] = v.value
 			}
 		}
 		oids = oids[n:]
@@ -153,11 +159,35 @@ func (s *Session) Get(ctx context.Context, oids ...string) (map[string]Value, er
 	return out, nil
 }
 
+// survey finds out by one request which subtrees the agent has nothing of, so that sweeps do not ask for each of their tables. It returns an error only if ctx
+// ended: of an agent that cannot answer nothing is known.
+func (s *Session) survey(ctx context.Context, subtrees []string) error {
+	s.client.begin(ctx)
+	defer s.client.end()
+	names := mustOIDs(subtrees)
+	s.pace()
+	r, err := s.client.exchange(ctx, &query{kind: pduGetNext, names: names})
+	if s.absent = nil; err != nil || r.status != gosnmp.NoError || len(r.vars) != len(names) {
+		return ctx.Err()
+	}
+	for i, o := range names {
+		if _, has := r.vars[i].name.in(o); !has || r.vars[i].ended {
+			s.absent = append(s.absent, o)
+		}
+	}
+	return nil
+}
+
+// lacks reports whether the agent was found not to have a column.
+func (s *Session) lacks(column OID) bool {
+	return slices.ContainsFunc(s.absent, func(o OID) bool { return len(column) >= len(o) && slices.Equal(column[:len(o)], o) })
+}
+
 // classify wraps an error of the library in one of ours. The library's text may hold a stack or what was received, and is not kept where ours says it.
 func classify(err error) error {
 	var refused net.Error
 	switch {
-	case errors.Is(err, ErrAgent), errors.Is(err, ErrLimit):
+	case errors.Is(err, ErrAgent), errors.Is(err, ErrLimit), errors.Is(err, ErrNoAnswer):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

@@ -2,10 +2,9 @@ package snmp
 
 import (
 	"context"
+	"math"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -129,7 +128,7 @@ func (r *stateReader) read(ctx context.Context) (*States, error) {
 }
 
 // take takes in one value. It returns false for what is not understood.
-func (s *States) take(kind stateKind, instance string, v Value) bool {
+func (s *States) take(kind stateKind, instance OID, v Value) bool {
 	if !v.IsNumber() {
 		return false
 	}
@@ -151,11 +150,11 @@ func (s *States) take(kind stateKind, instance string, v Value) bool {
 		return true
 	}
 	// Where there is a chassis before it (TIMETRA-PORT-MIB), the port comes last.
-	index, err := strconv.ParseUint(instance[strings.LastIndexByte(instance, '.')+1:], 10, 31)
-	if err != nil || index == 0 {
+	index := instance[len(instance)-1]
+	if index == 0 || index > math.MaxInt32 {
 		return false
 	}
-	p := s.Ports[uint32(index)]
+	p := s.Ports[index]
 	switch kind {
 	case stateAdmin:
 		p.Admin = status(v.Number)
@@ -168,32 +167,18 @@ func (s *States) take(kind stateKind, instance string, v Value) bool {
 		n := v.Number
 		p.Carrier = &n
 	}
-	s.Ports[uint32(index)] = p
+	s.Ports[index] = p
 	return true
 }
 
 // lastAddress reads the address that an instance ends with: four numbers, or sixteen behind the type and length of one of IPv6 (RFC 4001).
-func lastAddress(instance string) (netip.Addr, bool) {
-	parts := strings.Split(instance, ".")
-	octets := make([]byte, len(parts))
-	for i, p := range parts {
-		n, err := strconv.ParseUint(p, 10, 32)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		octets[i] = byte(min(n, 255))
-		if n > 255 && i >= len(parts)-4 {
-			return netip.Addr{}, false
-		}
-	}
-	n := len(octets)
-	if n >= 17 && (octets[n-17] == 2 || n >= 18 && octets[n-17] == 16 && octets[n-18] == 2) {
-		a, ok := netip.AddrFromSlice(octets[n-16:])
-		return a, ok
+func lastAddress(instance OID) (netip.Addr, bool) {
+	n := len(instance)
+	if n >= 17 && (instance[n-17] == 2 || n >= 18 && instance[n-17] == 16 && instance[n-18] == 2) {
+		return addressOfIndex(instance[n-16:])
 	}
 	if n < 4 {
 		return netip.Addr{}, false
 	}
-	a, ok := netip.AddrFromSlice(octets[n-4:])
-	return a, ok
+	return addressOfIndex(instance[n-4:])
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/gosnmp/gosnmp"
 )
@@ -14,8 +12,8 @@ import (
 // A Cell is one value of a table.
 type Cell struct {
 	Column int // index into the columns of the sweep
-	// Index is the instance: what follows the column's OID, in dotted form, without a leading dot.
-	Index string
+	// Index is the instance: what follows the column's OID. It is good until the next cell comes.
+	Index OID
 	Value Value
 }
 
@@ -28,12 +26,14 @@ type Cell struct {
 func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell func(Cell), scalar func(i int, v Value)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Time)
 	defer cancel()
-	w := sweep{Session: s, scalars: scalars, columns: columns, cell: cell, scalar: scalar, last: make([]string, len(columns)), rows: make([]int, len(columns)),
+	s.client.begin(ctx)
+	defer s.client.end()
+	w := sweep{Session: s, scalars: mustOIDs(scalars), columns: mustOIDs(columns), cell: cell, scalar: scalar, last: mustOIDs(columns), rows: make([]int, len(columns)),
 		ended: make([]bool, len(columns))}
-	for i, c := range columns {
-		w.last[i] = c
-		w.prefixes = append(w.prefixes, c+".")
-		w.active = append(w.active, i)
+	for i, o := range w.columns {
+		if !s.lacks(o) {
+			w.active = append(w.active, i)
+		}
 	}
 	for len(w.active) > 0 {
 		if err := w.step(ctx); err != nil {
@@ -52,8 +52,7 @@ func (s *Session) Sweep(ctx context.Context, scalars, columns []string, cell fun
 // A sweep is the state of Session.Sweep.
 type sweep struct {
 	*Session
-	scalars, columns []string
-	prefixes         []string // of the columns' instances
+	scalars, columns []OID
 	cell             func(Cell)
 	scalar           func(int, Value)
 
@@ -61,9 +60,10 @@ type sweep struct {
 	ended  []bool
 	asked  int // of the active columns, how many had their turn
 	failed error
-	last   []string // by column, the last OID seen
-	rows   []int    // by column
+	last   []OID // by column, the last one seen
+	rows   []int // by column
 	bytes  int
+	names  []OID // of a request
 }
 
 // step asks for the next rows. Where the agent reports an error it is asked again for one row, and then for one column at a time, so that an error of one
@@ -101,26 +101,23 @@ func (w *sweep) step(ctx context.Context) error {
 // ask sends one request for columns, with at most so many repetitions, and takes in what comes.
 func (w *sweep) ask(ctx context.Context, columns []int, repetitions int) error {
 	w.asked = 0
-	oids := make([]string, 0, len(w.scalars)+len(columns))
-	for _, oid := range w.scalars {
-		oids = append(oids, before(oid))
+	w.names = w.names[:0]
+	for _, o := range w.scalars {
+		w.names = append(w.names, before(o))
 	}
 	for _, c := range columns {
-		oids = append(oids, w.last[c])
+		w.names = append(w.names, w.last[c])
 	}
-	p, err := w.bulk(ctx, oids, len(columns), repetitions)
+	vars, err := w.bulk(ctx, len(columns), repetitions)
 	if err != nil {
 		return err
 	}
-	vars := p.Variables
 	for i := range w.scalars {
 		if i >= len(vars) {
 			return fmt.Errorf("%w: it answered nothing", ErrAgent)
 		}
-		if trimDot(vars[i].Name) == w.scalars[i] {
-			if v, ok := valueOf(&vars[i]); ok {
-				w.scalar(i, v)
-			}
+		if vars[i].there && slices.Equal(vars[i].name, w.scalars[i]) {
+			w.scalar(i, vars[i].value)
 		}
 	}
 	vars = vars[len(w.scalars):]
@@ -145,26 +142,24 @@ func (w *sweep) ask(ctx context.Context, columns []int, repetitions int) error {
 }
 
 // take hands over one cell. It returns whether the column has ended.
-func (w *sweep) take(c int, v *gosnmp.SnmpPDU) (ended bool, err error) {
-	oid := trimDot(v.Name)
-	index, ok := strings.CutPrefix(oid, w.prefixes[c])
-	if !ok || v.Type == gosnmp.EndOfMibView {
+func (w *sweep) take(c int, v *binding) (ended bool, err error) {
+	index, ok := v.name.in(w.columns[c])
+	if !ok || v.ended {
 		return true, nil
 	}
-	if !after(oid, w.last[c]) {
-		return false, fmt.Errorf("%w: OIDs do not increase at %s", ErrAgent, oid)
+	if slices.Compare(v.name, w.last[c]) <= 0 {
+		return false, fmt.Errorf("%w: OIDs do not increase at %s", ErrAgent, v.name)
 	}
-	w.last[c] = oid
-	value, ok := valueOf(v)
-	if !ok {
+	w.last[c] = append(w.last[c][:0], v.name...)
+	if !v.there {
 		return false, nil
 	}
 	w.rows[c]++
-	w.bytes += value.size() + len(index)
+	w.bytes += v.value.size() + 4*len(index)
 	if w.rows[c] > w.limits.Rows || w.bytes > w.limits.Bytes {
 		return false, fmt.Errorf("%w: %d rows of %s, %d bytes", ErrLimit, w.rows[c], w.columns[c], w.bytes)
 	}
-	w.cell(Cell{c, index, value})
+	w.cell(Cell{c, index, v.value})
 	return false, nil
 }
 
@@ -174,52 +169,34 @@ var (
 	errStatus = fmt.Errorf("%w: status", ErrAgent)
 )
 
-// bulk sends GETBULK. An agent that says tooBig or is silent is asked for fewer repetitions; what it could not bear is not tried again in this
-// session, since each time costs all retries.
-func (w *sweep) bulk(ctx context.Context, oids []string, columns, most int) (*gosnmp.SnmpPacket, error) {
+// bulk sends GETBULK for the names of the sweep. An agent that says tooBig, is silent or sends what cannot be read is asked for fewer repetitions; what it could
+// not bear is not tried again in this session, since each time costs all retries.
+func (w *sweep) bulk(ctx context.Context, columns, most int) ([]binding, error) {
 	for {
-		w.client.Context = ctx
 		n := max(1, min(w.repetitions, varbinds/columns, most))
 		w.pace()
-		p, err := w.client.GetBulk(oids, uint8(len(w.scalars)), uint32(n))
+		r, err := w.client.exchange(ctx, &query{kind: pduGetBulk, names: w.names, nonRepeaters: len(w.scalars), repetitions: n})
 		switch {
-		case err == nil && p.Error == gosnmp.NoError && len(p.Variables) > 0:
-			return p, nil
-		case err == nil && p.Error == gosnmp.TooBig && n == 1:
+		case err == nil && r.status == gosnmp.NoError && len(r.vars) > 0:
+			return r.vars, nil
+		case err == nil && r.status == gosnmp.TooBig && n == 1:
 			return nil, errNarrow
-		case err == nil && p.Error == gosnmp.TooBig, err != nil && isTimeout(err) && ctx.Err() == nil && n > leastRepetitions:
+		case err == nil && r.status == gosnmp.TooBig, (errors.Is(err, ErrNoAnswer) || errors.Is(err, errBroken)) && ctx.Err() == nil && n > leastRepetitions:
 			w.repetitions = max(1, n/2)
-		case err == nil && p.Error != gosnmp.NoError:
-			return nil, fmt.Errorf("%w %s", errStatus, p.Error)
+		case err == nil && r.status != gosnmp.NoError:
+			return nil, fmt.Errorf("%w %s", errStatus, statusText(r.status))
 		case err == nil:
 			return nil, fmt.Errorf("%w: it answered nothing", ErrAgent)
 		default:
-			return nil, classify(err)
+			return nil, err
 		}
 	}
 }
 
 // before returns an OID whose successor is the given instance, if the agent has it: GETBULK has no other way to ask for one.
-func before(oid string) string { return strings.TrimSuffix(oid, ".0") }
-
-// after reports whether OID a follows b, both dotted.
-func after(a, b string) bool {
-	// Mostly they differ in the last part alone.
-	same, part := 0, 0
-	for same < len(a) && same < len(b) && a[same] == b[same] {
-		if same++; a[same-1] == '.' {
-			part = same
-		}
+func before(o OID) OID {
+	if n := len(o) - 1; n >= 0 && o[n] == 0 {
+		return o[:n]
 	}
-	switch {
-	case same == len(b) && same < len(a) && (b == "" || a[same] == '.'):
-		return true
-	case same == len(a) && (same == len(b) || a == "" || b[same] == '.'):
-		return false
-	}
-	x, _, _ := strings.Cut(a[part:], ".")
-	y, _, _ := strings.Cut(b[part:], ".")
-	m, errA := strconv.ParseUint(x, 10, 32)
-	n, errB := strconv.ParseUint(y, 10, 32)
-	return errA == nil && errB == nil && m > n
+	return o
 }

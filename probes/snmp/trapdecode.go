@@ -208,34 +208,11 @@ func authentic(message, digest []byte, p *gosnmp.UsmSecurityParameters) bool {
 	return hmac.Equal(mac.Sum(nil)[:size], said)
 }
 
-// What is read of ASN.1's basic encoding rules (X.690).
-const (
-	berInteger  = 0x02
-	berOctets   = 0x04
-	berSequence = 0x30
-)
-
 // ber takes one element with the given tag off the front of a text.
 func ber(text []byte, tag byte) (body, rest []byte, ok bool) {
-	if len(text) < 2 || text[0] != tag {
-		return nil, nil, false
-	}
-	n, text := int(text[1]), text[2:]
-	if n >= 0x80 {
-		octets := n & 0x7f
-		if octets == 0 || octets > 3 || octets > len(text) {
-			return nil, nil, false
-		}
-		n = 0
-		for _, b := range text[:octets] {
-			n = n<<8 | int(b)
-		}
-		text = text[octets:]
-	}
-	if n > len(text) {
-		return nil, nil, false
-	}
-	return text[:n], text[n:], true
+	c := cursor{b: text}
+	body = c.in(tag)
+	return body, c.b, !c.bad && !c.cut
 }
 
 // berInt takes an integer of at most 32 bits that is not negative off the front of a text.

@@ -65,20 +65,20 @@ func (p *reader) pfc(ctx context.Context) error {
 }
 
 // priorityIndex reads ifIndex.priority, or ifIndex alone: priority -1.
-func priorityIndex(text string) (at [2]int, ok bool) {
-	port, priority, both := strings.Cut(text, ".")
-	index, ok := portIndex(port)
-	if !both {
-		return [2]int{int(index), -1}, ok
+func priorityIndex(index OID) (at [2]int, ok bool) {
+	switch {
+	case len(index) == 1:
+		return [2]int{int(index[0]), -1}, index[0] > 0
+	case len(index) == 2:
+		return [2]int{int(index[0]), int(index[1])}, index[0] > 0 && index[1] < 8
 	}
-	n, err := strconv.ParseUint(priority, 10, 3)
-	return [2]int{int(index), int(n)}, ok && err == nil
+	return at, false
 }
 
 // The last part of csqIfQosGroupStats' index: what is counted.
 const (
-	csqUnicastDropped, csqMulticastDropped = "5", "7" // packets
-	csqEgress                              = "2"
+	csqUnicastDropped, csqMulticastDropped = 5, 7 // packets
+	csqEgress                              = 2
 )
 
 // queues reads what queues dropped. The table has eight kinds of counts a queue; once it is known which rows are drops, these alone are read.
@@ -87,8 +87,8 @@ func (p *reader) queues(ctx context.Context) error {
 	if p.full {
 		p.vendor.queues = nil
 		err := p.session.Sweep(ctx, nil, []string{csqStats}, func(c Cell) {
-			if part := strings.Split(c.Index, "."); len(part) == 4 && part[1] == csqEgress && (part[3] == csqUnicastDropped || part[3] == csqMulticastDropped) {
-				oid := csqStats + "." + c.Index
+			if part := c.Index; len(part) == 4 && part[1] == csqEgress && (part[3] == csqUnicastDropped || part[3] == csqMulticastDropped) {
+				oid := csqStats + "." + c.Index.String()
 				got[oid] = c.Value
 				p.vendor.queues = append(p.vendor.queues, oid)
 			}

@@ -21,7 +21,11 @@ func (r *Report) Text() string {
 		}
 		b.WriteByte('\n')
 		if f.Error != "" {
-			fmt.Fprintf(&b, "  read up to here: %s\n", f.Error)
+			what := "read up to here"
+			if f.Packets == 0 {
+				what = "not read"
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", what, f.Error)
 		}
 	}
 	switch n := len(r.Findings); {

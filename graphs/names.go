@@ -30,6 +30,11 @@ func Clean(s string) string {
 	if len(s) > MaxName {
 		s = strings.ToValidUTF8(s[:MaxName-3], "") + "..."
 	}
+	return Printable(s)
+}
+
+// Printable is [Clean] for a whole line, such as an error: it cuts nothing.
+func Printable(s string) string {
 	if strings.IndexFunc(s, hostile) < 0 && utf8.ValidString(s) {
 		return s
 	}

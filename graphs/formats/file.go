@@ -68,7 +68,7 @@ var ErrTooLarge = fmt.Errorf("larger than %d MiB, which no fabric file is", MaxS
 func ReadFile(path string) (*File, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read a fabric: %w", err)
+		return nil, fmt.Errorf("read fabric %s: %w", graphs.Clean(path), graphs.Reason(err))
 	}
 	defer r.Close()
 	return Read(r, path)

@@ -109,7 +109,7 @@ func readSources(what string, stdin io.Reader, paths []string) ([]source, error)
 func openSource(path string) (source, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return source{}, fmt.Errorf("read a fabric: %w", err)
+		return source{}, fmt.Errorf("read %s: %w", graphs.Clean(path), graphs.Reason(err))
 	}
 	defer r.Close()
 	return readSource(r, path)
@@ -132,7 +132,7 @@ func readSource(r io.Reader, path string) (source, error) {
 	case errors.Is(err, ErrTooLarge):
 		return s, &Error{s.name, 0, ErrTooLarge}
 	case err != nil:
-		return s, fmt.Errorf("read %s: %w", s.name, err)
+		return s, fmt.Errorf("read %s: %w", s.name, graphs.Reason(err))
 	}
 	// Spreadsheets and some exporters begin with a byte order mark.
 	s.text = bytes.TrimPrefix(text, []byte("\ufeff"))

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -49,6 +50,9 @@ func recognise(from []source) (*format, error) {
 // unknown says of a text that no format takes what it seems to be, and what was expected.
 func unknown(text []byte) error {
 	trimmed := bytes.TrimSpace(text)
+	if len(trimmed) == 0 {
+		return errors.New("the file is empty")
+	}
 	expected := "expected one of:"
 	for i, name := range Names() {
 		if i > 0 {
@@ -61,8 +65,6 @@ func unknown(text []byte) error {
 	}
 	var seems string
 	switch keys := topLevel(text); {
-	case len(trimmed) == 0:
-		seems = "the file is empty"
 	case keys != nil:
 		seems = "JSON with the keys " + few(cleaned(slices.Sorted(maps.Keys(keys))))
 	case trimmed[0] == '{' || trimmed[0] == '[':

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +46,9 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 			if errors.Is(err, fs.ErrPermission) {
 				return withHint(err, "allow it with: sudo setcap cap_net_bind_service=+ep %s, or: sudo sysctl net.ipv4.ip_unprivileged_port_start=%d; or use --port above 1023 here and where it is probed from",
 					executable(), lowest(cfg.Ports))
+			}
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return withHint(err, "an agent or another STAMP reflector runs here already; --port answers on another port")
 			}
 			if err != nil {
 				return err

@@ -70,14 +70,17 @@ compared with like.
 
 With -o nagios performance data follow a bar; -o prometheus writes metrics for the textfile collector of node_exporter (docs/metrics.md).`,
 		RunE: func(cmd *cobra.Command, rest []string) error {
-			if len(rest) > 0 {
-				return exitError{int(stateUnknown), usagef("check takes no arguments")}
+			err := how.check()
+			switch {
+			case len(rest) > 0:
+				err = usagef("check takes no arguments")
+			case err == nil && m.withSNMP && (onDrill || m.fabric == ""):
+				err = usagef("--snmp needs --fabric, and no drill")
+			case err == nil:
+				err = lasting(duration)
 			}
-			if err := how.check(); err != nil {
-				return exitError{int(stateUnknown), err}
-			}
-			if m.withSNMP && (onDrill || m.fabric == "") {
-				return exitError{int(stateUnknown), usagef("--snmp needs --fabric, and no drill")}
+			if err != nil {
+				return e.cannotCheck(err, &how)
 			}
 			if !cmd.Flags().Changed("snmp-counters") {
 				m.agents.counters = max(leastCounters, min(m.agents.counters, duration/4))
@@ -96,17 +99,12 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 				err = fmt.Errorf("stopped before it had measured for %v", duration)
 			}
 			if err != nil {
-				d := &diagnose.Diagnosis{Fabric: how.fabric, Verdict: diagnose.Inconclusive, Summary: err.Error(), Notes: []string{"could not measure"}}
-				if perr := e.printCheck(d, &how); perr != nil {
-					err = errors.Join(err, unlessExit(perr))
-				}
-				return exitError{int(stateUnknown), err}
+				return e.cannotCheck(err, &how)
 			}
 			return e.printCheck(d, &how)
 		},
 	}
-	// To a monitoring system exit code 2 means CRITICAL: who calls it wrongly gets UNKNOWN.
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{int(stateUnknown), err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return e.cannotCheck(flagError(err), &how) })
 	m.flags(cmd)
 	m.snmpFlags(cmd)
 	how.flags(cmd)
@@ -114,6 +112,17 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 	cmd.Flags().BoolVar(&onDrill, "drill", false, "check a practice fabric: --fabric, or the built-in one")
 	cmd.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
 	return cmd
+}
+
+// cannotCheck answers where nothing was measured, also because check was called wrongly: to a monitoring system exit code 2 means CRITICAL, and it shows
+// only what stands on standard output.
+func (e *env) cannotCheck(err error, how *checking) error {
+	how.failed = true
+	d := &diagnose.Diagnosis{Fabric: how.fabric, Verdict: diagnose.Inconclusive, Summary: graphs.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")), Notes: []string{"could not measure"}}
+	if perr := e.printCheck(d, how); perr != nil {
+		err = errors.Join(err, unlessExit(perr))
+	}
+	return exitError{int(stateUnknown), err}
 }
 
 func (e *env) checkHere(ctx context.Context, m *measuring, recorder func(*graphs.Fabric) func(*evidence.Record)) (*diagnose.Diagnosis, error) {
@@ -134,26 +143,30 @@ func (e *env) checkHere(ctx context.Context, m *measuring, recorder func(*graphs
 	return w.Latest(), nil
 }
 
+// printCheck answers in the form that is asked for. An answer that cannot be written is UNKNOWN.
 func (e *env) printCheck(d *diagnose.Diagnosis, how *checking) error {
 	s := stateOf(d)
+	var err error
 	switch how.output {
 	case "json":
-		if err := printJSON(e.stdout, d); err != nil {
-			return err
-		}
+		err = printJSON(e.stdout, d)
 	case "prometheus":
-		if err := e.printMetrics(d, how); err != nil {
-			return err
-		}
+		err = e.printMetrics(d, how)
 	default:
 		line := fmt.Sprintf("WHICHLINK %s - %s", s, d.Summary)
 		if how.output == "nagios" {
 			// A bar parts the text from the performance data, so the text may hold none.
-			line = strings.ReplaceAll(line, "|", "/") + " | " + performance(d, how)
+			line = strings.ReplaceAll(line, "|", "/")
+			if !how.failed { // what was not measured is absent, and not zero
+				line += " | " + performance(d, how)
+			}
 		}
-		fmt.Fprintln(e.stdout, line)
+		_, err = fmt.Fprintln(e.stdout, line)
 	}
-	if s != stateOK {
+	switch {
+	case err != nil:
+		return exitError{int(stateUnknown), err}
+	case s != stateOK:
 		return exitError{code: int(s)}
 	}
 	return nil

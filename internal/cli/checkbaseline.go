@@ -27,6 +27,7 @@ type checking struct {
 	compared *baseline.Comparison   // nil where nothing was compared
 	fabric   string                 // that is measured, as far as it came to that
 	took     time.Duration
+	failed   bool // nothing could be measured
 }
 
 func (c *checking) flags(cmd *cobra.Command) {

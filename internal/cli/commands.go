@@ -52,7 +52,7 @@ whichlink FILE shows such a recording again.`,
 	_ = root.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(tui.ThemeNames(), cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),
 		newFabricCmd(e), newLabCmd(e), newPcapCmd(e), newSNMPCmd(e), newReportCmd(e), newManCmd())
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	f := root.PersistentFlags()
 	f.BoolVar(&e.noColor, "no-color", false, "no colours (as does any non-empty NO_COLOR)")
 	f.BoolVar(&e.ascii, "ascii", false, "draw with ASCII only")

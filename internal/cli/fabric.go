@@ -19,12 +19,10 @@ func newFabricCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fabric",
 		Short: "Make and describe fabrics: shape, paths of a pair, probe plan, cabling against its plan, what is lost when parts fail",
-		Args:  args(0, 0),
+		Args:  cobra.ArbitraryArgs,
 		// These commands only compute, and look at no context: a signal ends them where they are. Files are written whole or not at all.
 		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withHint(usagef("fabric needs a command"), "whichlink fabric --help lists them")
-		},
+		RunE:             needsCommand,
 	}
 	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e),
 		newFabricDiffCmd(e), newFabricWhatIfCmd(e))
@@ -68,9 +66,20 @@ func (e *env) putFabric(out string, f *graphs.Fabric) error {
 func commandNames(cmd *cobra.Command) string {
 	var names []string
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// needsCommand is what a command does that only holds others.
+func needsCommand(cmd *cobra.Command, got []string) error {
+	err := usagef("%s needs a command", cmd.Name())
+	if len(got) > 0 {
+		err = usagef("%s has no command %q", cmd.Name(), graphs.Clean(got[0]))
+	}
+	return withHint(err, "the commands are %s; %s --help tells of each", commandNames(cmd), cmd.CommandPath())
 }
 
 // openFabric reads the fabric that a command was given, as its only argument or with --fabric, and says what had to be guessed.

@@ -99,7 +99,7 @@ func (e *env) readPlanAndObserved(plan string, observed []string) (p, o *formats
 func readDark(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read what is expected to be dark: %w", err)
+		return nil, openError("what is expected to be dark", err)
 	}
 	defer f.Close()
 	var names []string

@@ -157,7 +157,7 @@ func TestWhatIfUsage(t *testing.T) {
 		{"--drain leaf1 --matrix ring:h1-1,h1-1", true, "h1-1 is there twice"},
 		{"--drain leaf1 --matrix alltoall:@" + bad, false, bad + `:2: no node of fabric ls4x4 is called "h1-1,h2-1,1G"`},
 		{"--drain leaf1 --matrix csv:" + bad, false, bad + `:3: no node of fabric ls4x4 is called "h9-9"`},
-		{"--drain leaf1 --matrix csv:" + dir + "/none", false, "open " + dir + "/none: no such file or directory"},
+		{"--drain leaf1 --matrix csv:" + dir + "/none", false, "read traffic matrix " + dir + "/none: no such file or directory"},
 	} {
 		_, _, err := runFabric(t, "", append([]string{"whatif", path}, strings.Fields(c.args)...)...)
 		var usage usageError

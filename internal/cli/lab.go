@@ -29,8 +29,8 @@ func newLabCmd(e *env) *cobra.Command {
 and faults are put in at will. It needs root, or a system that permits unprivileged user namespaces. Nothing outside is touched.
 
 Made by root, every node is a namespace called NAME-NODE, which ip netns exec enters too. Otherwise whichlink lab exec is the way in.`,
-		Args: args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: needsCommand,
 	}
 	cmd.AddCommand(newLabUpCmd(e), newLabBreakCmd(e), newLabHealCmd(e), newLabExecCmd(e), newLabTruthCmd(e), newLabListCmd(e),
 		newLabDownCmd(e), newLabKeepCmd(e), newLabAgentsCmd(), newLabCountersCmd(e))
@@ -167,6 +167,9 @@ func labSteps(s *lab.State, f *graphs.Fabric) string {
 			fmt.Fprintf(&b, "  whichlink lab break %s loss '%s' --rate 5%%\n", s.Name, f.ArcName(a))
 			break
 		}
+	}
+	if s.SNMP {
+		fmt.Fprintf(&b, "  whichlink lab exec %s %s -- env WHICHLINK_SNMP_COMMUNITY=%s whichlink snmp poll --fabric %s\n", s.Name, lab.ManagementNode, lab.Community, s.FabricFile)
 	}
 	fmt.Fprintf(&b, "  whichlink lab truth %s\n  whichlink lab down %s\n", s.Name, s.Name)
 	return b.String()

@@ -82,7 +82,7 @@ func fromFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	var none T
 	file, err := os.Open(name)
 	if err != nil {
-		return none, err
+		return none, openError("traffic matrix", err)
 	}
 	defer file.Close()
 	limited := &io.LimitedReader{R: file, N: maxMatrix + 1}

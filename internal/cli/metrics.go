@@ -27,6 +27,14 @@ func metrics() []metric {
 	one := func(value func(d *diagnose.Diagnosis, how *checking) float64) func(*diagnose.Diagnosis, *checking) []sample {
 		return func(d *diagnose.Diagnosis, how *checking) []sample { return []sample{{nil, value(d, how)}} }
 	}
+	measured := func(value func(d *diagnose.Diagnosis) float64) func(*diagnose.Diagnosis, *checking) []sample {
+		return func(d *diagnose.Diagnosis, how *checking) []sample {
+			if how.failed {
+				return nil
+			}
+			return []sample{{nil, value(d)}}
+		}
+	}
 	suspects := func(value func(x *diagnose.Suspect) *float64) func(*diagnose.Diagnosis, *checking) []sample {
 		return func(d *diagnose.Diagnosis, _ *checking) []sample {
 			var out []sample
@@ -50,11 +58,11 @@ func metrics() []metric {
 		{"whichlink_check_timestamp_seconds", "When the check ended, in seconds since 1970 UTC.",
 			one(func(*diagnose.Diagnosis, *checking) float64 { return float64(time.Now().UnixMilli()) / 1000 })},
 		{"whichlink_arcs", "Arcs of the fabric: each link has two.",
-			one(func(d *diagnose.Diagnosis, _ *checking) float64 { return float64(d.Coverage.Arcs) })},
+			measured(func(d *diagnose.Diagnosis) float64 { return float64(d.Coverage.Arcs) })},
 		{"whichlink_arcs_measured", "Arcs that probes crossed; the others are unknown, not healthy.",
-			one(func(d *diagnose.Diagnosis, _ *checking) float64 { return float64(d.Coverage.Measured) })},
+			measured(func(d *diagnose.Diagnosis) float64 { return float64(d.Coverage.Measured) })},
 		{"whichlink_suspects", "Suspects with a probability of at least 0.5.",
-			one(func(d *diagnose.Diagnosis, _ *checking) float64 { n, _, _ := worst(d); return float64(n) })},
+			measured(func(d *diagnose.Diagnosis) float64 { n, _, _ := worst(d); return float64(n) })},
 		{"whichlink_suspect_probability", "How probably a suspect is at fault.", suspects(func(x *diagnose.Suspect) *float64 { return &x.Probability })},
 		{"whichlink_suspect_loss_ratio", "The share of packets that a suspect loses or corrupts.", suspects(func(x *diagnose.Suspect) *float64 { return x.Loss })},
 		{"whichlink_suspect_delay_seconds", "The delay that a suspect adds.", suspects(func(x *diagnose.Suspect) *float64 {

@@ -31,7 +31,7 @@ func findModel(f *graphs.Fabric, flag string) (s pathfind.Spec, o pathfind.Optio
 	}
 	file, err := os.Open(s.File)
 	if err != nil {
-		return s, o, err
+		return s, o, openError("routes", err)
 	}
 	defer file.Close()
 	o.FIB, err = pathfind.ReadFIB(file, s.File, f)

@@ -189,17 +189,14 @@ func (e *env) openCaptures(names []string) ([]*capture, error) {
 			if first == nil {
 				first = openError("capture", c.err)
 			}
-			var path *os.PathError
-			if errors.As(c.err, &path) {
-				c.err = path.Err
-			}
+			c.err = graphs.Reason(c.err)
 			continue
 		}
 		f, err := files.Open(c.name, in, buffer)
 		if err != nil {
-			c.err = err
+			c.err = graphs.Reason(err)
 			if first == nil {
-				first = fmt.Errorf("read capture %s: %w", graphs.Clean(c.name), err)
+				first = fmt.Errorf("read capture %s: %w", graphs.Clean(c.name), c.err)
 			}
 			continue
 		}

@@ -56,6 +56,9 @@ type pinging struct {
 	size     int
 }
 
+// leastSize is the shortest echo that IPv6 can carry, in bytes: its header, that of UDP, and a STAMP packet with what asks for the way back.
+const leastSize = 124
+
 func newPingCmd(e *env) *cobra.Command {
 	var p pinging
 	cmd := &cobra.Command{
@@ -70,8 +73,8 @@ of --fabric or a host name. No privilege is needed. The exit code is 0 whatever 
 			if err := p.check(); err != nil {
 				return err
 			}
-			if p.count < 1 || p.duration < 0 || p.size < 0 || p.size > 9000 {
-				return usagef("--count is at least 1, --for not negative, --size at most 9000")
+			if p.count < 1 || p.duration < 0 || p.size < leastSize || p.size > 9000 {
+				return usagef("--count is at least 1, --for not negative, --size %d to 9000", leastSize)
 			}
 			if p.duration > 0 {
 				p.count = 0
@@ -94,7 +97,7 @@ of --fabric or a host name. No privilege is needed. The exit code is 0 whatever 
 	fl := cmd.Flags()
 	fl.IntVarP(&p.count, "count", "c", 50, "echoes a flow")
 	fl.DurationVar(&p.duration, "for", 0, "how long to send, in place of --count")
-	fl.IntVar(&p.size, "size", probes.DefaultSize, "length of the echoes in bytes, from the IP header on; they are never fragmented")
+	fl.IntVar(&p.size, "size", probes.DefaultSize, "length of the echoes in bytes, from the IP header on; at least 124; they are never fragmented")
 	return cmd
 }
 
@@ -127,7 +130,7 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 	if p.count == 0 {
 		howMuch = "for " + p.duration.String()
 	}
-	e.say("%d flows to %s: at most %.0f packets/s, %s", p.flows, plural(len(r.Targets), "destination"), p.rate, howMuch)
+	e.say("%s to %s: at most %.0f packets/s, %s", plural(p.flows, "flow"), plural(len(r.Targets), "destination"), p.rate, howMuch)
 	pacer := newPacer(p.rate, probes.DefaultSwitchRate, time.Now())
 	var streams []*probes.Stream
 	for _, t := range r.Targets {
@@ -274,7 +277,7 @@ func (r *pingResult) print(out io.Writer) error {
 		if name != t.Dst.String() {
 			name += " (" + t.Dst.String() + ")"
 		}
-		fmt.Fprintf(w, "%s: %d flows, %d of %d lost", name, len(t.Flows), t.Lost, t.Sent)
+		fmt.Fprintf(w, "%s: %s, %d of %d lost", name, plural(len(t.Flows), "flow"), t.Lost, t.Sent)
 		if t.Bad > 0 {
 			fmt.Fprintf(w, ", %s worse than the rest", plural(t.Bad, "flow"))
 		}

@@ -61,6 +61,17 @@ func (m *measuring) check() error {
 	if !(m.rate > 0 && m.rate <= maxRate) || !(m.switchRate >= 0 && m.switchRate <= maxRate) {
 		return usagef("--rate must be above 0, --switch-rate not below it, and neither above %.0f", maxRate)
 	}
+	if m.port == 0 {
+		return usagef("--port 0 is not one of 1 to 65535")
+	}
+	return nil
+}
+
+// lasting refuses a --for in which nothing can be measured.
+func lasting(d time.Duration) error {
+	if d <= 0 {
+		return usagef("--for %v is no time to measure in", d)
+	}
 	return nil
 }
 
@@ -152,6 +163,9 @@ names those which would tell more.`,
 			if follow && len(to) > 0 {
 				return usagef("--follow and --to exclude each other")
 			}
+			if err := lasting(duration); err != nil {
+				return err
+			}
 			f, err := e.readFabric(m.fabric)
 			if err != nil {
 				return err
@@ -239,7 +253,14 @@ func (e *env) evidenceOut(name string) (*evidenceWriter, func() error, error) {
 	return w, sync.OnceValue(func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if err := errors.Join(w.err, w.buf.Flush(), closeFile()); err != nil {
+		err := w.err
+		if err == nil {
+			err = w.buf.Flush()
+		}
+		if cerr := closeFile(); err == nil { // of one full disk one error is enough
+			err = cerr
+		}
+		if err != nil {
 			return fmt.Errorf("write evidence: %w", err)
 		}
 		return nil

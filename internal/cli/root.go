@@ -13,9 +13,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"whichlink/graphs"
 )
 
 // env is what a command may touch of the world outside, and the flags that all commands share.
@@ -37,7 +41,7 @@ type env struct {
 // say prints a remark for the person at the terminal; -q silences it.
 func (e *env) say(format string, args ...any) {
 	if !e.quiet {
-		fmt.Fprintf(e.stderr, "whichlink: "+format+"\n", args...)
+		fmt.Fprintf(e.stderr, "whichlink: %s\n", graphs.Printable(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -60,6 +64,27 @@ func (u usageError) Unwrap() error { return u.err }
 
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// flagError tells of a flag's wrong value without the words of the functions that parse it.
+func flagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	flag, why := wrong.GetFlag(), "not a whole number"
+	switch flag.Value.Type() {
+	case "duration":
+		why = "not a duration such as 10s or 2m"
+	case "float64":
+		why = "not a number"
+	case "bool":
+		why = "not true or false"
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		why = "out of range"
+	}
+	return fmt.Errorf("--%s %q: %s", flag.Name, graphs.Clean(wrong.GetValue()), why)
+}
 
 // A hintError is an error with a remedy, which is printed on a line of its own.
 type hintError struct {
@@ -139,10 +164,34 @@ func (e *env) exit(err error) int {
 	case errors.As(err, &usage):
 		code = 2
 	}
-	fmt.Fprintf(e.stderr, "whichlink: error: %v\n", err)
+	// What is told may hold names of files and words of others: no terminal is to obey them.
+	for _, one := range apart(err) {
+		fmt.Fprintf(e.stderr, "whichlink: error: %s\n", graphs.Printable(one.Error()))
+	}
 	var hint hintError
 	if errors.As(err, &hint) {
-		fmt.Fprintf(e.stderr, "whichlink: hint: %s\n", hint.hint)
+		fmt.Fprintf(e.stderr, "whichlink: hint: %s\n", graphs.Printable(hint.hint))
 	}
 	return code
+}
+
+// apart returns the errors that were joined, each of which is a line.
+func apart(err error) []error {
+	switch x := err.(type) {
+	case exitError:
+		return apart(x.err)
+	case usageError:
+		return apart(x.err)
+	case hintError:
+		return apart(x.err)
+	case interface{ Unwrap() []error }:
+		if parts := x.Unwrap(); err.Error() == errors.Join(parts...).Error() { // and not a text around them
+			var all []error
+			for _, p := range parts {
+				all = append(all, apart(p)...)
+			}
+			return all
+		}
+	}
+	return []error{err}
 }

@@ -119,7 +119,7 @@ func (t *tracing) run(ctx context.Context, e *env, f *graphs.Fabric, name string
 	}
 	defer engine.Close()
 	r := &traceResult{Src: src, Dst: dst, Notes: []string{}}
-	e.say("%d flows from %s to %s: at most %.0f packets/s, and of any switch at most %.0f TTL-expired answers/s", t.flows, src, dst, t.rate, t.switchRate)
+	e.say("%s from %s to %s: at most %.0f packets/s, and of any switch at most %.0f TTL-expired answers/s", plural(t.flows, "flow"), src, dst, t.rate, t.switchRate)
 	pacer := newPacer(t.rate, t.switchRate, time.Now())
 	if !t.tcp {
 		err = t.udp(ctx, engine, pacer, f, r)

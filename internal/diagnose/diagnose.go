@@ -212,7 +212,11 @@ func unexplained(probes, lost int, background float64) bool {
 func (s *Store) notes(seen *observer) []string {
 	notes := s.words.notes()
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
-		notes = append(notes, fmt.Sprintf("%d records left out: %s", s.skipped[why], why))
+		records := "records"
+		if s.skipped[why] == 1 {
+			records = "record"
+		}
+		notes = append(notes, fmt.Sprintf("%d %s left out: %s", s.skipped[why], records, why))
 	}
 	if len(s.strange) > 0 {
 		names := slices.Sorted(maps.Keys(s.strange))

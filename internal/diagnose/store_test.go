@@ -180,7 +180,7 @@ func TestStoreRefuses(t *testing.T) {
 			Sent: evidence.Int(10), Lost: evidence.Int(10), Time: p.start})
 	}
 	text := p.store.Diagnose().Text()
-	for _, want := range []string{"2 records left out: paths with arcs that the fabric does not have", "1 records left out: paths with arcs that do not meet"} {
+	for _, want := range []string{"2 records left out: paths with arcs that the fabric does not have", "1 record left out: paths with arcs that do not meet"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

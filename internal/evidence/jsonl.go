@@ -62,7 +62,7 @@ func ReadPlaces(in io.Reader, file string, yield func(r *Record, place int64) bo
 		place, next = next, next+int64(len(line))
 		whole := err == nil
 		if err != nil && !errors.Is(err, io.EOF) {
-			return skipped, &LineError{graphs.Clean(file), n, err}
+			return skipped, &LineError{graphs.Clean(file), n, graphs.Reason(err)}
 		}
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"whichlink/graphs"
 	"whichlink/internal/evidence"
 )
 
@@ -37,7 +38,7 @@ func index(names []string) (*reel, error) {
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("read evidence: %w", err)
+			return nil, fmt.Errorf("read evidence %s: %w", graphs.Clean(name), graphs.Reason(err))
 		}
 		r.files = append(r.files, r.indexFile(f, name))
 		f.Close()

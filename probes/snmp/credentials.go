@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/graphs"
 )
 
 // CommunityVariable is the environment variable that holds the community of SNMPv2c.
@@ -97,11 +99,11 @@ func LoadCredentials(file string) (Credentials, error) {
 		if c := os.Getenv(CommunityVariable); c != "" {
 			return Credentials{Community: c}, nil
 		}
-		return Credentials{}, fmt.Errorf("no SNMP credentials: set %s or name a file", CommunityVariable)
+		return Credentials{}, fmt.Errorf("no SNMP credentials: set %s or name a file with --credentials", CommunityVariable)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return Credentials{}, err
+		return Credentials{}, fmt.Errorf("read credentials %s: %w", graphs.Clean(file), graphs.Reason(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()

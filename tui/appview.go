@@ -306,7 +306,10 @@ func (a *App) footer() line {
 		if a.frozen {
 			freeze = "resume"
 		}
-		hints = append(hints, hint(k.Filter, "filter"), hint(k.Freeze, freeze))
+		if _, prose := a.top().(*explainScreen); !prose {
+			hints = append(hints, hint(k.Filter, "filter"))
+		}
+		hints = append(hints, hint(k.Freeze, freeze))
 		if a.trainer != nil {
 			hints = append(hints, hint(k.Break, "break"))
 			if len(a.shown.Faults) > 0 {
@@ -349,6 +352,8 @@ func (a *App) screenHints() []line {
 		}
 	case *linkScreen:
 		hints = append(hints, hint(k.Next, "next suspect"), hint(k.Paths, "paths"), hint(k.Packets, "captures"), hint(k.Lower, "counters"), hint(k.OnMap, "map"))
+	case *explainScreen:
+		hints = append(hints, hint(k.Open, "its link"), hint(k.Down, "scroll"))
 	case *linksScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"), hint(k.Columns, "columns"))
 	case *mapScreen:

@@ -17,6 +17,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Overview", "1 Overview", "The verdict, how much of the fabric it rests on, the ranked suspects, and the proof of the one under the cursor."},
 		{"Link", "A link", "Opened with enter from any screen: what is said of it, loss and delay in both directions, when it went down, and every flow that crosses it."},
 		{"Counters", "A link, its counters", "`tab` turns to what the ports at both ends counted: errors, discards, use against their speed and against what is expected; and to the light of their transceivers, lane by lane, held against what it was and against what the other end sends. `J` and `K` scroll. Tall terminals show both."},
+		{"Explain", "Why", "`:explain` says of the suspect under the cursor, or of what is named behind it, what the claim means, what speaks for it and against it, what else it may be and what would change it. `y` copies all of it."},
 		{"MapLeafSpine", "2 Map, leaf and spine", "A cell is a link. `L` turns to loss, use, use over what is expected, delay, flaps, coverage."},
 		{"MapHosts", "2 Map, links of hosts", "`H` turns to the links of hosts, a row a switch."},
 		{"MapFatTree", "2 Map, three tiers", "Planes by pods, a cell the worst link of several, and beside it the pod link by link."},

@@ -34,6 +34,13 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("enter")
 			return s
 		},
+		"Explain": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("j", ":")
+			s.word("explain")
+			s.press("enter")
+			return s
+		},
 		"Leave": func(tb testing.TB, w, h int) *stage {
 			x := *sick(tb)
 			x.Recording = 4 * time.Minute

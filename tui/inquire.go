@@ -83,6 +83,8 @@ func (a *App) selectedName() string {
 			return t.id
 		}
 		return t.link
+	case *explainScreen:
+		return t.of
 	case *linksScreen:
 		return link(t.selected)
 	case *mapScreen:

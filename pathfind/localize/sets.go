@@ -9,7 +9,7 @@ import (
 )
 
 // PathSets says how flows are spread over the equal-cost paths between two nodes. Which way a flow takes from a node on depends on its
-// destination alone, and all paths of a pair are of the same length. It is asked from several goroutines at a time.
+// destination alone; all paths of a pair are of the same length, the least there is. It is asked from several goroutines at a time.
 type PathSets interface {
 	// Hops returns the number of arcs on each path from one node to another, 0 if there is none.
 	Hops(from, to graphs.NodeID) int
@@ -71,34 +71,43 @@ type setTable struct {
 	ix      *index
 	ps      PathSets
 	pairs   []pair
-	bunches []bunch   // of all pairs, one after the other: see bunchesOf
-	first   []int32   // by pair, the first of its bunches
-	packets []float64 // sizes of bunches, ascending
-	top     int32     // more than the greatest size that occurs
-	ranges  []pairRange
-	byArc   [][]pass // by arc, pairs ascending; nil until asked for
-	byNode  [][]pass
-	flows   []*passing // by component, likewise
-	bySize  []series   // see weigh; zero outside of it
-	loud    []weighted // likewise
-	list    []pass     // scratch
-	// By arc, then by node, and size: the sum of shares times copies, and of shares squared. And the same by component, once asked for.
-	soft, square     []float64
-	softOf, squareOf [][]float64
-	sum              float64 // log-likelihood under the loaded hypothesis
-	busy             []bool  // by pair: whether it has sites
-	sited            int     // how many do
-	version          int     // counts the changes of what is loaded
-	shared           []sharing
-	scratch          []site
-	arrived, hurt    []float64
-	tables           map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
-	overs            []*[overs]bounded    // by component: see over
+	bunches []bunch     // of all pairs, one after the other: see bunchesOf
+	first   []int32     // by pair, the first of its bunches
+	packets []float64   // sizes of bunches, ascending
+	top     int32       // more than the greatest size that occurs
+	ranges  []pairRange // by destination
+	// Pairs by sender; nil until asked for.
+	fromRanges []pairRange
+	bySender   []int32
+
+	lists  [][]pass   // by arc, then by node: its pairs, ascending; nil until asked for
+	flows  []*passing // by component, likewise
+	bySize []series   // see weigh; zero outside of it
+	loud   []weighted // likewise
+	list   []pass     // scratch
+	// By arc, then by node: by size the sum of shares times copies, then by size that of shares squared; nil where nothing passes. And how many pairs of
+	// each half pass. And the sums by component, once asked for.
+	sums    [][]float64
+	count   [2][]int32
+	passing int // the sum of count
+	looked  int // how many pairs were looked at for passes
+	totals  [][]float64
+	none    []float64
+
+	sum           float64 // log-likelihood under the loaded hypothesis
+	busy          []int32 // the pairs that have sites, in any order
+	busyAt        []int32 // by pair: its place there, and one; else 0
+	version       int     // counts the changes of what is loaded
+	shared        []sharing
+	scratch       []site
+	arrived, hurt []float64
+	tables        map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+	overs         []*[overs]bounded    // by component: see over
 }
 
-// A pairRange is the pairs of one destination.
+// A pairRange is the pairs of one destination, or of one sender.
 type pairRange struct {
-	to          graphs.NodeID
+	end         graphs.NodeID
 	first, last int32
 }
 
@@ -136,8 +145,8 @@ func smallSizes() (of [512]int32) {
 // newSetTable sorts the flows without loss by pair. It needs them in any order.
 func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	t := &setTable{ix: ix, ps: ps, tables: map[uint64][]float64{}}
-	t.byArc, t.byNode, t.flows = make([][]pass, ix.links), make([][]pass, len(ix.host)), make([]*passing, ix.n)
-	t.softOf, t.squareOf, t.shared = make([][]float64, ix.n), make([][]float64, ix.n), make([]sharing, ix.n)
+	t.lists, t.flows = make([][]pass, int(ix.links)+len(ix.host)), make([]*passing, ix.n)
+	t.totals, t.shared = make([][]float64, ix.n), make([]sharing, ix.n)
 	t.overs = make([]*[overs]bounded, ix.n)
 	for s := range int32(152) {
 		n := float64(s + 1)
@@ -170,7 +179,7 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		t.pairs = append(t.pairs, p)
 	}
 	t.first = append(t.first, int32(len(t.bunches)))
-	t.busy = make([]bool, len(t.pairs))
+	t.busyAt = make([]int32, len(t.pairs))
 	t.walk()
 	return t
 }
@@ -217,28 +226,16 @@ func sortLoose(ix *index, loose []looseFlow) []looseFlow {
 	return loose
 }
 
-// passes hands over the pairs on whose paths a component lies, once for each of its sites on them.
-func (t *setTable) passes(c int32, yield func(pair int32, share float64, a graphs.ArcID)) {
+// places hands over the nodes and arcs that a component is made of: an arc with its tail, a node with None.
+func (t *setTable) places(c int32, yield func(u graphs.NodeID, a graphs.ArcID)) {
 	switch t.ix.kindOf(c) {
 	case 2:
-		n := graphs.NodeID(c - t.ix.nodes)
-		if t.byNode[n] == nil {
-			t.byNode[n] = t.through(n, graphs.None)
-		}
-		for _, p := range t.byNode[n] {
-			yield(p.pair, float64(p.share), graphs.None)
-		}
+		yield(graphs.NodeID(c-t.ix.nodes), graphs.None)
 	case 3:
 	default:
 		var some [2]int32
-		for _, x := range t.ix.parts(some[:0], c) {
-			a := graphs.ArcID(x)
-			if t.byArc[a] == nil {
-				t.byArc[a] = t.through(t.ix.tail[a], a)
-			}
-			for _, p := range t.byArc[a] {
-				yield(p.pair, float64(p.share), a)
-			}
+		for _, a := range t.ix.parts(some[:0], c) {
+			yield(t.ix.tail[a], graphs.ArcID(a))
 		}
 	}
 }
@@ -260,14 +257,11 @@ func (t *setTable) site(p *pair, c int32, share float64, a graphs.ArcID, hazard 
 
 // clear takes all components out.
 func (t *setTable) clear() {
-	if t.sited > 0 {
-		for i := range t.pairs {
-			t.pairs[i].sites, t.pairs[i].value = t.pairs[i].sites[:0], 0
-		}
-		clear(t.busy)
-		t.sited = 0
+	for _, i := range t.busy {
+		t.pairs[i].sites, t.pairs[i].value = t.pairs[i].sites[:0], 0
+		t.busyAt[i] = 0
 	}
-	t.sum = 0
+	t.busy, t.sum = t.busy[:0], 0
 	t.version++
 }
 
@@ -290,13 +284,14 @@ func (t *setTable) shift(c int32, hazard float64) {
 				p.sites = slices.Insert(p.sites, at, x)
 			}
 		}
-		if busy := len(p.sites) > 0; busy != t.busy[i] {
-			t.busy[i] = busy
-			if busy {
-				t.sited++
-			} else {
-				t.sited--
-			}
+		switch at := t.busyAt[i]; {
+		case len(p.sites) > 0 && at == 0:
+			t.busy = append(t.busy, i)
+			t.busyAt[i] = int32(len(t.busy))
+		case len(p.sites) == 0 && at > 0:
+			last := t.busy[len(t.busy)-1]
+			t.busy, t.busy[at-1], t.busyAt[last] = t.busy[:len(t.busy)-1], last, at
+			t.busyAt[i] = 0
 		}
 		was := p.value
 		p.value = t.likelihood(i, p.sites)
@@ -409,17 +404,31 @@ func (t *setTable) sharedWith(c int32) []siteOf {
 		return s.sites
 	}
 	s.version, s.sites = t.version, s.sites[:0]
-	if t.sited == 0 {
+	if len(t.busy) == 0 {
 		return s.sites
 	}
-	t.passes(c, func(i int32, share float64, a graphs.ArcID) {
-		if !t.busy[i] {
-			return
-		}
+	share := func(i int32, share float64, a graphs.ArcID) {
 		p := &t.pairs[i]
 		if slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
 			s.sites = append(s.sites, siteOf{i, t.site(p, c, share, a, 0)})
 		}
+	}
+	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
+		at, known := len(s.sites), t.lists[t.slot(u, a)]
+		if known != nil && len(known) < len(t.busy) {
+			for _, x := range known {
+				if t.busyAt[x.pair] > 0 {
+					share(x.pair, float64(x.share), a)
+				}
+			}
+			return
+		}
+		for _, i := range t.busy {
+			if x := t.look(i, u, a); x.share > 0 {
+				share(i, float64(x.share), a)
+			}
+		}
+		slices.SortFunc(s.sites[at:], func(x, y siteOf) int { return cmp.Compare(x.pair, y.pair) })
 	})
 	return s.sites
 }
@@ -435,7 +444,7 @@ func (t *setTable) over(c int32, h float64) float64 {
 	if k.hazard == h {
 		return k.value
 	}
-	soft, square := t.sums(c)
+	soft, square := t.sumsOf(c)
 	lose, sum := t.lose(h), 0.0
 	for i, w := range soft {
 		if w > 0 {
@@ -467,6 +476,5 @@ func (t *setTable) print(c int32) uint64 {
 
 // crosses reports whether an arc lies on the paths of any pair.
 func (t *setTable) crosses(a int32) bool {
-	soft, _ := t.sums(a)
-	return slices.ContainsFunc(soft, func(w float64) bool { return w > 0 })
+	return t.sums[a] != nil
 }

@@ -9,59 +9,76 @@ import (
 
 // walk sums up what lies on the paths of each pair.
 func (t *setTable) walk() {
-	n := int(t.ix.links) + len(t.ix.host)
-	var walkers [2]walker
-	begin := func(i int) int { // of the pairs of one destination, from i on
+	walkers := t.walkHalves(func(_, pairs int) walker {
+		n := int(t.ix.links) + len(t.ix.host)
+		return walker{sums: make([][]float64, n), count: make([]int32, n), kept: make([]kept, 0, min(16*pairs, mostKept+1))}
+	})
+	w, other := &walkers[0], &walkers[1]
+	t.sums, t.count, t.ranges = w.sums, [2][]int32{w.count, other.count}, append(w.ranges, other.ranges...)
+	for at, more := range other.sums {
+		if t.sums[at] == nil {
+			t.sums[at] = more
+			continue
+		}
+		for i, x := range more {
+			t.sums[at][i] += x
+		}
+	}
+	for _, count := range t.count {
+		for _, n := range count {
+			t.passing += int(n)
+		}
+	}
+	if len(w.kept) <= mostKept && len(other.kept) <= mostKept {
+		t.sortKept(w.kept, other.kept)
+	}
+}
+
+// walkHalves has two walkers follow the paths of half of the pairs each.
+func (t *setTable) walkHalves(begin func(half, pairs int) walker) (walkers [2]walker) {
+	first := func(i int) int { // of the pairs of one destination, from i on
 		for 0 < i && i < len(t.pairs) && t.pairs[i].to == t.pairs[i-1].to {
 			i++
 		}
 		return i
 	}
 	halves.Do(len(t.pairs), func(half, from, to int) {
-		walkers[half] = newWalker(t, n, to-from)
-		for i := begin(from); i < begin(to); i++ {
-			walkers[half].walk(int32(i))
+		w, hosts := begin(half, to-from), len(t.ix.host)
+		w.t = t
+		w.next, w.step, w.known, w.mass = make([][]graphs.ArcID, hosts), make([][]float64, hosts), make([]graphs.NodeID, hosts), make([]float64, hosts)
+		for i := range w.known {
+			w.known[i] = graphs.None
 		}
+		for i := first(from); i < first(to); i++ {
+			w.walk(int32(i))
+		}
+		walkers[half] = w
 	})
-	w := &walkers[0]
-	t.soft, t.square, t.ranges = w.soft, w.square, w.ranges
-	for i, x := range walkers[1].soft {
-		t.soft[i] += x
-		t.square[i] += walkers[1].square[i]
-	}
-	t.ranges = append(t.ranges, walkers[1].ranges...)
-	t.sortKept(n, w.kept, walkers[1].kept)
+	return walkers
 }
 
-// A walker sums up what lies on the paths of some pairs.
+// A walker sums up what lies on the paths of some pairs, or lists it.
 type walker struct {
-	t            *setTable
-	soft, square []float64
-	ranges       []pairRange
-	kept         []kept
-	next         [][]graphs.ArcID // by node, towards the destination in hand
-	step         [][]float64
-	known        []graphs.NodeID // by node, the destination for which that is known
-	mass         []float64
-	level, then  []graphs.NodeID // scratch
-}
-
-func newWalker(t *setTable, n, pairs int) walker {
-	hosts := len(t.ix.host)
-	w := walker{t: t, soft: make([]float64, n*int(t.top)), square: make([]float64, n*int(t.top)),
-		kept: make([]kept, 0, min(16*pairs, mostKept+1)),
-		next: make([][]graphs.ArcID, hosts), step: make([][]float64, hosts), known: make([]graphs.NodeID, hosts), mass: make([]float64, hosts)}
-	for i := range w.known {
-		w.known[i] = graphs.None
-	}
-	return w
+	t           *setTable
+	sums        [][]float64 // by arc, then by node: see setTable
+	spare       []float64   // for more of them
+	count       []int32     // likewise: how many pairs pass it
+	passes      []pass      // if not nil, these are filled in, and nothing else is
+	place       []int32     // in passes, of the next one of an arc or node
+	ranges      []pairRange
+	kept        []kept
+	next        [][]graphs.ArcID // by node, towards the destination in hand
+	step        [][]float64
+	known       []graphs.NodeID // by node, the destination for which that is known
+	mass        []float64
+	level, then []graphs.NodeID // scratch
 }
 
 // walk follows the paths of a pair.
 func (w *walker) walk(i int32) {
 	t, p := w.t, &w.t.pairs[i]
-	if len(w.ranges) == 0 || w.ranges[len(w.ranges)-1].to != p.to {
-		w.ranges = append(w.ranges, pairRange{to: p.to, first: i})
+	if len(w.ranges) == 0 || w.ranges[len(w.ranges)-1].end != p.to {
+		w.ranges = append(w.ranges, pairRange{end: p.to, first: i})
 	}
 	w.ranges[len(w.ranges)-1].last = i + 1
 	w.mass[p.from] = 1
@@ -103,105 +120,65 @@ func (w *walker) walk(i int32) {
 
 // add adds a share of a pair's flows to the sums of an arc or node.
 func (w *walker) add(at int, share float64, pair int32) {
+	passed := pass{pair, float32(min(share, 1))}
+	if w.passes != nil {
+		w.passes[w.place[at]] = passed
+		w.place[at]++
+		return
+	}
 	top := int(w.t.top)
-	soft, square := w.soft[at*top:][:top], w.square[at*top:][:top]
+	if w.sums[at] == nil {
+		if len(w.spare) == 0 {
+			w.spare = make([]float64, 512*top)
+		}
+		w.sums[at], w.spare = w.spare[:2*top:2*top], w.spare[2*top:]
+	}
+	soft, square := w.sums[at][:top], w.sums[at][top:]
 	for _, b := range w.t.bunchesOf(pair) {
 		x := share * float64(b.copies)
 		soft[b.size] += x
 		square[b.size] += x * share
 	}
+	w.count[at]++
 	if len(w.kept) <= mostKept {
-		w.kept = append(w.kept, kept{int32(at), pass{pair, float32(min(share, 1))}})
+		w.kept = append(w.kept, kept{int32(at), passed})
 	}
 }
 
-// mostKept bounds how often pairs may lie on arcs and nodes for all of that to be kept. Beyond, it is found for each component that is asked for.
-const mostKept = 1 << 20 // of each half of the pairs
-
-// A kept is a pass, and of what: an arc, or after those a node.
-type kept struct {
-	at int32
-	pass
-}
-
-// sortKept fills in byArc and byNode, if there is not too much for them.
-func (t *setTable) sortKept(n int, halved ...[]kept) {
-	end, all := make([]int32, n+1), 0
-	for _, some := range halved {
-		if len(some) > mostKept {
+// sumsOf returns the sums of a component by size.
+func (t *setTable) sumsOf(c int32) (soft, square []float64) {
+	top := int(t.top)
+	if known := t.totals[c]; known != nil {
+		return known[:top], known[top:]
+	}
+	if t.none == nil {
+		t.none = make([]float64, 2*top)
+	}
+	own, parts := t.none, 0
+	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
+		more := t.sums[t.slot(u, a)]
+		if more == nil {
 			return
 		}
-		for i := range some {
-			end[some[i].at+1]++
-		}
-		all += len(some)
-	}
-	for i := range n {
-		end[i+1] += end[i]
-	}
-	passes := make([]pass, all)
-	next := slices.Clone(end)
-	for _, some := range halved {
-		for i := range some {
-			k := &some[i]
-			passes[next[k.at]] = k.pass
-			next[k.at]++
-		}
-	}
-	for a := range t.byArc {
-		t.byArc[a] = passes[end[a]:end[a+1]:end[a+1]]
-	}
-	for i := range t.byNode {
-		j := int(t.ix.links) + i
-		t.byNode[i] = passes[end[j]:end[j+1]:end[j+1]]
-	}
-}
-
-// sums returns the sums of a component by size.
-func (t *setTable) sums(c int32) (soft, square []float64) {
-	top := int(t.top)
-	if t.softOf[c] == nil {
-		switch t.ix.kindOf(c) {
-		case 0:
-			t.softOf[c], t.squareOf[c] = t.soft[int(c)*top:][:top], t.square[int(c)*top:][:top]
+		switch parts++; parts {
+		case 1:
+			own = more
+			return
 		case 2:
-			at := int(t.ix.links + c - t.ix.nodes)
-			t.softOf[c], t.squareOf[c] = t.soft[at*top:][:top], t.square[at*top:][:top]
-		case 3:
-			t.softOf[c], t.squareOf[c] = []float64{}, []float64{}
-		default:
-			t.softOf[c], t.squareOf[c] = make([]float64, top), make([]float64, top)
-			for _, a := range t.ix.parts(nil, c) {
-				for i := range top {
-					t.softOf[c][i] += t.soft[int(a)*top+i]
-					t.squareOf[c][i] += t.square[int(a)*top+i]
-				}
-			}
+			own = slices.Clone(own)
 		}
-	}
-	return t.softOf[c], t.squareOf[c]
+		for i, x := range more {
+			own[i] += x
+		}
+	})
+	t.totals[c] = own
+	return own[:top], own[top:]
 }
 
-// through lists the pairs on whose paths a node lies, and an arc out of it unless that is None.
-func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
-	list := t.list[:0]
-	for _, r := range t.ranges {
-		step := 1.0
-		if a != graphs.None {
-			step = t.ps.Step(a, r.to)
-		}
-		if !(step > 0) || u == r.to {
-			continue
-		}
-		for i := r.first; i < r.last; i++ {
-			if a == graphs.None && t.pairs[i].from == u {
-				continue // its ends are certain
-			}
-			if share := step * t.ps.Reach(t.pairs[i].from, u, r.to); share > 0 {
-				list = append(list, pass{i, float32(min(share, 1))})
-			}
-		}
+// slot returns the place of an arc or, if that is None, of a node among all arcs and nodes.
+func (t *setTable) slot(u graphs.NodeID, a graphs.ArcID) int {
+	if a == graphs.None {
+		return int(t.ix.links) + int(u)
 	}
-	t.list = list
-	return append(make([]pass, 0, len(list)), list...)
+	return int(a)
 }

@@ -345,7 +345,7 @@ func (a *App) screenHints() []line {
 	if len(a.stack) > 1 {
 		hints = append(hints, hint(k.Back, "back"))
 	}
-	switch a.top().(type) {
+	switch t := a.top().(type) {
 	case *overview:
 		if a.shown.Diagnosis != nil && len(a.shown.Diagnosis.Suspects) > 0 {
 			hints = append(hints, hint(k.Open, "open"))
@@ -358,6 +358,9 @@ func (a *App) screenHints() []line {
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"), hint(k.Columns, "columns"))
 	case *mapScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Hosts, "hosts"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
+		if t.layout != nil && t.layout.pods == nil {
+			hints = append(hints, hint(k.Wider, "hops"))
+		}
 	case *pathsScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
 	case *eventsScreen:

@@ -38,7 +38,7 @@ func commands() []command {
 		{"drill", "", "what is broken on purpose, and the score", nil, screenTo(6)},
 		{"events", "", "the events", nil, screenTo(4)},
 		{"explain", "NAME", "why the selected, or what is named, is suspected or not", completeSuspects, explain},
-		{"export", "FILE", "the table as .csv, .json or .md", nil, exportThis},
+		{"export", "FILE", "the table as .csv, .json or .md, the map as .dot, too", nil, exportThis},
 		{"filter", "WORDS", "filter this screen", nil, func(a *App, words []string) (tea.Cmd, error) {
 			a.top().setFilter(strings.Join(words, " "), a.shown)
 			return nil, nil

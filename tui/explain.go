@@ -134,8 +134,13 @@ func (e *explainScreen) lines(w int, s *Snapshot) []line {
 
 // suspect accounts for a suspect.
 func (a *account) suspect(s *Snapshot, x *diagnose.Suspect) {
-	a.lines = append(a.lines, line{}.left(dim, "claim", explainLabel).add(severity(x.Probability), symptomWord(x.Symptom)+"  p "+probability(x.Probability)).
-		gap(2).add(strong, x.Kind+" "+shorten(x.ID, max(a.w-explainLabel-24, 8))))
+	head := line{}.left(dim, "claim", explainLabel).add(severity(x.Probability), symptomWord(x.Symptom)+"  p "+probability(x.Probability)).gap(2)
+	if name := x.Kind + " " + x.ID; head.width()+width(name) <= a.w {
+		a.lines = append(a.lines, head.add(strong, name))
+	} else {
+		a.lines = append(a.lines, head)
+		a.put("", strong, "%s", name)
+	}
 	a.put("", plain, "%s", meaning(x))
 	if x.Probability < diagnose.Named {
 		a.put("", warn, "Below p %.2f it is not named in the verdict: it is listed so that it can be looked at.", diagnose.Named)

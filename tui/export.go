@@ -161,6 +161,9 @@ func (d *drillScreen) sheet(s *Snapshot) sheet {
 // exportForms are the endings of file names by which the form is chosen.
 var exportForms = []string{".csv", ".json", ".md"}
 
+// dotForm is that of Graphviz, in which drawings can be written, too.
+const dotForm = ".dot"
+
 // encode writes the sheet in the form of a file name's ending.
 func (t *sheet) encode(name string) ([]byte, error) {
 	var b bytes.Buffer
@@ -242,7 +245,11 @@ func (a *App) exportName() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("whichlink-%s-%s.csv", t.sheetName(), a.shown.Now.UTC().Format("20060102T150405Z"))
+	form := ".csv"
+	if _, ok := t.(drawing); ok {
+		form = dotForm
+	}
+	return fmt.Sprintf("whichlink-%s-%s%s", t.sheetName(), a.shown.Now.UTC().Format("20060102T150405Z"), form)
 }
 
 // exportThis writes the table of the screen to a file.
@@ -256,12 +263,16 @@ func exportThis(a *App, words []string) (tea.Cmd, error) {
 	case len(words) != 1:
 		return nil, fmt.Errorf("export needs one file name that ends in %s", strings.Join(exportForms, ", "))
 	}
+	name := words[0]
 	table := t.sheet(a.shown)
-	data, err := table.encode(words[0])
-	if err != nil {
+	var data []byte
+	var err error
+	if d, ok := t.(drawing); ok && strings.EqualFold(filepath.Ext(name), dotForm) && a.shown.Picture != nil {
+		data = d.dot(a.shown)
+	} else if data, err = table.encode(name); err != nil {
 		return nil, err
 	}
-	ctx, save, name := a.ctx, a.save, words[0]
+	ctx, save := a.ctx, a.save
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, errandTimeout)
 		defer cancel()

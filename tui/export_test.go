@@ -36,13 +36,18 @@ func TestExport(t *testing.T) {
 		"paths":    {sick(t), []string{"4"}, 12, "h1-1:eth1>leaf1:swp5 leaf1:swp1>spine1:swp1"},
 		"events":   {sick(t), []string{"5"}, 6, "2026-11-20T14:31:27Z,snmp,port went down,spine3:swp1,1"},
 		"findings": {captured(t), []string{"6"}, 4, "tcp-loss-after"},
+		"map":      {sick(t), []string{"2"}, 16, sickLink + ",0.99"},
 		"rounds":   {drilled(t), []string{"7"}, 3, "(hidden)"},
 	} {
 		s := stageOf(c.snapshot)
 		s.press(c.keys...)
 		for _, form := range exportForms {
 			s.press("e")
-			if form == ".csv" && !strings.HasPrefix(s.prompt.value(), "export whichlink-"+name+"-20261120T143207Z.csv") {
+			offered := ".csv"
+			if name == "map" {
+				offered = ".dot"
+			}
+			if s.prompt.value() != "export whichlink-"+name+"-20261120T143207Z"+offered {
 				t.Errorf("%s: offered %q", name, s.prompt.value())
 			}
 			s.press("ctrl+u")

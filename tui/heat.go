@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"math"
 
 	"whichlink/graphs"
@@ -13,6 +14,8 @@ type layer struct {
 	steps [5]float64
 	value func(*diagnose.ArcTally) float64 // NaN: not known
 	scale string
+	// words say a value with its unit.
+	words func(float64) string
 }
 
 // heatRamp is what stands for the steps of a layer. No evidence is ?, and no link a blank.
@@ -25,18 +28,18 @@ func layers() []layer {
 				return math.NaN()
 			}
 			return float64(t.Suspicion)
-		}, "p below .05 . .1 : .3 - .5 + .9 # above @"},
-		{"loss", [5]float64{1e-9, 1e-3, 5e-3, 1e-2, 5e-2}, (*diagnose.ArcTally).Loss, "loss of flows: none . to 0.1 % : 0.5 - 1 + 5 # above @"},
-		{"use", [5]float64{0.3, 0.5, 0.7, 0.8, 0.9}, func(t *diagnose.ArcTally) float64 { return float64(t.Use) }, "use below 30 % . 50 : 70 - 80 + 90 # above @"},
-		{"excess", [5]float64{1.1, 1.25, 1.5, 2, 3}, func(t *diagnose.ArcTally) float64 { return float64(t.Use / t.Expected) }, "use over expected: to 1.1 . 1.25 : 1.5 - 2 + 3 # above @"},
-		{"delay", [5]float64{10, 20, 50, 100, 500}, func(t *diagnose.ArcTally) float64 { return float64(t.Late) }, "late below 10 us . 20 : 50 - 100 + 500 # above @"},
-		{"flaps", [5]float64{1, 2, 3, 5, 10}, func(t *diagnose.ArcTally) float64 { return float64(t.Flaps) }, "went down: never . once : 2 - 3 + 5 # 10 @"},
+		}, "p  . <.05 : <.1 - <.3 + <.5 # <.9 @ more", func(v float64) string { return "p " + probability(v) }},
+		{"loss", [5]float64{1e-9, 1e-3, 5e-3, 1e-2, 5e-2}, (*diagnose.ArcTally).Loss, "loss  . none : <.1 % - <.5 + <1 # <5 @ more", percent},
+		{"use", [5]float64{0.3, 0.5, 0.7, 0.8, 0.9}, func(t *diagnose.ArcTally) float64 { return float64(t.Use) }, "use  . <30 % : <50 - <70 + <80 # <90 @ more", percent},
+		{"excess", [5]float64{1.1, 1.25, 1.5, 2, 3}, func(t *diagnose.ArcTally) float64 { return float64(t.Use / t.Expected) }, "times  . <1.1 : <1.25 - <1.5 + <2 # <3 @", func(v float64) string { return fmt.Sprintf("%.2g times", v) }},
+		{"delay", [5]float64{10, 20, 50, 100, 500}, func(t *diagnose.ArcTally) float64 { return float64(t.Late) }, "late  . <10 us : <20 - <50 + <100 # <500 @", micros},
+		{"flaps", [5]float64{1, 2, 3, 5, 10}, func(t *diagnose.ArcTally) float64 { return float64(t.Flaps) }, "went down  . never : 1 - 2 + 3 # 5 @ 10", func(v float64) string { return counted(int(v), "flap", "flaps") }},
 		{"coverage", [5]float64{0.5, 0.5, 0.5, 0.5, 0.5}, func(t *diagnose.ArcTally) float64 {
 			if !t.Measured {
 				return math.NaN()
 			}
 			return 0
-		}, "measured .  not measured ?"},
+		}, "measured .", func(float64) string { return "measured" }},
 	}
 }
 

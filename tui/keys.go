@@ -16,7 +16,7 @@ type keyMap struct {
 
 	Sort, Reverse, Wide, Columns    key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
-	Hosts                           key.Binding
+	Hosts, Wider, Closer            key.Binding
 	Swap, Paths, OnMap              key.Binding
 	Packets, Shark, Answer, Lower   key.Binding
 
@@ -43,7 +43,7 @@ func newKeyMap() keyMap {
 		Back:      bind("esc", "back, never quits", "esc"),
 		Freeze:    bind("f", "freeze, resume", "f"),
 		Copy:      bind("y", "copy the row", "y"),
-		Export:    bind("e", "export the table: csv, json, md", "e"),
+		Export:    bind("e", "export: csv, json, md, dot", "e"),
 		Break:     bind("b", "break, heal", "b"),
 		Reveal:    bind("R", "reveal the truth", "R"),
 		Probe:     bind("P", "probe harder, trace: asks", "P"),
@@ -72,6 +72,8 @@ func newKeyMap() keyMap {
 		Order:   bind("o", "order by name, worst first", "o"),
 		Hosts:   bind("H", "links of hosts, of switches", "H"),
 		Pane:    bind("tab", "the other matrix", "tab"),
+		Wider:   bind("+", "more hops around the link", "+", "="),
+		Closer:  bind("-", "fewer hops around it", "-"),
 		Swap:    bind("w", "swap the ends", "w"),
 		Paths:   bind("v", "paths over the link", "v"),
 		OnMap:   bind("m", "show it on the map", "m"),
@@ -153,7 +155,7 @@ func (k *keyMap) matrix() keyGroup {
 }
 
 func (k *keyMap) chart() keyGroup {
-	return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Hosts, k.Pane}}
+	return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Hosts, k.Pane, k.Wider, k.Closer}}
 }
 
 func (k *keyMap) pair() keyGroup { return keyGroup{"Paths", []key.Binding{k.Swap}} }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,19 +32,11 @@ type mapScreen struct {
 	size   [2]int
 	order  grid
 	filled [2]*heat
+	radius int // of what is drawn around the link, in hops
 	around ego
 }
 
-// An ego is what was drawn around a link. To find the worst of all that lies two hops away takes longer than a frame may.
-type ego struct {
-	focus graphs.LinkID
-	from  *Snapshot
-	layer int
-	size  [2]int
-	page  page
-}
-
-func newMapScreen(k *keyMap) *mapScreen { return &mapScreen{keys: k, focus: graphs.None} }
+func newMapScreen(k *keyMap) *mapScreen { return &mapScreen{keys: k, focus: graphs.None, radius: 2} }
 
 func (m *mapScreen) title() string { return "Map" }
 
@@ -158,6 +149,10 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 			m.pane = 1 - m.pane
 			m.take()
 		}
+	case key.Matches(msg, k.Wider):
+		m.radius = min(m.radius+1, mostHops)
+	case key.Matches(msg, k.Closer):
+		m.radius = max(m.radius-1, 1)
 	case key.Matches(msg, k.Next):
 		m.suspect(1, s)
 	case key.Matches(msg, k.Prev):
@@ -304,11 +299,7 @@ func (m *mapScreen) draw(w, h int, s *Snapshot) page {
 	if m.filled[1] != nil {
 		beside = m.drawGrid(1, right, h, s)
 	} else {
-		a := &m.around
-		if a.from != s || a.focus != m.focus || a.layer != m.layer || a.size != [2]int{right, h} {
-			*a = ego{m.focus, s, m.layer, [2]int{right, h}, m.drawEgo(right, h, s)}
-		}
-		beside = a.page
+		beside = m.egoPage(right, h, s)
 	}
 	if m.pane == 1 {
 		out.y = -1
@@ -336,7 +327,10 @@ func (m *mapScreen) drawGrid(pane, w, h int, s *Snapshot) page {
 	cells := f.draw(&l, row, col, rowLabel, 2*f.cols <= w-4-rowLabel)
 	out := text(head).below(cells)
 	out = out.fill(w-4, h-2-2)
-	out.lines = append(out.lines, m.about(f, row, col, w-4, s), line{}.add(dim, elide(l.scale+"  ? no evidence", w-4)))
+	out.lines = append(out.lines, m.about(f, row, col, w-4, s))
+	if scale := l.scale + "  ? dark"; pane == 0 || width(scale) <= w-4 {
+		out.lines = append(out.lines, line{}.add(dim, elide(scale, w-4)))
+	}
 	note := "layer " + l.name
 	if f.rowBlock*f.colBlock > 1 {
 		note = fmt.Sprintf("a cell is the worst of %dx%d, %s", f.rowBlock, f.colBlock, note)
@@ -362,85 +356,4 @@ func (m *mapScreen) about(f *heat, row, col, w int, s *Snapshot) line {
 		tail = fmt.Sprintf(" and %d more", n-1)
 	}
 	return out.add(strong, shorten(s.Picture.Fabric.LinkName(id), max(w-2-width(tail), 4))).add(dim, tail)
-}
-
-// A spoke is a link of the ego graph, with the node at its far end.
-type spoke struct {
-	link graphs.LinkID
-	to   graphs.NodeID
-	rank float64
-}
-
-// spokes are the links of a switch, the worst first.
-func (m *mapScreen) spokes(n graphs.NodeID, s *Snapshot, but graphs.LinkID) []spoke {
-	l := layers()[m.layer]
-	f := s.Picture.Fabric
-	var out []spoke
-	for _, a := range f.Out(n) {
-		if a.Link() != but && !f.Node(f.Head(a)).IsHost() {
-			out = append(out, spoke{a.Link(), f.Head(a), l.rank(l.of(s.Picture, a.Link()))})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b spoke) int {
-		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(f.NodeName(a.to), f.NodeName(b.to)))
-	})
-	return out
-}
-
-// drawEgo draws what lies around the link under the cursor, two hops from each of its ends: if the other links of an end are clean, it is not the switch.
-func (m *mapScreen) drawEgo(w, h int, s *Snapshot) page {
-	f := s.Picture.Fabric
-	if m.focus == graphs.None {
-		return frame("Around the link", "", w, h, text(line{}.add(dim, "no link here: move to one")))
-	}
-	inner := w - 4
-	l := layers()[m.layer]
-	g, st := l.glyph(l.of(s.Picture, m.focus))
-	ends := [2]graphs.NodeID{f.Tail(m.focus.Forward()), f.Head(m.focus.Forward())}
-	lines := []line{line{}.add(strong, f.NodeName(ends[0])).add(st, " ="+string(g)+"= ").add(strong, f.NodeName(ends[1])), nil}
-	room := h - 2 - len(lines)
-	for i, n := range ends {
-		all := m.spokes(n, s, m.focus)
-		raised := 0
-		for _, x := range all {
-			if x.rank >= l.steps[0] {
-				raised++
-			}
-		}
-		lines = append(lines, line{}.add(strong, f.NodeName(n)).add(dim, fmt.Sprintf("  %s, %d raised", counted(len(all), "other link", "other links"), raised)))
-		most := max(room/2-3, 1)
-		if i == 1 {
-			most = max(h-2-len(lines)-1, 1)
-		}
-		for j, x := range all {
-			if j >= most {
-				lines = append(lines, line{}.ink(dim, "└─ ").add(dim, count(len(all)-j)+" more"))
-				break
-			}
-			lines = append(lines, m.drawSpoke(x, &l, j == len(all)-1, inner, s))
-		}
-		lines = append(lines, nil)
-	}
-	return frame("Around the link, two hops", "layer "+l.name, w, h, text(lines...))
-}
-
-func (m *mapScreen) drawSpoke(x spoke, l *layer, last bool, w int, s *Snapshot) line {
-	f := s.Picture.Fabric
-	branch := "├─"
-	if last {
-		branch = "└─"
-	}
-	g, st := l.glyph(l.of(s.Picture, x.link))
-	out := line{}.ink(dim, branch).add(st, string(g)).ink(dim, "─ ").left(plain, f.NodeName(x.to), 14)
-	further := m.spokes(x.to, s, x.link)
-	for i, y := range further {
-		name := " " + elide(clean(f.NodeName(y.to)), 14)
-		more := fmt.Sprintf(" %d more", len(further)-i)
-		if i >= 2 || out.width()+3+width(name)+len(more) > w {
-			return out.add(dim, more)
-		}
-		g, st := l.glyph(l.of(s.Picture, y.link))
-		out = out.ink(dim, " ─").add(st, string(g)).add(plain, name)
-	}
-	return out
 }

@@ -69,6 +69,17 @@ func Port(name string) string {
 	return kind + number
 }
 
+// managements are the words of ports that lead to the network of management and carry no traffic of the fabric, besides those of [kinds] (Junos, Huawei VRP, IOS-XR,
+// OS9).
+var managements = map[string]bool{"management": true, "managementethernet": true, "mgmteth": true, "meth": true, "fxp": true, "em": true, "me": true, "vme": true, "oob": true}
+
+// IsManagement reports whether a port is one of management by its name.
+func IsManagement(port string) bool {
+	name := Port(port)
+	word, _ := cutNumber(name)
+	return name == "eth0" || strings.Contains(name, ":mgmt-") || managements[strings.TrimSpace(word)] || kinds[word] == "management"
+}
+
 // cutNumber cuts a name before its number. The word before it may itself begin with a number: 10GE1/0/1.
 func cutNumber(name string) (word, number string) {
 	start := 0

@@ -52,6 +52,18 @@ func TestPort(t *testing.T) {
 	}
 }
 
+func TestIsManagement(t *testing.T) {
+	for port, want := range map[string]bool{
+		"mgmt0": true, "Management1": true, "Management1/1": true, "ma1": true, "eth0": true, "fxp0": true, "em1": true, "vme": true, "MgmtEth0/RP0/CPU0/0": true,
+		"ManagementEthernet 0/0": true, "MEth0/0/0": true, "mgmt": true, "re0:mgmt-0": true,
+		"Ethernet0": false, "eth1": false, "Eth1/1": false, "swp1": false, "et-0/0/1": false, "mgmt-uplink-swp1": false, "member1": false, "": false, "e0": false,
+	} {
+		if IsManagement(port) != want {
+			t.Errorf("%s: %v", port, !want)
+		}
+	}
+}
+
 func TestNode(t *testing.T) {
 	for name, want := range map[string]string{
 		"leaf1": "leaf1", "LEAF1.dc.example.net": "leaf1", "leaf1.": "leaf1", " Leaf1 ": "leaf1", ".hidden": ".hidden", "": "",

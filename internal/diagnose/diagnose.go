@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -218,14 +217,9 @@ func (s *Store) notes(seen *observer) []string {
 		}
 		notes = append(notes, fmt.Sprintf("%d %s left out: %s", s.skipped[why], records, why))
 	}
+	notes = append(notes, s.outsideNotes()...)
 	if len(s.strange) > 0 {
-		names := slices.Sorted(maps.Keys(s.strange))
-		more := ""
-		if len(names) > 5 {
-			more = fmt.Sprintf(" and %d more", len(names)-5)
-			names = names[:5]
-		}
-		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s%s; their flows are used by the paths that the fabric file allows", strings.Join(names, ", "), more))
+		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s; their flows are used by the paths that the fabric file allows", firstOf(slices.Sorted(maps.Keys(s.strange)), 5)))
 	}
 	if !seen.since.IsZero() {
 		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", seen.since.UTC().Format("15:04:05.0Z")))

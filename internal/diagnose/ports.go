@@ -58,6 +58,7 @@ type portRecords struct {
 	named map[string]graphs.PortID // as records name them; None for names that the fabric does not have
 	// elsewhere are neighbours heard at ports that the fabric does not have, by the name of the port.
 	elsewhere map[string]*portLog
+	outside   outsiders
 	version   int // of what was heard
 	cabling   cabled
 }
@@ -66,7 +67,7 @@ type portRecords struct {
 func (s *Store) addPort(r *evidence.Record) {
 	p := &s.ports
 	if p.logs == nil {
-		*p = portRecords{logs: map[graphs.PortID]*portLog{}, named: map[string]graphs.PortID{}, elsewhere: map[string]*portLog{}}
+		*p = portRecords{logs: map[graphs.PortID]*portLog{}, named: map[string]graphs.PortID{}, elsewhere: map[string]*portLog{}, outside: outsiders{}}
 	}
 	id := s.portNamed(r.Port)
 	var l *portLog
@@ -75,12 +76,14 @@ func (s *Store) addPort(r *evidence.Record) {
 			l = &portLog{}
 			p.logs[id] = l
 		}
-	} else if l = p.elsewhere[r.Port]; l == nil && r.Kind == evidence.KindNeighbour && len(p.elsewhere) < maxPortRecords {
+	} else if l = p.elsewhere[r.Port]; isManagement(r.Port) {
+		return // nobody expects it there, nor whom it hears
+	} else if l == nil && r.Kind == evidence.KindNeighbour && len(p.elsewhere) < maxPortRecords {
 		l = &portLog{}
 		p.elsewhere[r.Port] = l
 	}
 	if l == nil || id == graphs.None && r.Kind != evidence.KindNeighbour {
-		s.skipped["states of ports that the fabric does not have"]++
+		p.outside.take(r)
 		return
 	}
 	switch r.Kind {

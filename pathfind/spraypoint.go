@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"whichlink/graphs"
@@ -79,6 +80,10 @@ type Spraypoint struct {
 	levels  int
 	hash    []uint64                 // by node: of its name
 	ladders []atomic.Pointer[ladder] // by the root, where it is only one
+
+	mu      sync.Mutex
+	signed  []*ladder // those that hold signs, the oldest first; guarded by mu
+	mostSet int       // how many of them may
 }
 
 // A ladder holds the level of every node for one destination: 0 for the switches that deliver, l+1 for WPl, then IR, and one more for every
@@ -88,7 +93,15 @@ type ladder struct {
 	to    uint64 // the hash of the roots' names
 	level []int16
 	outer map[graphs.NodeID]bool // nodes of the outer ring that stand in a level of waypoints
+	signs atomic.Pointer[signs]
 }
+
+// Signs remember which way nodes point: by node, as many arcs plus one as a node has next hops, then 0. What is 0 from the beginning is not known
+// yet. To find it takes a hash of every neighbour, at every node that is asked.
+type signs []atomic.Uint32
+
+// mostSigns bounds the memory of all signs together, in arcs of 4 bytes.
+const mostSigns = 1 << 24
 
 // NewSpraypoint returns Spraypoint as it is when the links that down reports are taken away; nil stands for none.
 func NewSpraypoint(f *graphs.Fabric, down func(graphs.LinkID) bool, c SpraypointConfig) *Spraypoint {
@@ -113,6 +126,7 @@ func NewSpraypoint(f *graphs.Fabric, down func(graphs.LinkID) bool, c Spraypoint
 	if s.levels == 0 {
 		s.levels = SpraypointLevels(switches, float64(links)/float64(max(1, switches)), s.cfg.P)
 	}
+	s.mostSet = mostSigns / max(1, len(s.hash)*s.cfg.H)
 	s.table = newTable(&m, c.String(), 2, func(dst graphs.NodeID) field { return pointing{s, s.ladderTo(dst), dst} })
 	return s
 }
@@ -178,8 +192,34 @@ func (s *Spraypoint) ladderTo(dst graphs.NodeID) *ladder {
 		return l
 	}
 	l := s.climb(roots)
-	kept.Store(l)
+	if !kept.CompareAndSwap(nil, l) {
+		return kept.Load() // that of another caller: both are equal
+	}
 	return l
+}
+
+// signsOf returns the signs of a ladder, or nil where it must do without: one that is not kept itself, or a fabric too large. Beyond the bound the
+// oldest signs are forgotten.
+func (s *Spraypoint) signsOf(l *ladder) signs {
+	if p := l.signs.Load(); p != nil {
+		return *p
+	}
+	if len(l.roots) != 1 || s.mostSet == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := l.signs.Load(); p != nil {
+		return *p
+	}
+	if len(s.signed) >= s.mostSet {
+		s.signed[0].signs.Store(nil)
+		s.signed = append(s.signed[:0], s.signed[1:]...)
+	}
+	s.signed = append(s.signed, l)
+	made := make(signs, len(s.host)*s.cfg.H)
+	l.signs.Store(&made)
+	return made
 }
 
 // climb puts all nodes in their levels.
@@ -264,33 +304,63 @@ type pointing struct {
 
 func (p pointing) next(at graphs.NodeID, state int32, into []nextHop) []nextHop {
 	s, l := p.s, p.l
-	arcs := func(state int32, to func(graphs.NodeID) bool) []nextHop {
-		for _, a := range s.out(at) {
-			if to(s.head[a]) {
-				into = append(into, nextHop{arc: a, state: state})
-			}
-		}
-		return even(into)
-	}
 	isDst := func(m graphs.NodeID) bool { return m == p.dst }
 	switch level := l.level[at]; {
 	case s.host[at]:
-		if into = arcs(0, isDst); len(into) > 0 {
+		if into = p.arcs(at, 0, isDst, into); len(into) > 0 {
 			return into // host to host
 		}
-		return arcs(0, func(m graphs.NodeID) bool { return l.level[m] >= 0 })
+		return p.arcs(at, 0, func(m graphs.NodeID) bool { return l.level[m] >= 0 }, into)
 	case level < 0:
 		return into
 	case level == 0:
-		return arcs(1, isDst)
+		return p.arcs(at, 1, isDst, into)
 	case state == 0:
-		return arcs(1, func(m graphs.NodeID) bool { return !s.host[m] })
-	case level == 1:
-		return arcs(1, func(m graphs.NodeID) bool { return l.level[m] == 0 })
+		return p.arcs(at, 1, func(m graphs.NodeID) bool { return !s.host[m] }, into)
 	default:
-		picked := s.picks(l, at, s.cfg.H, forNextHops, func(m graphs.NodeID) bool { return l.level[m] == level-1 })
-		return arcs(1, func(m graphs.NodeID) bool { return slices.Contains(picked, m) })
+		return p.point(at, level, into)
 	}
+}
+
+// arcs appends the arcs from a node to some of its neighbours.
+func (p pointing) arcs(at graphs.NodeID, state int32, to func(graphs.NodeID) bool, into []nextHop) []nextHop {
+	for _, a := range p.s.out(at) {
+		if to(p.s.head[a]) {
+			into = append(into, nextHop{arc: a, state: state})
+		}
+	}
+	return even(into)
+}
+
+// point appends the next hops of a node that points.
+func (p pointing) point(at graphs.NodeID, level int16, into []nextHop) []nextHop {
+	s, l := p.s, p.l
+	var own signs
+	if all := s.signsOf(l); all != nil {
+		own = all[int(at)*s.cfg.H:][:s.cfg.H]
+		if a := own[0].Load(); a > 0 { // written last
+			for i := 0; a > 0; a = own[i].Load() {
+				into = append(into, nextHop{arc: graphs.ArcID(a - 1), state: 1})
+				if i++; i == len(own) {
+					break
+				}
+			}
+			return even(into)
+		}
+	}
+	first := len(into)
+	if level == 1 {
+		into = p.arcs(at, 1, func(m graphs.NodeID) bool { return l.level[m] == 0 }, into)
+	} else {
+		picked := s.picks(l, at, s.cfg.H, forNextHops, func(m graphs.NodeID) bool { return l.level[m] == level-1 })
+		into = p.arcs(at, 1, func(m graphs.NodeID) bool { return slices.Contains(picked, m) }, into)
+	}
+	if found := into[first:]; len(found) <= len(own) { // several links may lead to a neighbour
+		for i := range slices.Backward(found) {
+			own[i].Store(uint32(found[i].arc) + 1)
+		}
+	}
+	return into
 }
 
 // place ranks: source host, source switch, the outer ring from far to near, the inner ring, waypoints, the switches that deliver, the host.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"whichlink/graphs"
@@ -136,6 +137,39 @@ func TestPicksStay(t *testing.T) {
 	t.Logf("%d of %d next-hop sets changed", changed, all)
 	if changed*100 > all {
 		t.Errorf("%d of %d next-hop sets changed", changed, all)
+	}
+}
+
+// What is remembered of next hops is what is found without, for as many destinations as may be remembered and no more, whoever asks.
+func TestSigns(t *testing.T) {
+	f := mustRandom(t, 60, 8)
+	without, with := NewSpraypoint(f, nil, SpraypointConfig{}), NewSpraypoint(f, nil, SpraypointConfig{})
+	without.mostSet, with.mostSet = 0, 7
+	var wait sync.WaitGroup
+	for turn := range 3 {
+		wait.Go(func() {
+			for i := range 2 * f.NumNodes() {
+				dst := graphs.NodeID((i*(turn+1) + turn) % f.NumNodes())
+				want, got := pointing{without, without.ladderTo(dst), dst}, pointing{with, with.ladderTo(dst), dst}
+				for again := range 2 {
+					for at := range graphs.NodeID(f.NumNodes()) {
+						if a, b := want.next(at, 1, nil), got.next(at, 1, nil); at != dst && !slices.Equal(a, b) {
+							t.Errorf("from %d to %d, asked %d times before: %v, want %v", at, dst, again, b, a)
+						}
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	held := 0
+	for dst := range with.ladders {
+		if with.ladders[dst].Load().signs.Load() != nil {
+			held++
+		}
+	}
+	if held != 7 || len(with.signed) != 7 || len(without.signed) != 0 {
+		t.Errorf("%d destinations remembered, %d listed, want 7; without any %d", held, len(with.signed), len(without.signed))
 	}
 }
 

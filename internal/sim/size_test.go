@@ -31,7 +31,6 @@ type setting struct {
 	name   string
 	routes func(testing.TB) *Routes // nil: as in the setting before
 	config Config
-	cables bool // the fabric has trunks of c-ports
 }
 
 // meshed lets every host probe others at random, as many as a plan gives it at most.
@@ -103,10 +102,10 @@ func settings() []setting {
 	untraced.SwitchRate = -1
 	cluster := shortest(gpus32k)
 	return []setting{
-		{name: "RNG Spraypoint, traced", routes: sprayed, config: noise, cables: true},
+		{name: "RNG Spraypoint, traced", routes: sprayed, config: noise},
 		{name: "32k GPUs ECMP, traced", routes: cluster, config: noise},
 		{name: "32k GPUs ECMP, untraced", config: untraced},
-		{name: "RNG ECMP, untraced", routes: shortest(rng1000), config: untraced, cables: true},
+		{name: "RNG ECMP, untraced", routes: shortest(rng1000), config: untraced},
 	}
 }
 
@@ -115,7 +114,6 @@ type scenario struct {
 	name   string
 	faults func(f *graphs.Fabric, rng *rand.Rand) []Fault
 	after  []time.Duration
-	cable  bool
 	// Nobody can be asked behind what is dead: then paths are known from the time before, of which nothing else is.
 	before time.Duration
 }
@@ -129,8 +127,8 @@ func scenarios() []scenario {
 		{name: "1 arc 0.5-5 %", faults: arcFaults(1, 0.005, 0.05), after: volumes},
 		{name: "4 arcs 0.5-5 %", faults: arcFaults(4, 0.005, 0.05), after: volumes},
 		{name: "16 arcs 0.5-5 %", faults: arcFaults(16, 0.005, 0.05), after: volumes},
-		{name: "cable 1 %", faults: cableFault(0.01, 0), after: volumes, cable: true},
-		{name: "cable dead", faults: cableFault(1, traced), after: volumes, cable: true, before: traced},
+		{name: "cable 1 %", faults: cableFault(0.01, 0), after: volumes},
+		{name: "cable dead", faults: cableFault(1, traced), after: volumes, before: traced},
 	}
 }
 
@@ -149,9 +147,18 @@ func arcFaults(n int, low, high float64) func(*graphs.Fabric, *rand.Rand) []Faul
 	}
 }
 
-// cableFault draws a trunk between the c-ports of two ShuffleBoxes.
+// cableFault draws a trunk between the c-ports of two ShuffleBoxes; where there are none a cable is a link, and it draws one between two switches.
 func cableFault(loss float64, from time.Duration) func(*graphs.Fabric, *rand.Rand) []Fault {
 	return func(f *graphs.Fabric, rng *rand.Rand) []Fault {
+		if f.NumGroups() == 0 {
+			var cables []localize.Cause
+			for l := range graphs.LinkID(f.NumLinks()) {
+				if !f.IsHostArc(l.Forward()) {
+					cables = append(cables, localize.Cause{Kind: localize.Link, ID: int32(l)})
+				}
+			}
+			return []Fault{{Cause: cables[rng.IntN(len(cables))], Loss: loss, From: from}}
+		}
 		for {
 			g := graphs.GroupID(rng.IntN(f.NumGroups()))
 			if a, b, ok := strings.Cut(f.Group(g).Name, "--"); ok && strings.Contains(a, "/c") && strings.Contains(b, "/c") {
@@ -257,7 +264,7 @@ func TestSize(t *testing.T) {
 			r, of = nil, x.routes
 		}
 		for _, y := range scenarios() {
-			if y.cable && !x.cables || !strings.Contains(x.name+": "+y.name, *only) {
+			if !strings.Contains(x.name+": "+y.name, *only) {
 				continue
 			}
 			if r == nil {

@@ -100,8 +100,52 @@ func withLanes(t testing.TB, f *graphs.Fabric, rng *rand.Rand) *graphs.Fabric {
 
 var (
 	worlds = flag.Int("worlds", 60, "random worlds in the calibration test")
+	first  = flag.Uint64("first", 0, "the seed of the first of them")
+	wrong  = flag.Bool("wrong", false, "print what the calibration test finds said above 0.9 that is not true, and whether the search missed the truth")
 	seeds  = flag.Int("seeds", 2, "times that each scenario is played on each of its fabrics")
 )
+
+// compared tells whether the truth is a better hypothesis than what the search took for the best, and that by how many nats: then the search missed it.
+func (w *world) compared() string {
+	cfg := Config{}.withDefaults()
+	ix := newIndex(w.Fabric, cfg)
+	s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+	s.run()
+	mode := s.factor(s.weights()).mode
+	var comps []int32
+	for c := range ix.n {
+		if w.faults[ix.cause(c)] > 0 {
+			comps = append(comps, c)
+		}
+	}
+	told := func(h *hypothesis) string {
+		var b strings.Builder
+		for i, c := range h.comps {
+			fmt.Fprintf(&b, " %v:%.4f", ix.cause(c), -math.Expm1(-h.rates[i]))
+		}
+		return b.String()
+	}
+	score := func(comps []int32) (hypothesis, float64) {
+		h := hypothesis{comps: comps, rates: make([]float64, len(comps)), background: mode.background}
+		for i, c := range comps {
+			h.rates[i] = max(-math.Log1p(-min(w.faults[ix.cause(c)], 1-1e-5)), 1e-3)
+		}
+		s.refit(&h)
+		return h, s.sum
+	}
+	best, sum := score(slices.Clone(mode.comps))
+	truth, trueSum := score(comps)
+	// Faults that nothing shows are left out of the truth one after the other.
+	for j := 0; j < len(truth.comps); {
+		if h, sum := score(slices.Delete(slices.Clone(truth.comps), j, j+1)); h.score > truth.score {
+			truth, trueSum = h, sum
+			j = 0
+			continue
+		}
+		j++
+	}
+	return fmt.Sprintf("truth better by %.1f nats, of which %.1f likelihood; truth%s; mode%s", truth.score-best.score, trueSum-sum, told(&truth), told(&best))
+}
 
 // TestCalibration: of the suspects said to have a probability, that share is true.
 func TestCalibration(t *testing.T) {
@@ -113,11 +157,14 @@ func TestCalibration(t *testing.T) {
 	}
 	var bins [10]bin
 	var named, innocent, inside, intervals int
-	for seed := range runs {
+	for seed := *first; seed < *first+runs; seed++ {
 		w := randomWorld(t, seed)
 		for _, s := range w.solve().Suspects {
 			ok := slices.ContainsFunc(s.Class, func(c Cause) bool { return w.faults[c] > 0 })
 			b := &bins[min(int(s.Probability*10), 9)]
+			if *wrong && !ok && s.Probability > 0.9 {
+				t.Logf("world %d: truth %v; said %.3f %v\n%s", seed, w.faults, s.Probability, s.Class, w.compared())
+			}
 			b.said += s.Probability
 			b.n++
 			if ok {
@@ -153,7 +200,8 @@ func TestCalibration(t *testing.T) {
 	if e := ece / float64(all); e > 0.06 {
 		t.Errorf("expected calibration error %.3f", e)
 	}
-	if share := float64(sure.true) / float64(sure.n); share < 0.975 {
+	// 99 % are to be true; of few it may be less by chance.
+	if share := float64(sure.true) / float64(sure.n); share < 0.99-2*math.Sqrt(0.99*0.01/float64(sure.n)) {
 		t.Errorf("of suspects said above 0.9, %.3f are true by class", share)
 	}
 	if innocent > named/20 {
@@ -165,9 +213,9 @@ func TestCalibration(t *testing.T) {
 }
 
 // TestHeavyWorlds: where faults share most of their packets and losses are many, no guess at the rates stands in the way of the simplest explanation. It is
-// a group, a link or a host, and what else there is explains nothing.
+// a group, a link or a host, and what else there is explains nothing. In others two faults look about like two others, or like a switch.
 func TestHeavyWorlds(t *testing.T) {
-	for _, seed := range []uint64{69, 227, 459, 461, 478} {
+	for _, seed := range []uint64{69, 227, 354, 459, 461, 478, 10151, 10353} {
 		w := randomWorld(t, seed)
 		r := w.solve()
 		for _, s := range r.Suspects {

@@ -48,6 +48,15 @@ type entry struct {
 // ttl reports whether the observation hangs on a switch's own answer.
 func (m *merged) ttl() bool { return m.Responder != graphs.None }
 
+// weight is how much a lossy term counts where it is told how many of them components have in common: answers that the responder may well have held
+// back tell little of what their packets crossed.
+func (ev *evidence) weight(t *term) int32 {
+	if t.meter == nil && t.outlier > often && ev.obs[t.obs].ttl() {
+		return 1
+	}
+	return 8
+}
+
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}

@@ -5,18 +5,21 @@ import (
 	"slices"
 )
 
-// Where paths are not known, several faults can hide behind others: of a and b, one alone may be put in place of neither, but c and d in place of
-// both. Then all swaps of one member are downhill from a hypothesis that is no likelier than one it never sees, and would be believed.
-// So pairs are exchanged together.
+// Several faults can hide behind others. Where paths are not known, of a and b, one alone may be put in place of neither, but c and d in place of
+// both; and a switch explains about what a host beside it and a link beyond do, while neither of them takes its place alone. Then all swaps of one
+// member are downhill from a hypothesis that is no likelier than one it never sees, and would be believed. So two are put in the place of one
+// that is made of several, and of pairs.
 
 const (
-	// exchanged bounds the size of a hypothesis whose pairs are exchanged, and firsts how many components are tried as the first of a pair.
+	// exchanged bounds the size of a hypothesis whose members are exchanged for pairs, and firsts how many components are tried as the first of a pair.
 	exchanged, firsts = 6, 8
+	// underrated is by how much a pair may be better, in nats, than it seems with the rate of one told before there is the other.
+	underrated = 6
 )
 
-// exchange looks at the hypotheses with two others in place of a pair of members.
+// exchange looks at the hypotheses with two others in place of a pair of members whose paths are not known.
 func (s *search) exchange(h *hypothesis) {
-	if len(h.comps) < 2 || len(h.comps) > exchanged {
+	if len(h.comps) > exchanged {
 		return
 	}
 	for j, c := range h.comps {
@@ -26,11 +29,74 @@ func (s *search) exchange(h *hypothesis) {
 		for k := j + 1; k < len(h.comps); k++ {
 			if d := h.comps[k]; s.vague(d) {
 				if s.near(c); s.shared[d] > 0 {
-					s.exchangePair(h, j, k)
+					s.exchangeFor(h, j, k)
 				}
 			}
 		}
 	}
+}
+
+// doubt looks at the hypotheses with two others in place of one member of the likeliest, or of two that share losses, and follows what is better. It comes
+// last, because it takes time that is better spent on simpler changes as long as one of them is any use.
+func (s *search) doubt() {
+	done := map[uint64]bool{}
+	for range 4 {
+		i := s.likeliest()
+		h := s.hyps[i]
+		if len(h.comps) > exchanged || done[h.key] {
+			return
+		}
+		done[h.key] = true
+		s.parent = i
+		s.refit(&h)
+		work, known := s.work, len(s.hyps)
+		for j, c := range h.comps {
+			if s.vague(c) {
+				continue
+			}
+			if s.ix.kindOf(c) > 0 {
+				s.exchangeFor(&h, j)
+			}
+			for k := j + 1; k < len(h.comps); k++ {
+				d := h.comps[k]
+				if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) && !s.vague(d) {
+					s.exchangeFor(&h, j, k)
+				}
+			}
+		}
+		s.work = work
+		s.expandBest(known)
+		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
+			s.follow()
+		}
+	}
+}
+
+// expandBest expands the best hypotheses that were found last, from one of them on: a few, if they are hardly less likely than the best of all.
+func (s *search) expandBest(from int) {
+	for range 3 {
+		best := -1
+		for i := from; i < len(s.hyps); i++ {
+			if !s.hyps[i].expanded && (best < 0 || s.hyps[i].score > s.hyps[best].score) {
+				best = i
+			}
+		}
+		if best < 0 || s.hyps[best].score < s.best-rival {
+			return
+		}
+		s.expand(int32(best))
+	}
+}
+
+// likeliest returns the likeliest hypothesis of those that were expanded, or the first of all.
+func (s *search) likeliest() int32 {
+	best := 0
+	for i := range s.hyps {
+		if s.hyps[i].expanded && s.hyps[i].score > s.hyps[best].score {
+			best = i
+		}
+	}
+	return int32(best)
 }
 
 // vague reports whether most lossy observations of a component may have gone other ways.
@@ -39,25 +105,34 @@ func (s *search) vague(c int32) bool {
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
 		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
 			last = e.term
-			open++
+			open += s.ev.weight(t)
 		}
 	}
 	return 2*open > s.lossy[c]
 }
 
-func (s *search) exchangePair(h *hypothesis, j, k int) {
-	c, d := h.comps[j], h.comps[k]
-	candidates := s.rivalsOf(c)
-	candidates = append(candidates, s.rivalsOf(d)...)
+// exchangeFor looks at the hypotheses with two others in place of one or two members.
+func (s *search) exchangeFor(h *hypothesis, out ...int) {
+	share := int32(3) // one in so many of the losses of a member must be those of what takes its place
+	if len(out) == 1 {
+		share = 6
+	}
+	var candidates []int32
+	for _, j := range out {
+		candidates = append(candidates, s.rivalsOf(h.comps[j], share)...)
+	}
 	slices.Sort(candidates)
 	candidates = slices.Compact(candidates)
-	was := s.sum
-	s.shift(c, 0)
-	s.shift(d, 0)
-	rest := h.score - s.occam[j] - s.occam[k] + s.sum - was
+	was, rest := s.sum, h.score
+	for _, j := range out {
+		s.shift(h.comps[j], 0)
+		rest -= s.occam[j]
+	}
+	base := s.sum
+	rest += base - was
 	var first []addition
 	for _, x := range candidates {
-		if s.excess[x] > 0 || s.hopeless(x, 0) {
+		if s.excess[x] > 0 || slices.ContainsFunc(out, func(j int) bool { return h.comps[j] == x }) || s.hopeless(x, 0) {
 			continue
 		}
 		f := s.fit(x)
@@ -69,31 +144,58 @@ func (s *search) exchangePair(h *hypothesis, j, k int) {
 	for _, x := range first[:min(len(first), firsts)] {
 		s.shift(x.comp, x.rate)
 		for _, y := range candidates {
-			prior := s.ix.logPrior(y)
-			if s.excess[y] > 0 || s.hopeless(y, s.best-horizon-leeway-rest-x.odds-prior) {
+			if s.excess[y] > 0 || slices.ContainsFunc(out, func(j int) bool { return h.comps[j] == y }) {
 				continue
 			}
-			f := s.fit(y)
-			comps, rates := s.comps[:0], s.rates[:0]
-			for i, z := range h.comps {
-				if i != j && i != k {
-					comps, rates = append(comps, z), append(rates, h.rates[i])
-				}
+			floor := s.best - horizon - underrated - rest
+			if prior := s.ix.logPrior(y) - s.overlap[y]; !s.hopeless(y, floor-x.odds-prior) {
+				f := s.fit(y)
+				s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base)
 			}
-			s.comps, s.rates = append(comps, x.comp, y), append(rates, x.rate, f.rate)
-			s.remember(s.comps, s.rates, rest+x.odds+f.bayes+prior-s.overlap[y])
 		}
 		s.shift(x.comp, 0)
 	}
-	s.shift(c, h.rates[j])
-	s.shift(d, h.rates[k])
+	for _, j := range out {
+		s.shift(h.comps[j], h.rates[j])
+	}
 }
 
-// rivalsOf returns the components that share most lossy observations of one, itself among them.
-func (s *search) rivalsOf(c int32) []int32 {
+// exchangePair remembers the hypothesis with a pair in place of some members, of which the first is loaded at the rate that it has alone. What the
+// likelihood adds to the score without the pair is known.
+func (s *search) exchangePair(h *hypothesis, out []int, x, y addition, rest float64) {
+	comps, rates := s.comps[:0], s.rates[:0]
+	for i, z := range h.comps {
+		if !slices.Contains(out, i) {
+			comps, rates = append(comps, z), append(rates, h.rates[i])
+		}
+	}
+	s.comps, s.rates = append(comps, x.comp, y.comp), append(rates, x.rate, y.rate)
+	if i, ok := s.by[keyOf(s.comps)]; ok && s.hyps[i].expanded {
+		return
+	}
+	s.shift(y.comp, y.rate)
+	n := len(comps)
+	occam := 0.0
+	for range 3 {
+		was := s.sum
+		var o, p float64
+		s.rates[n], o = s.again(x.comp)
+		s.rates[n+1], p = s.again(y.comp)
+		occam = o + p
+		if s.sum < was+gained {
+			break
+		}
+	}
+	s.remember(s.comps, s.rates, rest+s.sum+occam-s.overlap[x.comp]-s.overlap[y.comp])
+	s.shift(y.comp, 0)
+	s.shift(x.comp, x.rate)
+}
+
+// rivalsOf returns the components that share one in so many lossy observations of one, itself among them.
+func (s *search) rivalsOf(c, share int32) []int32 {
 	var rivals []int32
 	for _, x := range s.near(c) {
-		if 2*s.shared[x] >= s.lossy[c] {
+		if share*s.shared[x] >= s.lossy[c] {
 			rivals = append(rivals, x)
 		}
 	}

@@ -91,10 +91,11 @@ func (s *search) couple(h *hypothesis, c int32, skip ...int) {
 			continue
 		}
 		last = e.term
-		all++
+		weight := s.ev.weight(t)
+		all += weight
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
 			if s.excess[x] > 0 {
-				s.common[x]++
+				s.common[x] += weight
 			}
 		}
 	}

@@ -16,7 +16,7 @@ type search struct {
 
 	parent     int32       // the hypothesis in expansion
 	candidates []int32     // components that a lossy observation crosses
-	lossy      []int32     // by component, how many do
+	lossy      []int32     // by component, how many do, by their weight
 	cache      []cached    // by component
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven    // arcs under the hypothesis in expansion
@@ -26,7 +26,7 @@ type search struct {
 	overlap    []float64   // by component: how much of that it would take away, because it explains some of the same losses
 	seen       []int32     // by component, the last observation that near saw it in, plus one
 	nearby     []int32
-	shared     []int32 // by component in nearby: how many lossy observations it shares
+	shared     []int32 // by component in nearby: how many lossy observations it shares, by their weight
 	additions  []addition
 	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
@@ -104,7 +104,7 @@ func newSearch(m *model) *search {
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			if e.term != last && m.ev.terms[e.term].lost > 0 {
 				last = e.term
-				s.lossy[c]++
+				s.lossy[c] += s.ev.weight(&m.ev.terms[e.term])
 			}
 		}
 		if s.lossy[c] > 0 {
@@ -126,18 +126,13 @@ func (s *search) run() {
 		}
 	}
 	s.follow()
-	best := 0
-	for i := range s.hyps {
-		if s.hyps[i].expanded && s.hyps[i].score > s.hyps[best].score {
-			best = i
-		}
-	}
-	if slices.ContainsFunc(s.hyps[best].comps, s.ix.manifold) {
+	if slices.ContainsFunc(s.hyps[s.likeliest()].comps, s.ix.manifold) {
 		for i := int32(0); i >= 0; {
 			i = s.grow(i, 0)
 		}
 		s.follow()
 	}
+	s.doubt()
 }
 
 // follow expands hypotheses, best first, until there is nothing more to be gained. What promises to be better than all that was looked at is looked
@@ -336,13 +331,14 @@ func (s *search) near(c int32) []int32 {
 			continue
 		}
 		last = e.term
+		weight := s.ev.weight(t)
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
 			if s.seen[x] != e.term+1 && s.lossy[x] > 0 {
 				if s.shared[x] == 0 {
 					s.nearby = append(s.nearby, x)
 				}
 				s.seen[x] = e.term + 1
-				s.shared[x]++
+				s.shared[x] += weight
 			}
 		}
 	}

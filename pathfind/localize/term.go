@@ -17,9 +17,11 @@ type term struct {
 	whole        int32   // lost, if that is a small integer and something passed; else 0: see over
 	own          float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
-	// greatest value of the part, but for s. The deviation's inverse is sharp.
+	// greatest value of the part, but for s. The deviation's inverse is sharp. Where next to nothing passes the path the part is less than that: not
+	// more than ceiling, but for -passed*s, which is over the inlier part without losses what lid is.
 	inlier, outlier              float64
 	beta, mean, dev, sharp, base float64
+	ceiling, lid                 float64
 }
 
 // negligible is how much less a summand's logarithm may be than another's to be left out.
@@ -55,6 +57,8 @@ func newTerm(o *merged, cfg Config) term {
 func (t *term) setOutlier(w float64) {
 	t.inlier, t.outlier = math.Log1p(-w), log(w)
 	t.base = t.outlier + log(1-total) + t.beta
+	t.ceiling = t.outlier + log(1-total) - log(t.passed+1)
+	t.lid = exp(t.ceiling - t.inlier)
 	if t.lone {
 		t.base = t.outlier
 	}
@@ -96,7 +100,8 @@ func (t *term) over(s float64) (in, out float64) {
 	if z < -2 || e > 300 {
 		return 0, 0
 	}
-	return raise(miss, t.whole) * exp(e), below(z)
+	e = exp(e)
+	return raise(miss, t.whole) * e, min(below(z), t.lid*e)
 }
 
 // raise returns the n-th power of x.
@@ -161,7 +166,7 @@ func (t *term) other(s, miss, in float64) float64 {
 	case z > 4:
 		return t.base + s
 	case z > -2:
-		return t.base + s + log(below(z))
+		return min(t.base+s+log(below(z)), t.ceiling-t.passed*s)
 	default:
 		return t.outlier + log(1-total) + in - t.inlier - log(1+max(0, t.passed-t.lost*pass/miss))
 	}

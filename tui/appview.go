@@ -245,6 +245,10 @@ func (a *App) status() line {
 	case f.query != "" && a.prompt == nil:
 		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  esc clears it")
 	}
+	if x := noted(a.shown); x != nil {
+		l = l.add(press, "note ").add(dim, a.shown.at(x.At, seconds)+"  "+x.About+"  ")
+		return l.add(strong, elide(clean(x.What), max(a.w-l.width()-1, 4)))
+	}
 	return a.drill(l)
 }
 

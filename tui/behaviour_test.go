@@ -430,3 +430,27 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%v %q", err, out.String())
 	}
 }
+
+// A replay that comes to a note tells it on every screen for a while.
+func TestNotesAreToldAtTheirTime(t *testing.T) {
+	x := *sick(t)
+	x.Live, x.Playing = false, &Playing{From: noon.Add(-time.Minute), To: noon}
+	const note = "note 14:31:06Z  h1-1  drained by ana, INC-4471"
+	for _, c := range []struct {
+		after time.Duration // the beginning, a second before the note
+		whole bool
+		told  bool
+	}{{-2 * time.Second, false, false}, {time.Second, false, true}, {9 * time.Second, false, true}, {12 * time.Second, false, false}, {time.Second, true, false}} {
+		p := *x.Playing
+		p.At, p.Whole = noon.Add(-62*time.Second+c.after), c.whole
+		moment := x
+		moment.Playing = &p
+		s := newStage(t, &moment, 100, 30)
+		for _, key := range []string{"1", "3", "5"} {
+			s.press(key)
+			if got := strings.Contains(bare(s.View().Content), note); got != c.told {
+				t.Errorf("screen %s, %s after the beginning: told %v, want %v", key, c.after, got, c.told)
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
 )
 
 // handOff is the note for whoever takes over: the verdict, the first suspects with what speaks for and against them, the next steps, and what is not known.
@@ -38,4 +39,22 @@ func handOff(s *Snapshot) string {
 		put("not measured: %s, which is unknown and not healthy", counted(dark, "arc", "arcs"))
 	}
 	return b.String()
+}
+
+// notedFor is for how long a note stands on all screens when a replay comes to it.
+const notedFor = 10 * time.Second
+
+// noted is the newest note that a replay has just come to, nil if there is none.
+func noted(s *Snapshot) *diagnose.Event {
+	p := s.Playing
+	if p == nil || p.Whole {
+		return nil
+	}
+	list := events(s)
+	for i := len(list) - 1; i >= 0 && p.At.Sub(list[i].At) < notedFor; i-- {
+		if x := &list[i]; x.Lane == string(evidence.SourceNote) && !x.At.After(p.At) {
+			return x
+		}
+	}
+	return nil
 }

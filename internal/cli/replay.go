@@ -33,6 +33,7 @@ type rerun struct {
 
 // A frame is what a rerun shows at once.
 type frame struct {
+	at       time.Time
 	picture  *diagnose.Picture
 	history  tui.History
 	findings *tui.Findings
@@ -44,11 +45,38 @@ func (r *rerun) Clear() { r.tape = tui.NewTape(r.fabric, replayHorizon) }
 // Record implements [session.Screen].
 func (r *rerun) Record(x *evidence.Record) { r.tape.Add(x) }
 
-// Show implements [session.Screen].
-func (r *rerun) Show(p *diagnose.Picture) {
+// Show implements [session.Screen]. What happened before the evidence that counts at this moment, such as a note, is remembered of the whole.
+func (r *rerun) Show(at time.Time, p *diagnose.Picture) {
+	if whole := r.whole.Load(); whole != nil {
+		p.Events = remembered(whole.picture.Events, p.Events, at)
+	}
 	found := r.tape.Findings()
 	found.Place(p)
-	r.now.Store(&frame{p, r.tape.History(), found})
+	r.now.Store(&frame{at, p, r.tape.History(), found})
+}
+
+// remembered adds to what happened lately what happened before it, up to a moment: both stand in the order of time. What the diagnosis said at a moment is
+// that of the moment alone.
+func remembered(whole, lately []diagnose.Event, to time.Time) []diagnose.Event {
+	known := make(map[diagnose.Event]bool, len(lately))
+	for _, x := range lately {
+		known[timeless(x)] = true
+	}
+	var out []diagnose.Event
+	for _, x := range before(whole, to) {
+		if x.Lane != diagnose.LaneVerdict && !known[timeless(x)] {
+			out = append(out, x)
+		}
+	}
+	out = append(out, lately...)
+	slices.SortStableFunc(out, func(a, b diagnose.Event) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// timeless is an event that can be compared: of one moment there is but one form.
+func timeless(x diagnose.Event) diagnose.Event {
+	x.At = time.Unix(0, x.At.UnixNano()).UTC()
+	return x
 }
 
 // ShowAll implements [session.Screen].
@@ -57,7 +85,7 @@ func (r *rerun) ShowAll() { r.now.Store(r.whole.Load()) }
 // Snapshot implements [tui.Source].
 func (r *rerun) Snapshot() *tui.Snapshot {
 	f := r.now.Load()
-	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Ports: r.ports, Now: f.picture.Diagnosis.To, Status: r.status}
+	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Ports: r.ports, Now: f.at, Status: r.status}
 	if r.bare {
 		s.Fabric, s.Picture, s.History = nil, nil, nil
 	}
@@ -170,7 +198,7 @@ func (e *env) sceneOf(ctx context.Context, x *replaying, records *atomic.Int64) 
 		e.say("%v", failed)
 	}
 	d := store.Diagnose()
-	x.Show(store.Picture(d))
+	x.Show(d.To, store.Picture(d))
 	x.whole.Store(x.now.Load())
 	s := &scene{source: stills{x.rerun}, packets: x.packets, finish: x.forget}
 	if len(x.files) > 0 {

@@ -19,7 +19,7 @@ type Screen interface {
 	Clear()
 	Record(*evidence.Record)
 	// Show shows a picture of a moment with the records taken in so far.
-	Show(p *diagnose.Picture)
+	Show(at time.Time, p *diagnose.Picture)
 	// ShowAll shows again what was shown when the evidence was opened.
 	ShowAll()
 }
@@ -162,7 +162,7 @@ func (p *Player) advance(r *reel, store *diagnose.Store, after, to time.Time) {
 		store.Add(x)
 		p.screen.Record(x)
 	}
-	p.screen.Show(store.Picture(store.Diagnose()))
+	p.screen.Show(to, store.Picture(store.Diagnose()))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.At = to

@@ -198,10 +198,10 @@ type watched struct {
 	all     atomic.Int64
 }
 
-func (w *watched) Clear()                   { w.records.Store(0) }
-func (w *watched) Record(*evidence.Record)  { w.records.Add(1) }
-func (w *watched) Show(p *diagnose.Picture) { w.shown.Store(p) }
-func (w *watched) ShowAll()                 { w.all.Add(1) }
+func (w *watched) Clear()                                { w.records.Store(0) }
+func (w *watched) Record(*evidence.Record)               { w.records.Add(1) }
+func (w *watched) Show(_ time.Time, p *diagnose.Picture) { w.shown.Store(p) }
+func (w *watched) ShowAll()                              { w.all.Add(1) }
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()

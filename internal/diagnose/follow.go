@@ -53,6 +53,14 @@ func (s *Store) splitCommand(sus *localize.Suspect, background float64) (string,
 		return "", false
 	}
 	one := next.Ask(&localize.Result{Suspects: []localize.Suspect{*sus}})
+	least := 0.0
+	if len(sus.Class) > 1 {
+		// What tells whether it is any of them tells nothing of which.
+		least = leastSplit
+		for i := range one[0] {
+			one[0][i].Weight /= sus.Probability
+		}
+	}
 	chosen := s.planner().Choose(one, next.Config{Known: s.known(), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: background})
 	worth := map[graphs.NodeID]float64{}
 	src := graphs.NodeID(graphs.None)
@@ -61,7 +69,7 @@ func (s *Store) splitCommand(sus *localize.Suspect, background float64) (string,
 			src = c.Src
 		}
 	}
-	if src == graphs.None {
+	if src == graphs.None || worth[src] < least {
 		return "", false
 	}
 	packets := 0
@@ -82,6 +90,10 @@ func (s *Store) splitCommand(sus *localize.Suspect, background float64) (string,
 	seconds := max(5, int(math.Ceil(float64(packets)/probes.DefaultRate)))
 	return fmt.Sprintf("on %s: whichlink probe --fabric FILE %s --for %ds --out next.jsonl", s.fabric.NodeName(src), strings.Join(flags, " "), seconds), true
 }
+
+// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that package next leaves for none of its
+// members being true is worth.
+const leastSplit = 0.02
 
 // worthTheRun is the least number of packets for which somebody is sent to another host.
 const worthTheRun = 3000

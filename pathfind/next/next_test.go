@@ -130,3 +130,20 @@ func TestTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestCrossedTogether: flows that cross both causes tell only whether it is one of them at all, however many packets they carry; that is never said to be
+// worth more than what is open of it.
+func TestCrossedTogether(t *testing.T) {
+	f := leafSpine(t)
+	up := arcs(t, f, "leaf1", "spine1")[0]
+	down := arcs(t, f, "spine1", "leaf2")[0]
+	both := known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1")
+	got := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{{cause(up, 0.5), cause(down, 0.5)}}, next.Config{Known: []next.Known{both}, Packets: 5000, Traces: -1})
+	sum := 0.0
+	for _, c := range got {
+		sum += c.Nats
+	}
+	if sum == 0 || sum > 0.008 { // the entropy of the thousandth that neither is true
+		t.Errorf("packets across both causes are said to tell %.4f nats: %v", sum, got)
+	}
+}

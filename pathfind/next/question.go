@@ -192,6 +192,7 @@ func (s *state) learn(c *part) {
 			}
 		}
 	}
+	all = merged(all)
 	slices.SortStableFunc(all, func(a, b scenario) int { return cmp.Compare(b.chance, a.chance) })
 	if len(all) > mostScenarios {
 		all = all[:mostScenarios]
@@ -204,6 +205,22 @@ func (s *state) learn(c *part) {
 		all[i].chance /= sum
 	}
 	s.scenarios = all
+}
+
+// merged makes one of scenarios that leave the same to know. Without it the likely ones, split at each step, would be forgotten before what is rare, which
+// would then count for too much.
+func merged(all []scenario) []scenario {
+	const same = 1e-6
+	slices.SortStableFunc(all, func(a, b scenario) int { return slices.Compare(a.weights, b.weights) })
+	out := all[:0]
+	for _, x := range all {
+		if n := len(out); n > 0 && slices.EqualFunc(out[n-1].weights, x.weights, func(a, b float64) bool { return math.Abs(a-b) < same }) {
+			out[n-1].chance += x.chance
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 func entropyOf(o outcomes) float64 {

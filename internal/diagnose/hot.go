@@ -22,6 +22,10 @@ const (
 	warm = 0.4
 	// mostHot is how many hot arcs are listed.
 	mostHot = 10
+	// noDrop is how likely a port that counts discards shows none though its queue is full at times: buffers take peaks in, and some agents leave out what queues
+	// drop. noDelay is the same of probes, of which the slowest tenth is on time: a queue may be there more seldom than that. At least so many flows are to tell.
+	noDrop, noDelay = 0.4, 0.7
+	leastOnTime     = 3
 )
 
 // A heated is what the loads told when they were last looked at.
@@ -148,7 +152,7 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 		if hot.Kind == "arc" {
 			s.absorb(d, &hot, dropped)
 		}
-		hot.doubtPeaks(dropped)
+		hot.doubtPeaks(dropped, s.onTime(h.Arc))
 		d.Suspects = append(d.Suspects, hot)
 	}
 	return notes
@@ -181,18 +185,40 @@ func (s *Store) absorb(d *Diagnosis, hot *Suspect, t *tally) {
 	}
 }
 
-// doubtPeaks tells what the probability of a hot arc rests on: on what its port dropped, if that is counted and there is any, and else on what is
-// taken for granted of peaks.
-func (x *Suspect) doubtPeaks(t *tally) {
+// onTime is how many flows cross an arc none of which is late.
+func (s *Store) onTime(a graphs.ArcID) int {
+	slow, name := s.slow(), s.fabric.ArcName(a)
+	if slices.ContainsFunc(slow.suspects, func(x Suspect) bool { return slices.Contains(x.Class, name) }) {
+		return 0
+	}
+	return slow.crossed[a]
+}
+
+// doubtPeaks tells what the probability of a hot arc rests on: on what its port dropped, if that is counted and there is any, or its probes suffer; else on what is
+// taken for granted of peaks, held against a port that drops nothing and probes that are on time.
+func (x *Suspect) doubtPeaks(t *tally, onTime int) {
 	if t != nil && t.discards > 0 {
 		x.Probability = surest
 		return
 	}
-	doubt := "how far its peaks exceed its mean load is not measured: the probability takes traffic to vary by 10 to 60 % within a second"
-	if t != nil && t.hasDiscards {
-		doubt = "its port discarded nothing meanwhile: it may queue, and drops nothing; " + doubt
+	odds := 1.0
+	var doubts []string
+	if t != nil && t.hasDiscards && t.span >= leastLoad {
+		odds *= noDrop
+		doubts = append(doubts, fmt.Sprintf("its port discarded nothing in %s: it may queue, and drops nothing", t.span.Round(time.Second)))
 	}
-	x.Doubts = append(x.Doubts, Evidence{"snmp", doubt})
+	if onTime >= leastOnTime && x.Delay == nil {
+		odds *= noDelay
+		doubts = append(doubts, fmt.Sprintf("none of %d flows that cross it is late", onTime))
+	}
+	if x.Loss == nil && x.Delay == nil {
+		x.Probability *= odds / (odds*x.Probability + 1 - x.Probability)
+	}
+	if len(doubts) > 0 {
+		x.Against = strings.Join(doubts, "; ") + "; " + x.Against
+	}
+	doubts = append(doubts, "how far its peaks exceed its mean load is not measured: the probability takes traffic to vary by 10 to 60 % within a second")
+	x.Doubts = append(x.Doubts, Evidence{"snmp", strings.Join(doubts, "; ")})
 }
 
 // hotSuspect puts a hot arc into words. Switches that hash alike are named themselves.

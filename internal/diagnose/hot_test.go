@@ -173,3 +173,66 @@ func TestHotSuspects(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfFull: an arc that carries far more than it should and is half full is hot if its port drops packets, may be if nobody counts them, and is not named if none
+// are dropped, which is said.
+func TestHalfFull(t *testing.T) {
+	f, err := leafSpine(6, 4, 4)(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := pathfind.NewECMP(f).Loads(pathfind.Demand{Ends: f.Hosts()}).Arcs
+	var up graphs.ArcID // the first leaf's first uplink
+	for _, a := range f.Out(f.Switches()[0]) {
+		if !f.IsHostArc(a) {
+			up = a
+			break
+		}
+	}
+	most := load[up]
+	for a := range load {
+		load[a] *= 0.08 * float64(f.Link(up.Link()).Speed) / most
+	}
+	for i, src := range f.Hosts()[:3] { // each sends to a host of the next leaf, all over one spine
+		dst := f.Hosts()[4+i]
+		for _, a := range []graphs.ArcID{f.Out(src)[0], up, f.Out(dst)[0].Reverse()} {
+			load[a] += 0.14 * float64(f.Link(up.Link()).Speed)
+		}
+		for _, a := range f.Out(f.Head(up)) {
+			if f.Head(a) == f.Switches()[1] {
+				load[a] += 0.14 * float64(f.Link(up.Link()).Speed)
+			}
+		}
+	}
+	port := f.PortName(f.TailPort(up))
+	for _, c := range []struct {
+		discards *uint64
+		low, up  float64
+		say      string
+	}{{nil, 0.5, 0.8, "is not measured"}, {evidence.Count(0), 0.05, 0.45, "its port discarded nothing in 10s"}, {evidence.Count(4000), 0.9, 1, "discarded on the way out"}} {
+		store := diagnose.NewStore(f, diagnose.Config{})
+		for _, r := range counted(f, load, graphs.LinkID(graphs.None), 1600e9) {
+			if r.Port == port {
+				r.Out.Discards = c.discards
+			}
+			store.Add(r)
+		}
+		found := false
+		for _, x := range store.Diagnose().Suspects {
+			if x.ID != f.ArcName(up) || x.Symptom != diagnose.Hot {
+				continue
+			}
+			found = true
+			said := x.For + x.Against
+			for _, d := range x.Doubts {
+				said += d.Text
+			}
+			if x.Probability < c.low || x.Probability > c.up || !strings.Contains(said, c.say) {
+				t.Errorf("p %.2f, expected %.2f to %.2f and the words %q: %s", x.Probability, c.low, c.up, c.say, said)
+			}
+		}
+		if !found {
+			t.Errorf("%s is not listed", f.ArcName(up))
+		}
+	}
+}

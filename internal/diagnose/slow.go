@@ -34,6 +34,8 @@ type slowness struct {
 	suspects []Suspect
 	// by is what each cause adds, in microseconds.
 	by map[string]float64
+	// crossed is how many flows that surely cross an arc told how late the slowest tenth of their probes is.
+	crossed map[graphs.ArcID]int
 }
 
 // slow looks for what adds delay. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
@@ -41,9 +43,16 @@ func (s *Store) slow() *slowness {
 	if n := s.Records(); s.slowness != nil && (n == s.slowness.records || s.to.Sub(s.slowness.at) < slowEvery) {
 		return s.slowness
 	}
-	out := &slowness{at: s.to, records: s.Records(), by: map[string]float64{}}
+	out := &slowness{at: s.to, records: s.Records(), by: map[string]float64{}, crossed: map[graphs.ArcID]int{}}
 	s.slowness = out
 	for _, v := range s.delays() {
+		for i := range v.obs {
+			for _, a := range v.obs[i].Path {
+				if v.tail && !v.own {
+					out.crossed[a]++
+				}
+			}
+		}
 		for _, x := range s.solveDelays(v.obs) {
 			id := s.delayName(x.Cause)
 			if out.by[id] > 0 {

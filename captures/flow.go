@@ -37,13 +37,21 @@ func endHash(a *frames.Addr, port uint16) uint64 {
 	return mix(high, low+uint64(port)<<16)
 }
 
-// along says whether a packet is of the flow and goes from a to b, against whether it goes from b to a.
-func (k *flowKey) along(ip *frames.IP) bool {
-	return k.aPort == ip.SrcPort && k.bPort == ip.DstPort && k.proto == ip.Proto && k.a == ip.Src && k.b == ip.Dst
-}
-
-func (k *flowKey) against(ip *frames.IP) bool {
-	return k.aPort == ip.DstPort && k.bPort == ip.SrcPort && k.proto == ip.Proto && k.a == ip.Dst && k.b == ip.Src
+// matches says whether a packet is of the flow, and its direction: 0 from a to b. Which it is changes from packet to packet, so
+// that a processor cannot foresee it: the words are compared without a branch.
+func (k *flowKey) matches(ip *frames.IP) (dir int, ok bool) {
+	src0, src1 := ip.Src.Words()
+	dst0, dst1 := ip.Dst.Words()
+	a0, a1 := k.a.Words()
+	b0, b1 := k.b.Words()
+	ports, reverse := uint32(ip.SrcPort)<<16|uint32(ip.DstPort), uint32(ip.DstPort)<<16|uint32(ip.SrcPort)
+	own, proto := uint32(k.aPort)<<16|uint32(k.bPort), uint64(k.proto^ip.Proto)
+	along := (a0 ^ src0) | (a1 ^ src1) | (b0 ^ dst0) | (b1 ^ dst1) | uint64(own^ports) | proto
+	against := (a0 ^ dst0) | (a1 ^ dst1) | (b0 ^ src0) | (b1 ^ src1) | uint64(own^reverse) | proto
+	if along != 0 {
+		dir = 1
+	}
+	return dir, along == 0 || against == 0
 }
 
 // A flow is the packets of one connection or one pair of ports, of both directions. It is kept small: millions may stand in memory.
@@ -123,22 +131,14 @@ type flowTable struct {
 func (t *flowTable) find(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
 	if n := t.index.guess(hash); n != 0 {
 		f := t.flows.at(n)
-		if f.key.along(ip) {
-			return n, f, 0
-		}
-		if f.key.against(ip) {
-			return n, f, 1
+		if dir, ok := f.key.matches(ip); ok {
+			return n, f, dir
 		}
 	}
 	dir := 0
-	n := t.index.find(hash, func(i uint32) bool {
-		o := &t.flows.at(i).key
-		if o.along(ip) {
-			dir = 0
-			return true
-		}
-		dir = 1
-		return o.against(ip)
+	n := t.index.find(hash, func(i uint32) (same bool) {
+		dir, same = t.flows.at(i).key.matches(ip)
+		return same
 	})
 	if n == 0 {
 		n, f := t.add(&flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}, hash, 0, now)

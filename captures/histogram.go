@@ -27,17 +27,29 @@ func bucketOf(ns int64) int {
 // bucketTime returns a bucket's lower end in nanoseconds.
 func bucketTime(b int) int64 { return int64(4+b%4) << (b / 4) * 256 }
 
-func (h *histogram) add(ns int64) { h.addTo(bucketOf(ns), ns) }
-
-// addTo counts a time of which the bucket is known.
-func (h *histogram) addTo(bucket int, ns int64) {
-	h.counts[bucket]++
+func (h *histogram) add(ns int64) {
+	h.counts[bucketOf(ns)]++
 	units := uint32(min(ns>>4, 1<<32-1))
 	if h.n == 0 || units < h.min {
 		h.min = units
 	}
 	h.max = max(h.max, units)
 	h.n++
+}
+
+// join adds what another one counted.
+func (h *histogram) join(o *histogram) {
+	if o.n == 0 {
+		return
+	}
+	if h.n == 0 || o.min < h.min {
+		h.min = o.min
+	}
+	h.max = max(h.max, o.max)
+	h.n += o.n
+	for i, n := range o.counts {
+		h.counts[i] += n
+	}
 }
 
 // quantile returns the time that a share q of all are at most, in nanoseconds, to the middle of a bucket.

@@ -40,12 +40,17 @@ func (x *index) find(hash uint64, same func(uint32) bool) uint32 {
 	}
 }
 
-// guess returns the number in the slot where a hash belongs: most often what find returns, at times another or 0.
+// guess returns the number whose key has a hash, as far as half of the hash tells, or 0: what find returns but once in billions.
 func (x *index) guess(hash uint64) uint32 {
 	if len(x.slots) == 0 {
 		return 0
 	}
-	return uint32(x.slots[hash&uint64(len(x.slots)-1)])
+	mask := uint64(len(x.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if s := x.slots[i]; s>>32 == hash>>32 || s == 0 {
+			return uint32(s)
+		}
+	}
 }
 
 // put adds a number, or replaces old by it where old is not 0. Rehash returns the hash of a number, for when the index grows.
@@ -59,7 +64,7 @@ func (x *index) put(hash uint64, number, old uint32, rehash func(uint32) uint64)
 			}
 		}
 	}
-	if 3*len(x.slots) <= 4*(x.n+1) {
+	if len(x.slots) <= 2*(x.n+1) {
 		was := x.slots
 		x.slots = make([]uint64, max(1024, 2*len(was)))
 		for _, s := range was {

@@ -159,8 +159,8 @@ func (a *Analyzer) Report(stats ...*files.Stats) *Report {
 		NAKOther: c.OtherNAK, RNR: c.RNR, CNP: c.CNP, Retransmitted: c.Retransmitted, GoBackN: c.GoBack, LostAfter: c.LostAfter,
 		TimeoutStalls: c.Timeouts, ICRCBad: c.ICRCBad, ICRCChecked: c.ICRCChecked, CE: c.CE,
 	}
-	if a.tcp.rtt.n > 0 {
-		r.RTT = a.tcp.rtt.delay()
+	if rtt := a.tcp.roundTrips(); rtt.n > 0 {
+		r.RTT = rtt.delay()
 	}
 	for _, s := range stats {
 		r.Files = append(r.Files, fileReport(s))

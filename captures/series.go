@@ -54,7 +54,7 @@ func (r *recorder) add(a *Analyzer, s *Sight) {
 	b.Lost += int64(int32(lost - r.lost)) // a gap that turns out to be a reordering is taken back
 	b.SentAgain += int64(int32(again - r.again))
 	r.lost, r.again = lost, again
-	if n := a.tcp.rtt.n; n != r.rtts {
+	if n := a.tcp.rtts; n != r.rtts {
 		if b.RTTs == 0 || a.tcp.lastRTT < b.LeastRTT {
 			b.LeastRTT = a.tcp.lastRTT
 		}

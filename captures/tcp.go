@@ -43,9 +43,10 @@ type tcpTracker struct {
 	holes      arena[hole]
 	freeHole   uint32
 	liveHoles  int
-	rtt        histogram
-	lastRTT    int64 // the last sample of rtt
+	rtts       uint32 // how many round trips there were
+	lastRTT    int64  // the last of them
 	histograms arena[histogram]
+	rest       histogram // of flows that have no histogram of their own
 	series     rttSeries
 	reused     int
 	noted      bool // what was counted of troubles changed; whoever asks for it clears it
@@ -363,16 +364,23 @@ func (t *tcpTracker) sample(f *flow, dir int, now, d int64) {
 		return
 	}
 	t.series.add(f, dir, now, d)
-	bucket := bucketOf(d)
-	t.rtt.addTo(bucket, d)
+	t.rtts++
 	t.lastRTT = d
 	if f.rtt == 0 {
 		if t.histograms.n >= maxHistograms {
+			t.rest.add(d)
 			return
 		}
 		f.rtt, _ = t.histograms.add()
 	}
-	t.histograms.at(f.rtt).addTo(bucket, d)
+	t.histograms.at(f.rtt).add(d)
+}
+
+// roundTrips sums up the round trips of all flows.
+func (t *tcpTracker) roundTrips() histogram {
+	all := t.rest
+	t.histograms.all(func(_ uint32, h *histogram) { all.join(h) })
+	return all
 }
 
 // count returns the troubles of a direction, to be added to.

@@ -64,21 +64,29 @@ type Stats struct {
 	Err error
 }
 
-// count adds a packet to the statistics.
-func (s *Stats) count(p *Packet) {
-	if s.Packets == 0 {
-		s.From, s.To = p.Time, p.Time
+// count adds packets to the statistics.
+func (s *Stats) count(packets []Packet) {
+	if s.Packets == 0 && len(packets) > 0 {
+		s.From, s.To = packets[0].Time, packets[0].Time
 	}
-	s.Packets++
-	s.Bytes += int64(p.Orig)
-	s.Captured += int64(len(p.Data))
-	if len(p.Data) < p.Orig {
-		s.Truncated++
+	s.Packets += int64(len(packets))
+	onWire, captured, truncated, from, to := int64(0), int64(0), int64(0), s.From, s.To
+	for i := range packets {
+		p := &packets[i]
+		onWire += int64(p.Orig)
+		captured += int64(len(p.Data))
+		if len(p.Data) < p.Orig {
+			truncated++
+		}
+		from, to = min(from, p.Time), max(to, p.Time)
+		if len(s.Links) == 0 || s.Links[0] != p.Link {
+			s.link(p.Link)
+		}
 	}
-	s.From, s.To = min(s.From, p.Time), max(s.To, p.Time)
-	if len(s.Links) == 0 || s.Links[0] != p.Link {
-		s.link(p.Link)
-	}
+	s.Bytes += onWire
+	s.Captured += captured
+	s.Truncated += truncated
+	s.From, s.To = from, to
 }
 
 // link notes a link type.
@@ -136,6 +144,15 @@ func Open(name string, in io.Reader, buffer int) (*File, error) {
 
 // Next fills in the next packet. After an error of the file it returns io.EOF, and Err says what was wrong.
 func (f *File) Next(p *Packet) error {
+	if err := f.next(p); err != nil {
+		return err
+	}
+	f.count([]Packet{*p})
+	return nil
+}
+
+// next is Next, but does not count the packet.
+func (f *File) next(p *Packet) error {
 	if f.ended {
 		return io.EOF
 	}
@@ -143,7 +160,6 @@ func (f *File) Next(p *Packet) error {
 		f.end(err)
 		return io.EOF
 	}
-	f.count(p)
 	return nil
 }
 
@@ -161,17 +177,18 @@ func Read(from Source, packets []Packet) (int, error) {
 	if m, ok := from.(*Merged); ok && len(m.files) == 1 {
 		from = m.files[0]
 	}
-	if err := from.Next(&packets[0]); err != nil {
-		return 0, err
-	}
 	f, ok := from.(*File)
-	if !ok || len(packets) == 1 {
+	if !ok {
+		if err := from.Next(&packets[0]); err != nil {
+			return 0, err
+		}
 		return 1, nil
 	}
-	n, err := f.format.more(packets[1:])
-	for i := range packets[1 : 1+n] {
-		f.count(&packets[1+i])
+	if err := f.next(&packets[0]); err != nil {
+		return 0, err
 	}
+	n, err := f.format.more(packets[1:])
+	f.count(packets[:1+n])
 	if err != nil {
 		f.end(err)
 	}

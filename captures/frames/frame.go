@@ -44,6 +44,11 @@ type Addr [16]byte
 // Netip returns the address in the library's form, IPv4 ones unmapped.
 func (a Addr) Netip() netip.Addr { return netip.AddrFrom16(a).Unmap() }
 
+// Words returns an address as two words, in the order of memory.
+func (a *Addr) Words() (first, second uint64) {
+	return binary.LittleEndian.Uint64(a[:]), binary.LittleEndian.Uint64(a[8:])
+}
+
 // An IP is one IP header.
 type IP struct {
 	Src, Dst Addr

@@ -24,6 +24,10 @@ import (
 	"whichlink/internal/evidence"
 )
 
+// readingGC lets memory grow further between two collections: what is kept of flows has no pointers, and next to nothing is thrown away
+// that a collection could find.
+const readingGC = 800
+
 func newPcapCmd(e *env) *cobra.Command {
 	var speed, fabric string
 	var at []string
@@ -66,6 +70,7 @@ two of them is evidence on the arcs between those places.`,
 			if most := len(names); len(at) > 1 && (!taps || len(at) != most) {
 				return usagef("--at is given %d times: once, or with --taps once for each of the %d files", len(at), most)
 			}
+			defer debug.SetGCPercent(debug.SetGCPercent(readingGC)) // until all is told: a collection before that finds nothing either
 			if taps {
 				if len(names) < 2 || slices.Contains(names, "-") {
 					return usagef("--taps compares two files or more, which are read twice: standard input cannot be one")
@@ -235,15 +240,10 @@ func (e *env) analyseAll(ctx context.Context, a *captures.Analyzer, source files
 	})
 }
 
-// readingGC lets memory grow further between two collections while packets are read: what is kept of flows has no pointers, and next to
-// nothing is thrown away that a collection could find.
-const readingGC = 400
-
 // eachPacket reads all packets, some at a time, looks now and then whether it should stop, and shows how far it is.
 func (e *env) eachPacket(ctx context.Context, source files.Source, bar *progress, each func([]files.Packet) error) error {
 	const often = 1 << 10 // reads of up to 64 packets
 	defer bar.clear()
-	defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
 	var packets [64]files.Packet
 	for reads := 1; ; reads++ {
 		n, err := files.Read(source, packets[:])

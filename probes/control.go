@@ -16,7 +16,7 @@ import (
 //	 5     round, by the sender: a new number makes the reflector forget what it learnt of the way back of this session
 //	 6-7   query port, by the sender: source port of the session that is asked about
 //	 8-9   query SSID, by the sender
-//	10-11  zero
+//	10-11  messages for which the reflector's socket had no room since it was opened, by the reflector, modulo 2^16; with flagCrowded, else zero
 //	12-15  cookie, by the reflector: drawn when it began to count this session; another one means that the count began anew
 //	16-19  count, by the reflector: packets received in the session that was asked about
 //	20-23  highest sequence number of the sender that was received in that session
@@ -31,6 +31,7 @@ type control struct {
 	round       uint8
 	queryPort   uint16
 	querySSID   uint16
+	crowded     uint16
 	cookie      uint32
 	count       uint32
 	highest     uint32
@@ -58,6 +59,7 @@ const (
 	flagRefused  = 0x04 // the reply TTL was not used: no budget left. The answer has the default TTL
 	flagCount    = 0x08 // the count is there
 	flagMore     = 0x10 // not all hops found room
+	flagCrowded  = 0x20 // the count of messages without room is there
 )
 
 var errControl = errors.New("control TLV of another version or length")
@@ -67,7 +69,7 @@ func (c *control) encode(b []byte) {
 	b[1], b[2], b[3], b[4], b[5] = c.ops, c.replyTTL, c.initialTTL, c.flags, c.round
 	binary.BigEndian.PutUint16(b[6:], c.queryPort)
 	binary.BigEndian.PutUint16(b[8:], c.querySSID)
-	b[10], b[11] = 0, 0
+	binary.BigEndian.PutUint16(b[10:], c.crowded)
 	binary.BigEndian.PutUint32(b[12:], c.cookie)
 	binary.BigEndian.PutUint32(b[16:], c.count)
 	binary.BigEndian.PutUint32(b[20:], c.highest)
@@ -82,6 +84,7 @@ func (c *control) decode(b []byte) error {
 	c.ops, c.replyTTL, c.initialTTL, c.flags, c.round = b[1], b[2], b[3], b[4], b[5]
 	c.queryPort = binary.BigEndian.Uint16(b[6:])
 	c.querySSID = binary.BigEndian.Uint16(b[8:])
+	c.crowded = binary.BigEndian.Uint16(b[10:])
 	c.cookie = binary.BigEndian.Uint32(b[12:])
 	c.count = binary.BigEndian.Uint32(b[16:])
 	c.highest = binary.BigEndian.Uint32(b[20:])

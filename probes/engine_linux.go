@@ -27,8 +27,11 @@ type Engine struct {
 
 	sent, received, errors, foreign, dropped, stamped atomic.Uint64
 
-	mu      sync.Mutex // guards outlets and closed
+	own strainLog // of this host
+
+	mu      sync.Mutex // guards outlets, ends and closed
 	outlets map[netip.AddrPort]*outlet
+	ends    map[netip.AddrPort]*farEnd // by destination
 	closed  bool
 
 	sending sync.Mutex // guards all below: one stream sends at a time, with the same buffers
@@ -42,7 +45,8 @@ type Engine struct {
 
 // NewEngine makes an engine. It opens no socket yet.
 func NewEngine(cfg Config) (*Engine, error) {
-	e := &Engine{cfg: cfg.withDefaults(), outlets: map[netip.AddrPort]*outlet{}, out: newBatch(engineBatch, maxPacket, oobSend)}
+	e := &Engine{cfg: cfg.withDefaults(), outlets: map[netip.AddrPort]*outlet{}, ends: map[netip.AddrPort]*farEnd{},
+		out: newBatch(engineBatch, maxPacket, oobSend)}
 	e.pool.New = func() any { return newBatch(engineBatch, maxPacket, oobReceive) }
 	e.fd = e.transmit
 	return e, nil
@@ -87,7 +91,12 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 		return nil, fmt.Errorf("flow from %s to %s is probed already", local, dst)
 	}
 	// SSIDs are in pairs, and 0 is none (RFC 8972 section 3).
-	s := &Stream{flow: flow, dst: dst, e: e, out: out, size: size, ssid: uint16(rand.IntN(1<<15-1)+1) * 2, echoes: newLedger(o.Outstanding)}
+	end := e.ends[dst]
+	if end == nil {
+		end = &farEnd{}
+		e.ends[dst] = end
+	}
+	s := &Stream{flow: flow, dst: dst, e: e, out: out, end: end, size: size, ssid: uint16(rand.IntN(1<<15-1)+1) * 2, echoes: newLedger(o.Outstanding)}
 	s.asks.next, s.asks.tail = firstAsk, firstAsk
 	s.tally.lostAt = make([]int64, 0, evidence.MaxLostAt)
 	streams := make(map[netip.AddrPort]*Stream, len(old)+1)

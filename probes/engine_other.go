@@ -10,7 +10,10 @@ import (
 )
 
 // An Engine sends probes along flows and counts what becomes of them: on Linux.
-type Engine struct{ cfg Config }
+type Engine struct {
+	cfg Config
+	own strainLog
+}
 
 // NewEngine returns ErrUnsupported.
 func NewEngine(Config) (*Engine, error) { return nil, ErrUnsupported }

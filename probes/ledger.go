@@ -134,10 +134,11 @@ type counting struct {
 	damaged bool   // the answer was changed on the way, so that all of this may be wrong
 }
 
-// left notes that a probe left this host at a time that the kernel told, and reports whether that can be.
+// left notes that a probe left this host at a time that the kernel told, and reports whether that can be. Of one that is given up it tells whether
+// it was this host that kept it too long.
 func (l *ledger) left(seq uint32, at int64) bool {
 	s, ok := l.whole(seq)
-	if !ok || s < l.tail {
+	if !ok || l.next-s > uint64(len(l.entries)) {
 		return false
 	}
 	e := &l.entries[s&l.mask]
@@ -152,7 +153,7 @@ func (l *ledger) left(seq uint32, at int64) bool {
 // maxHeld is for how long a host may hold a packet before it leaves, in nanoseconds.
 const maxHeld = 1<<32 - 1
 
-// answer enters an answer. It returns the probe.
+// answer enters an answer. It returns the probe, of a late answer only if it is still known.
 func (l *ledger) answer(seq uint32, c counting) (probe entry, what int) {
 	s, ok := l.whole(seq)
 	if !ok {
@@ -162,7 +163,15 @@ func (l *ledger) answer(seq uint32, c counting) (probe entry, what int) {
 		if c.counted && c.cookie == l.cookie {
 			l.mark(c.r)
 		}
-		return entry{}, answerLate
+		if l.next-s > uint64(len(l.entries)) {
+			return entry{}, answerLate // nobody remembers it
+		}
+		e := &l.entries[s&l.mask]
+		if e.fate == fateAnswered {
+			return entry{}, answerDuplicate
+		}
+		e.fate = fateAnswered
+		return *e, answerLate
 	}
 	e := &l.entries[s&l.mask]
 	if e.fate != fateNone {

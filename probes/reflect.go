@@ -26,12 +26,14 @@ type ReflectorStats struct {
 	Evicted uint64
 	// Unsent are answers that the kernel did not take.
 	Unsent uint64
+	// Crowded are packets for which there was no room as this process was too slow to read; they are not in Received.
+	Crowded uint64
 }
 
 // counters are ReflectorStats as they are counted.
 type counters struct {
 	received, answered, short, answers, truncated, notAllowed, notUnicast, fromReflector atomic.Uint64
-	malformed, corrupt, expiring, refused, errors, evicted, unsent                       atomic.Uint64
+	malformed, corrupt, expiring, refused, errors, evicted, unsent, crowded              atomic.Uint64
 }
 
 func (c *counters) stats() ReflectorStats {
@@ -40,7 +42,7 @@ func (c *counters) stats() ReflectorStats {
 		Short: c.short.Load(), Answers: c.answers.Load(), Truncated: c.truncated.Load(), NotAllowed: c.notAllowed.Load(),
 		NotUnicast: c.notUnicast.Load(), FromReflector: c.fromReflector.Load(), Malformed: c.malformed.Load(),
 		Corrupt: c.corrupt.Load(), Expiring: c.expiring.Load(), Refused: c.refused.Load(), Errors: c.errors.Load(),
-		Evicted: c.evicted.Load(), Unsent: c.unsent.Load(),
+		Evicted: c.evicted.Load(), Unsent: c.unsent.Load(), Crowded: c.crowded.Load(),
 	}
 }
 
@@ -84,6 +86,9 @@ type arrival struct {
 	to       netip.Addr // invalid if not known
 	ttl      uint8      // 0 if not known
 	received int64      // nanoseconds since 1970
+	// crowded is how many messages found no room in the socket until this one came; counted tells that this is known.
+	crowded uint16
+	counted bool
 }
 
 // reflect turns the request in b into its answer, in place, and so of the same length. It returns the TTL with which to send the
@@ -170,6 +175,10 @@ func (m *mirror) control(c *control, s *reflected, a arrival, hops []byte, now i
 	ttl := uint8(initialTTL)
 	c.flags |= flagAnswer | flagStateful
 	c.cookie = s.cookie
+	if c.crowded = 0; a.counted {
+		c.flags |= flagCrowded
+		c.crowded = a.crowded
+	}
 	if c.ops&opReplyTTL != 0 && c.replyTTL != 0 {
 		if m.expiring.take(now) && m.sessions.askBack(s, c.round, c.replyTTL, now) {
 			m.count.expiring.Add(1)

@@ -22,6 +22,7 @@ type reflectorSocket struct {
 	*socket
 	at     netip.AddrPort
 	mirror *mirror
+	crowd  crowd
 	in     *batch
 	out    *batch           // borrows the payloads and addresses of in
 	fd     func(fd uintptr) // transmit
@@ -74,6 +75,9 @@ func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 			}
 			continue
 		}
+		if lost := r.crowd.next(&m, now); lost > 0 {
+			r.mirror.count.crowded.Add(uint64(lost))
+		}
 		if b.truncated(i) {
 			r.mirror.count.truncated.Add(1)
 			continue
@@ -85,7 +89,7 @@ func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 		if m.stamp == 0 {
 			m.stamp = now
 		}
-		a := arrival{from: b.peer(i), to: m.local, ttl: m.ttl, received: m.stamp}
+		a := arrival{from: b.peer(i), to: m.local, ttl: m.ttl, received: m.stamp, crowded: uint16(r.crowd.lost), counted: true}
 		ttl, ok := r.mirror.reflect(b.data(i), a, now)
 		if !ok {
 			continue

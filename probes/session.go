@@ -62,6 +62,7 @@ type Session struct {
 	engine  *Engine
 	budget  *expiryBudget
 	pace    *pace
+	vigil   vigil
 	planned []plan.Flow
 	rng     *rand.Rand // the sender's alone
 
@@ -204,6 +205,9 @@ func (s *Session) Run(ctx context.Context) error {
 	for done := false; !done; {
 		select {
 		case <-tick.C:
+			now := time.Now()
+			s.beat(now)
+			time.Sleep(s.vigil.toCatchUp(now))
 			s.report(false)
 		case <-ctx.Done():
 			done = true
@@ -303,9 +307,7 @@ func (s *Session) round() []*sessionFlow {
 
 // send paces echoes over all active flows.
 func (s *Session) send(ctx context.Context) {
-	// Few packets at a time keep queues short; many wake-ups cost more than the packets.
-	tick := min(max(time.Duration(4/s.cfg.Rate*float64(time.Second)), time.Millisecond), 20*time.Millisecond)
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(s.sendTick())
 	defer ticker.Stop()
 	var round []*sessionFlow
 	for {
@@ -314,7 +316,9 @@ func (s *Session) send(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		for now := time.Now(); ctx.Err() == nil; {
+		now := time.Now()
+		s.beat(now)
+		for ctx.Err() == nil {
 			if len(round) == 0 {
 				round = s.round()
 			}

@@ -53,6 +53,7 @@ func (s *Session) report(last bool) {
 		}
 		s.reportFlow(fl, now)
 	}
+	s.emitStrains()
 	s.fade()
 	if len(s.noAgents) > 0 {
 		s.activate() // some may be tried again

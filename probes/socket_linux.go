@@ -135,6 +135,10 @@ func prepareUDP(fd int, local netip.AddrPort, role role, noChecksum bool) error 
 		option{"SO_RXQ_OVFL", unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1, false},
 		option{"SO_RCVBUF", unix.SOL_SOCKET, unix.SO_RCVBUF, socketBuffer, false},
 		option{"SO_SNDBUF", unix.SOL_SOCKET, unix.SO_SNDBUF, socketBuffer, false})
+	if role == reflector {
+		// All of a host comes through this one. Who may (CAP_NET_ADMIN) gets the room that it asks for.
+		options = append(options, option{"SO_RCVBUFFORCE", unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, socketBuffer, false})
+	}
 	for _, o := range options {
 		if err := unix.SetsockoptInt(fd, o.level, o.option, o.value); err != nil && o.needed {
 			return fmt.Errorf("set %s on a UDP socket: %w", o.name, err)

@@ -15,6 +15,7 @@ type Stream struct {
 	dst  netip.AddrPort
 	e    *Engine
 	out  *outlet
+	end  *farEnd
 	size int // of the UDP payload
 	ssid uint16
 
@@ -43,8 +44,8 @@ func (s *Stream) Flow() evidence.Flow { return s.flow }
 // ssidAsk is the SSID of the second session of a flow.
 func (s *Stream) ssidAsk() uint16 { return s.ssid + 1 }
 
-// answered takes a packet of the destination.
-func (s *Stream) answered(b []byte, m *meta, now int64) {
+// answered takes a packet of the destination, and returns when the echo was sent that it answers; 0 if it answers something else.
+func (s *Stream) answered(b []byte, m *meta, now int64) (sent int64) {
 	a, err := parseAnswer(b)
 	at := m.stamp
 	if at == 0 {
@@ -54,17 +55,17 @@ func (s *Stream) answered(b []byte, m *meta, now int64) {
 	if err != nil {
 		s.unknown++
 		s.mu.Unlock()
-		return
+		return 0
 	}
 	mine := a.ssid == s.ssid || a.ssid == 0 && a.senderSeq < firstAsk
 	if !mine && a.ssid != s.ssidAsk() && a.ssid != 0 {
 		s.unknown++
 		s.mu.Unlock()
-		return
+		return 0
 	}
 	var asked ask
 	if mine {
-		s.echoed(&a, m, at)
+		sent = s.echoed(&a, m, at, now)
 	} else {
 		asked = s.replied(&a, m, at)
 	}
@@ -73,10 +74,11 @@ func (s *Stream) answered(b []byte, m *meta, now int64) {
 		// Another stream's account: its lock is taken only after ours was let go.
 		asked.about.counted(&a.control, asked.upto)
 	}
+	return sent
 }
 
-// echoed enters the answer to an echo.
-func (s *Stream) echoed(a *answer, m *meta, at int64) {
+// echoed enters the answer to an echo, which came at a time and is read now, and returns when the echo was sent; 0 if that is not known.
+func (s *Stream) echoed(a *answer, m *meta, at, now int64) (sent int64) {
 	how := counting{r: a.seq, cookie: a.control.cookie, counted: a.ok && a.control.flags&flagStateful != 0}
 	switch {
 	case a.ssid == 0:
@@ -86,16 +88,20 @@ func (s *Stream) echoed(a *answer, m *meta, at int64) {
 	}
 	s.ours = s.ours || a.ok
 	probe, what := s.echoes.answer(a.senderSeq, how)
+	if a.ok && a.control.flags&flagCrowded != 0 && probe.sent != 0 {
+		s.end.overflowed(a.control.crowded, probe.sent)
+	}
 	switch what {
 	case answerLate:
 		s.late++
-		return
+		s.overdue(a, &probe, at, now)
+		return probe.sent
 	case answerDuplicate:
 		s.duplicate++
-		return
+		return probe.sent
 	case answerUnknown:
 		s.unknown++
-		return
+		return probe.sent
 	}
 	s.method = MethodSTAMP
 	switch {
@@ -106,6 +112,22 @@ func (s *Stream) echoed(a *answer, m *meta, at int64) {
 	}
 	s.lengths(a, m)
 	s.delay(at-probe.sent-int64(a.residence), int64(probe.held))
+	return probe.sent
+}
+
+// overdue notes an answer to a probe that had been given up. If it would have come in time but for the reflector, which kept the probe
+// waiting, or for this process, which read the answer late, then the network lost nothing.
+func (s *Stream) overdue(a *answer, probe *entry, at, now int64) {
+	there, here := max(0, int64(a.residence)), max(0, now-at)+int64(probe.held)
+	if probe.sent == 0 || at-probe.sent-int64(probe.held)-there > s.e.cfg.patience(s.longest).timeout {
+		return
+	}
+	x := strain{evidence.Overdue, probe.sent, probe.sent, 1}
+	if there > here {
+		s.end.strains.add(x)
+	} else {
+		s.e.own.add(x)
+	}
 }
 
 // lengths learns the lengths of both paths from the TTLs of an answer.

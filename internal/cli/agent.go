@@ -66,6 +66,9 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 			}
 			s := r.Stats()
 			e.say("%d packets came, %d answered", s.Received, s.Answered)
+			if s.Crowded > 0 {
+				e.say("%d more found no room, as this host was too busy to read them", s.Crowded)
+			}
 			return err
 		},
 	}

@@ -21,6 +21,7 @@ const leastProbes = 200
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
 	s.prune()
+	s.leaveOut()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
 	gone := s.stateSuspects(d, ports, s.withdrawn())
@@ -58,6 +59,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	s.doubtStrained(d)
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
@@ -209,7 +211,7 @@ func unexplained(probes, lost int, background float64) bool {
 }
 
 func (s *Store) notes(seen *observer) []string {
-	notes := s.words.notes()
+	notes := append(s.words.notes(), s.strainNotes()...)
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		records := "records"
 		if s.skipped[why] == 1 {

@@ -35,6 +35,9 @@ type Store struct {
 	skipped map[string]int // records that could not be used, by reason
 	strange map[string]int // addresses that answered and are not in the fabric
 	words   said           // what sources had to say in words
+	strains []strain       // when hosts were too busy for probes
+	// strained is what was left out for that in the newest diagnosis.
+	strained strained
 
 	ports   portRecords              // what switches and hosts said of their ports
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
@@ -116,6 +119,7 @@ type echo struct {
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start
 	rtt                         *evidence.Delay
+	whole                       *echo // as it was measured, where something was left out
 }
 
 type hop struct {
@@ -179,6 +183,9 @@ func (s *Store) Add(r *evidence.Record) {
 		return
 	case evidence.KindCounters, evidence.KindEvent, evidence.KindNeighbour:
 		s.addPort(r)
+		return
+	case evidence.KindStrain:
+		s.addStrain(r)
 		return
 	}
 	if r.Flow == nil {
@@ -322,6 +329,7 @@ func (s *Store) prune() {
 		s.from = oldest
 	}
 	s.prunePorts(oldest)
+	s.strains = slices.DeleteFunc(s.strains, func(x strain) bool { return x.to.Before(oldest) })
 	for _, l := range s.order {
 		l.echoes = drop(l.echoes, func(e echo) bool { return e.end.Before(oldest) })
 		l.hops = drop(l.hops, func(h hop) bool { return h.at.Before(oldest) })
@@ -373,7 +381,7 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the
-// others, which were sent later, are spread over the rest of the window.
+// others, which were sent later, are taken to follow each other as the last of those did, within the window.
 func (e *echo) lossTimes() []int {
 	n := len(e.lostAt)
 	if n == 0 || n >= e.lost {
@@ -381,6 +389,9 @@ func (e *echo) lossTimes() []int {
 	}
 	times := slices.Clone(e.lostAt)
 	last, rest := times[n-1], max(0, int(e.end.Sub(e.start).Milliseconds())-times[n-1])
+	if lately := min(n-1, 16); lately > 0 { // losses in a burst end with it, not with the window
+		rest = min(rest, (e.lost-n+1)*(last-times[n-1-lately])/lately)
+	}
 	for i := range e.lost - n {
 		times = append(times, last+rest*(i+1)/(e.lost-n+1))
 	}

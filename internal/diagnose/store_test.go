@@ -23,6 +23,8 @@ type play struct {
 	store *Store
 	start time.Time
 	flows []playFlow
+	// host says whether the hosts of a flow lose a probe of a window themselves, on its way there or its answer; nil where none does.
+	host func(fl *playFlow, window, probe int) (there, home bool)
 }
 
 type playFlow struct {
@@ -88,11 +90,15 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 			}
 			lf, lb := 0, 0
 			for k := range sent {
+				there, home := false, false
+				if p.host != nil {
+					there, home = p.host(fl, w, k)
+				}
 				switch {
-				case crosses(fl.path):
+				case there || crosses(fl.path):
 					lf++
 					r.LostAtMS = append(r.LostAtMS, k*50)
-				case crosses(fl.back):
+				case home || crosses(fl.back):
 					lb++
 					r.LostAtMS = append(r.LostAtMS, k*50)
 				}

@@ -148,7 +148,7 @@ func (r *Record) unreadable() string {
 		return "source " + graphs.Clean(string(r.Source))
 	}
 	switch r.Kind {
-	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindNote, KindCounters, KindEvent, KindNeighbour:
+	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindStrain, KindNote, KindCounters, KindEvent, KindNeighbour:
 		return ""
 	}
 	return "kind " + graphs.Clean(string(r.Kind))
@@ -188,6 +188,9 @@ func (r *Record) check() error {
 	}
 	if r.LostBetween != nil && (r.Packets == nil || *r.LostBetween < 0 || *r.LostBetween > *r.Packets) {
 		return fmt.Errorf("lost_between is %d, of no packets, less than none or more than all", *r.LostBetween)
+	}
+	if r.Kind == KindStrain && (r.Node == "" || r.Strain == "") {
+		return errors.New("a record of kind strain needs a node and a strain")
 	}
 	if r.Kind == KindFinding && r.Finding == "" {
 		return errors.New("a record of kind finding needs a finding")

@@ -95,6 +95,10 @@ func TestReadRefuses(t *testing.T) {
 		{"more lost than sent", `{"v":1,"source":"probe","kind":"echo","sent":5,"lost":6,` + flow + "}\n", "e.jsonl:1: lost is 6, more than the 5 sent", 0, Skipped{}},
 		{"echo without flow", `{"v":1,"source":"probe","kind":"echo","sent":5,"lost":0}` + "\n", "needs a flow", 0, Skipped{}},
 		{"hop without counts", `{"v":1,"source":"probe","kind":"hop",` + flow + "}\n", "needs sent and answered", 0, Skipped{}},
+		{"strain of nobody", `{"v":1,"source":"probe","kind":"strain","strain":"overflow","count":3}` + "\n", "needs a node and a strain", 0, Skipped{}},
+		{"negative strain", `{"v":1,"source":"probe","kind":"strain","node":"h1","strain":"overflow","count":-3}` + "\n", "count is -3", 0, Skipped{}},
+		{"endless time", `{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","kind":"strain","node":"h1","strain":"pause","window_ms":-1}` + "\n", "window_ms is -1", 0, Skipped{}},
+		{"strain", `{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","by":"h2","kind":"strain","node":"h1","strain":"overflow","count":3,"window_ms":20}` + "\n", "", 1, Skipped{}},
 		{"endless line", strings.Repeat("x", MaxLine+10), "e.jsonl:1: line longer than", 0, Skipped{}},
 		{"hostile kind", `{"v":1,"source":"probe","kind":"\u001b[2J"}` + "\n", "", 0, Skipped{"kind \ufffd[2J": 1}},
 	} {

@@ -41,8 +41,23 @@ const (
 	KindFlow Kind = "flow"
 	// KindFinding is something that a capture proves.
 	KindFinding Kind = "finding"
+	// KindStrain says when a host that measures or answers was too busy for it, and what it did to probes then: those are no network's loss.
+	KindStrain Kind = "strain"
 	// KindNote is free text.
 	KindNote Kind = "note"
+)
+
+// A Strain is what a busy host does to probes.
+type Strain string
+
+// The strains. Readers pass over others.
+const (
+	// Overflow: messages were lost at the host's socket, for which there was no room as nobody read the others.
+	Overflow Strain = "overflow"
+	// Overdue: probes were counted as lost as the host kept them or their answers waiting. They came after all.
+	Overdue Strain = "overdue"
+	// Pause: the host's prober did not run, or its machine did not. By the host itself only, and without a count.
+	Pause Strain = "pause"
 )
 
 // A Flow is the fields that a switch hashes.
@@ -109,6 +124,10 @@ type Record struct {
 	Address string `json:"address,omitempty"`
 	// Answered counts answers; absent means not measured, zero that nobody answered.
 	Answered *int `json:"answered,omitempty"`
+
+	// Of a strain: which. Node is the host that was too busy, Count how many probes it did that to. The window is, by the clock of By, when those
+	// were sent, or when the pause was.
+	Strain Strain `json:"strain,omitempty"`
 
 	// Of a path: PreviousTime is when the flow was last seen on Path (confirmed), or on another (Changed).
 	PreviousTime *time.Time `json:"previous_time,omitempty"`

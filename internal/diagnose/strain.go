@@ -1,0 +1,407 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+const (
+	// strainMargin is how far beyond its ends a strain reaches: probes overtake each other on the way, and clocks differ.
+	strainMargin = 5 * time.Millisecond
+	// strainTold is the most that may be lost in a strain, as a multiple of what the host says that it did, for the host to have done it.
+	strainTold = 1.5
+	// A process that does not run loses nothing: what comes waits. Where its machine did not run, nearly all is lost that is sent to it, by whatever path:
+	// pausedLost is the least share, and pausedLeast the least number.
+	pausedLost, pausedLeast = 0.7, 5
+	// mostPaused is the share of the time above which the pauses of a host explain nothing: it works on between them, and what it measures counts.
+	mostPaused = 0.5
+)
+
+// A strain is a stretch of time in which a host was too busy for probes, as one prober tells.
+type strain struct {
+	by    string
+	node  graphs.NodeID
+	own   bool // the prober tells it of its own host
+	what  evidence.Strain
+	count int
+	stretch
+}
+
+// A cut is a stretch of time in which what some flows lost is left out.
+type cut struct {
+	stretch
+	by   string
+	node graphs.NodeID // who was too busy
+	own  bool
+	// overflow and overdue are what it did to probes, by kind; idle is, of a pause, the time in which it sent nothing.
+	overflow, overdue int
+	idle              []stretch
+	// sent and lost are the probes of the flows that may have suffered, in this time; those sent only of a pause.
+	sent float64
+	lost int
+}
+
+// A cutScope is the flows that a strain concerns: those of a prober to all hosts or to one, or those of a host as their source or their destination. What does
+// not matter is empty, or None.
+type cutScope struct {
+	by       string
+	src, dst graphs.NodeID
+}
+
+// strained is all that hosts did to probes themselves, ready to be left out.
+type strained struct {
+	cuts map[cutScope][]*cut         // in the order of time, none overlapping another
+	ever map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
+	left map[graphs.NodeID]*leftover // what was left out in the end
+}
+
+// A leftover is what was left out for the sake of a host.
+type leftover struct {
+	lost   int
+	during stretch
+	cuts   map[*cut]bool
+}
+
+// addStrain takes in when a host was too busy. Strains of later versions, which this one does not know, say nothing.
+func (s *Store) addStrain(r *evidence.Record) {
+	n, ok := s.fabric.NodeByName(r.Node)
+	if !ok {
+		s.skipped["strains of hosts that the fabric does not have"]++
+		return
+	}
+	x := strain{by: r.By, node: n, own: r.By == r.Node, what: r.Strain, stretch: stretch{r.Start(), r.Time}}
+	switch {
+	case r.Strain == evidence.Pause && x.own:
+	case (r.Strain == evidence.Overflow || r.Strain == evidence.Overdue) && r.Count != nil && *r.Count > 0:
+		x.count = *r.Count
+	default:
+		return
+	}
+	s.strains = append(s.strains, x)
+}
+
+// leaveOut takes out of the evidence what hosts did to probes themselves: no link did. It begins from all that was measured each time.
+func (s *Store) leaveOut() {
+	s.strained = strained{}
+	if len(s.strains) == 0 {
+		return
+	}
+	s.strained = s.strainedHosts()
+	for _, l := range s.order {
+		for _, cuts := range s.cutsOf(l) {
+			suffered(l, cuts)
+		}
+	}
+	for _, l := range s.order {
+		var hold []*cut
+		for _, c := range slices.Concat(s.cutsOf(l)...) {
+			if s.strained.holds(c) {
+				hold = append(hold, c)
+			}
+		}
+		for i := range l.echoes {
+			s.leaveOutOf(l, &l.echoes[i], hold)
+		}
+	}
+}
+
+// cutsOf returns the strains that concern a flow, each list in the order of time.
+func (s *Store) cutsOf(l *flowLog) (lists [][]*cut) {
+	for _, scope := range []cutScope{{l.by, graphs.None, graphs.None}, {l.by, graphs.None, l.dst}, {"", l.src, graphs.None}, {"", graphs.None, l.dst}} {
+		if cuts := s.strained.cuts[scope]; len(cuts) > 0 && (scope.by != "" || scope.src != scope.dst) {
+			lists = append(lists, cuts)
+		}
+	}
+	return lists
+}
+
+// suffered adds what a flow lost in some strains, and what it sent in pauses.
+func suffered(l *flowLog, cuts []*cut) {
+	for i := range l.echoes {
+		e := l.echoes[i].measured()
+		for _, ms := range e.lossTimes() {
+			if c := cutAt(cuts, e.start.Add(time.Duration(ms)*time.Millisecond)); c != nil {
+				c.lost++
+			}
+		}
+		for j := firstCut(cuts, e.start); j < len(cuts) && cuts[j].from.Before(e.end); j++ {
+			if c := cuts[j]; len(c.idle) > 0 {
+				c.sent += cutShare(l, e, cuts[j:j+1]) * float64(e.sent)
+			}
+		}
+	}
+}
+
+// holds reports whether a strain explains what was lost in it. Where more was than the host says, or less than a machine loses that does not run, something
+// else loses, and nothing is left out.
+func (x *strained) holds(c *cut) bool {
+	if len(c.idle) == 0 {
+		return c.lost > 0 && float64(c.lost) <= strainTold*float64(c.overflow+c.overdue)
+	}
+	if _, ever := x.ever[c.node]; ever {
+		x.ever[c.node] = x.ever[c.node] || c.lost > 0
+		return false
+	}
+	return c.lost >= pausedLeast && float64(c.lost) >= pausedLost*c.sent
+}
+
+// strainedHosts sorts the strains by whom they concern.
+func (s *Store) strainedHosts() strained {
+	x := strained{cuts: map[cutScope][]*cut{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
+	list := slices.Clone(s.strains)
+	slices.SortStableFunc(list, func(a, b strain) int {
+		return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to), cmp.Compare(a.by, b.by), cmp.Compare(a.node, b.node), cmp.Compare(a.count, b.count))
+	})
+	paused := map[graphs.NodeID]time.Duration{}
+	for i := range list {
+		r := &list[i]
+		c := cut{by: r.by, node: r.node, own: r.own, stretch: stretch{r.from.Add(-strainMargin), r.to.Add(strainMargin)}}
+		add := func(scope cutScope) { x.cuts[scope] = joined(x.cuts[scope], c) }
+		switch {
+		case r.what == evidence.Pause:
+			paused[r.node] += r.to.Sub(r.from)
+			c.idle = []stretch{r.stretch}
+			add(cutScope{"", r.node, graphs.None})
+			add(cutScope{"", graphs.None, r.node})
+			continue
+		case r.what == evidence.Overflow:
+			c.overflow = r.count
+		default:
+			c.overdue = r.count
+		}
+		if r.own {
+			add(cutScope{r.by, graphs.None, graphs.None})
+		} else {
+			add(cutScope{r.by, graphs.None, r.node})
+		}
+	}
+	for n, sum := range paused {
+		if sum.Seconds() > mostPaused*s.to.Sub(s.from).Seconds() {
+			x.ever[n] = false
+		}
+	}
+	return x
+}
+
+// joined adds a cut to those before it, to the last of them where they meet.
+func joined(cuts []*cut, c cut) []*cut {
+	if n := len(cuts); n > 0 && !c.from.After(cuts[n-1].to) {
+		last := cuts[n-1]
+		last.to = later(last.to, c.to)
+		last.overflow, last.overdue = last.overflow+c.overflow, last.overdue+c.overdue
+		last.idle = slices.Concat(last.idle, c.idle)
+		return cuts
+	}
+	return append(cuts, &c)
+}
+
+// firstCut returns the first of some cuts, in the order of time, that is not over at a moment.
+func firstCut(cuts []*cut, at time.Time) int {
+	i, _ := slices.BinarySearchFunc(cuts, at, func(c *cut, t time.Time) int { return c.to.Compare(t) })
+	return i
+}
+
+// cutAt returns which of some cuts, in the order of time, holds a moment, or nil.
+func cutAt(cuts []*cut, at time.Time) *cut {
+	if i := firstCut(cuts, at); i < len(cuts) && !at.Before(cuts[i].from) {
+		return cuts[i]
+	}
+	return nil
+}
+
+// measured returns an echo as it was measured, before anything was left out.
+func (e *echo) measured() *echo {
+	if e.whole != nil {
+		return e.whole
+	}
+	return e
+}
+
+// leaveOutOf takes cuts out of one echo of a flow.
+func (s *Store) leaveOutOf(l *flowLog, e *echo, cuts []*cut) {
+	whole := e.measured()
+	var mine []*cut
+	for _, c := range cuts {
+		if c.from.Before(whole.end) && c.to.After(whole.start) {
+			mine = append(mine, c)
+		}
+	}
+	switch {
+	case len(mine) > 0:
+		kept := *whole
+		part := s.without(l, &kept, mine)
+		part.whole = &kept
+		*e = part
+	case e.whole != nil:
+		*e = *whole
+	}
+}
+
+// without returns an echo without what was sent in cuts. Losses of which nobody knows when they were stay.
+func (s *Store) without(l *flowLog, e *echo, cuts []*cut) echo {
+	if e.lost > 0 && len(e.lostAt) == 0 {
+		return *e
+	}
+	part := *e
+	part.lostAt = nil
+	there, home := 0, 0
+	for _, ms := range e.lossTimes() {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		i := slices.IndexFunc(cuts, func(c *cut) bool { return !at.Before(c.from) && !at.After(c.to) })
+		if i < 0 {
+			part.lostAt = append(part.lostAt, ms)
+			continue
+		}
+		c := cuts[i]
+		s.strained.leave(c, at)
+		// An own socket loses answers; what else a host loses or keeps waiting are requests, or their answers, which are taken for those.
+		switch {
+		case len(c.idle) > 0:
+		case c.own && c.overflow > 0:
+			home++
+		default:
+			there++
+		}
+	}
+	part.lost = len(part.lostAt)
+	part.sent = part.lost + int(math.Round((1-cutShare(l, e, cuts))*float64(e.sent-e.lost)))
+	if e.split {
+		part.lostForward, part.lostBack = e.leftOf(part.lost, there, home)
+	}
+	return part
+}
+
+// leftOf returns how many of an echo's losses there were on either way, if in all so many are left, and of those that are not some were certainly of
+// the way there, and some of the way home.
+func (e *echo) leftOf(left, there, home int) (forward, back int) {
+	forward, back = e.lostForward-there, e.lostBack-home
+	if forward < 0 {
+		back, forward = back+forward, 0
+	}
+	if back < 0 {
+		forward, back = max(0, forward+back), 0
+	}
+	if sum := forward + back; sum > left { // the rest of what was left out may be of either
+		forward = int(math.Round(float64(left) * float64(forward) / float64(sum)))
+		back = left - forward
+	}
+	return forward, max(0, back)
+}
+
+// cutShare returns which part of what a flow sent in the time of an echo fell into cuts. In a pause of its own host it sent nothing.
+func cutShare(l *flowLog, e *echo, cuts []*cut) float64 {
+	var in, idle []stretch
+	for _, c := range cuts {
+		in = append(in, c.stretch)
+		if c.node == l.src {
+			idle = append(idle, c.idle...)
+		}
+	}
+	sent := e.end.Sub(e.start) - overlap(e, idle)
+	if sent <= 0 {
+		return 1
+	}
+	return min(1, max(0, (overlap(e, in)-overlap(e, idle)).Seconds()/sent.Seconds()))
+}
+
+// overlap returns for how long any of some stretches held during an echo.
+func overlap(e *echo, list []stretch) time.Duration {
+	slices.SortFunc(list, func(a, b stretch) int { return a.from.Compare(b.from) })
+	var sum time.Duration
+	at := e.start
+	for _, st := range list {
+		from, to := later(at, st.from), earlier(e.end, st.to)
+		if to.After(from) {
+			sum += to.Sub(from)
+			at = to
+		}
+	}
+	return sum
+}
+
+// leave notes that a loss was left out.
+func (x *strained) leave(c *cut, at time.Time) {
+	left := x.left[c.node]
+	if left == nil {
+		left = &leftover{during: stretch{at, at}, cuts: map[*cut]bool{}}
+		x.left[c.node] = left
+	}
+	left.lost++
+	left.cuts[c] = true
+	left.during = stretch{earlier(left.during.from, at), later(left.during.to, at)}
+}
+
+// words say what a host did to probes and what is left out for that.
+func (x *leftover) words() string {
+	type sums struct{ overflow, overdue int }
+	by := map[string]sums{}
+	var most sums
+	pauses := map[stretch]bool{} // the same ones for what goes to the host and for what comes from it
+	for c := range x.cuts {
+		for _, p := range c.idle {
+			pauses[p] = true
+		}
+		sum := sums{by[c.by].overflow + c.overflow, by[c.by].overdue + c.overdue}
+		by[c.by] = sum
+		// Each prober hears of all that a host has no room for, and of its own probes that it kept waiting.
+		most.overflow = max(most.overflow, sum.overflow)
+		most.overdue += c.overdue
+	}
+	var did []string
+	if most.overflow > 0 {
+		did = append(did, fmt.Sprintf("had no room for %s packets that had reached it", thousands(most.overflow)))
+	}
+	if most.overdue > 0 {
+		did = append(did, fmt.Sprintf("kept %s waiting for too long", thousands(most.overdue)))
+	}
+	if len(pauses) > 0 {
+		var paused time.Duration
+		for p := range pauses {
+			paused += p.to.Sub(p.from)
+		}
+		did = append(did, fmt.Sprintf("stood still %s, for %s in all", timesWord(len(pauses)), paused.Round(time.Millisecond)))
+	}
+	clock := func(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }
+	return fmt.Sprintf("was too busy and %s: what was lost by that, %s probes between %s and %s, is left out", strings.Join(did, ", "), thousands(x.lost), clock(x.during.from),
+		clock(x.during.to))
+}
+
+// strainNotes say what was left out, by the order of the fabric's nodes.
+func (s *Store) strainNotes() []string {
+	var notes []string
+	for n := range graphs.NodeID(s.fabric.NumNodes()) {
+		if left := s.strained.left[n]; left != nil {
+			notes = append(notes, s.fabric.NodeName(n)+" "+left.words())
+		}
+		if s.strained.ever[n] {
+			notes = append(notes, s.fabric.NodeName(n)+" stood still for most of the time: what it measured is used, and may be its own doing")
+		}
+	}
+	return notes
+}
+
+// doubtStrained adds to suspects at a host that was too busy what was left out for that.
+func (s *Store) doubtStrained(d *Diagnosis) {
+	for n := range graphs.NodeID(s.fabric.NumNodes()) {
+		left := s.strained.left[n]
+		if left == nil {
+			continue
+		}
+		at := map[string]bool{s.fabric.NodeName(n): true}
+		for _, a := range s.fabric.Out(n) {
+			at[s.fabric.LinkName(a.Link())] = true
+		}
+		for i := range d.Suspects {
+			if x := &d.Suspects[i]; at[x.ID] || at[x.Link] {
+				x.Doubts = append(x.Doubts, Evidence{s.instrument(), s.fabric.NodeName(n) + " " + left.words()})
+			}
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+// busy is the host that is too busy in TestStrain.
+const busy = "h2-1"
+
+// strain says that a host was too busy from one moment to another, in milliseconds since the beginning; count 0 is none.
+func (p *play) strain(by, node string, what evidence.Strain, from, to, count int) {
+	r := &evidence.Record{V: 1, Time: p.start.Add(time.Duration(to) * time.Millisecond), Source: evidence.SourceProbe, By: by, Kind: evidence.KindStrain,
+		Node: node, Strain: what, WindowMS: to - from}
+	if count > 0 {
+		r.Count = evidence.Int(count)
+	}
+	p.store.Add(r)
+}
+
+// to is the host to which a flow goes.
+func (p *play) to(fl *playFlow) string { return p.f.NodeName(p.f.Head(fl.path[len(fl.path)-1])) }
+
+// probers are the hosts from which flows go to another.
+func (p *play) probers(dst string) []string {
+	var list []string
+	for i := range p.flows {
+		if fl := &p.flows[i]; p.to(fl) == dst && !slices.Contains(list, fl.by) {
+			list = append(list, fl.by)
+		}
+	}
+	return list
+}
+
+// starved are the windows and probes of TestStrain in which hosts are too busy: 300 ms in two windows.
+func starved(window, probe int) bool { return (window == 5 || window == 9) && probe >= 2 && probe < 8 }
+
+// TestStrain plays hosts that lose probes themselves for moments, with what they say of it: these losses are nobody's fault, and all others are found.
+func TestStrain(t *testing.T) {
+	const sick, link = "leaf1:swp2>spine2:swp1", "leaf1:swp2--spine2:swp1"
+	const toBusy, fromBusy, busyLink = "leaf2:swp5>h2-1:eth1", "h2-1:eth1>leaf2:swp5", "h2-1:eth1--leaf2:swp5"
+	each := func(say func(from, to int)) {
+		for _, w := range []int{5, 9} {
+			say(500*w+100, 500*w+360)
+		}
+	}
+	none := func(graphs.ArcID, int) float64 { return 0 }
+	loses := func(rate float64, arc string) func(p *play) func(graphs.ArcID, int) float64 {
+		return func(p *play) func(graphs.ArcID, int) float64 {
+			a, ok := p.f.ArcByName(arc)
+			if !ok {
+				t.Fatalf("no arc %s", arc)
+			}
+			return func(b graphs.ArcID, _ int) float64 { return rate * is(a == b) }
+		}
+	}
+	atReflector := func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+		return func(fl *playFlow, w, k int) (bool, bool) { return starved(w, k) && p.to(fl) == busy, false }
+	}
+	overflows := func(p *play) {
+		each(func(from, to int) {
+			for _, by := range p.probers(busy) {
+				p.strain(by, busy, evidence.Overflow, from, to, 100)
+			}
+		})
+	}
+	for _, c := range []struct {
+		name string
+		host func(p *play) func(fl *playFlow, w, k int) (there, home bool)
+		lose func(p *play) func(graphs.ArcID, int) float64
+		say  func(p *play)
+		want string // of the first suspect: kind id symptom; or the verdict
+		note string
+	}{
+		{"no room at the reflector", atReflector, nil, overflows, "healthy", busy + " was too busy and had no room for 200 packets"},
+		{"kept waiting", atReflector, nil, func(p *play) {
+			each(func(from, to int) {
+				for _, by := range p.probers(busy) {
+					p.strain(by, busy, evidence.Overdue, from, to, 60)
+				}
+			})
+		}, "healthy", "waiting for too long"},
+		{"no room at the prober", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) { return false, starved(w, k) && fl.by == busy }
+		}, nil, func(p *play) {
+			each(func(from, to int) { p.strain(busy, busy, evidence.Overflow, from, to, 150) })
+		}, "healthy", busy + " was too busy and had no room for 300 packets"},
+		{"machine stands still", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) {
+				return starved(w, k) && p.to(fl) == busy, starved(w, k) && fl.by == busy
+			}
+		}, nil, func(p *play) {
+			each(func(from, to int) { p.strain(busy, busy, evidence.Pause, from, to, 0) })
+		}, "healthy", busy + " was too busy and stood still 2 times, for 520ms in all"},
+		{"all machines stand still", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) { return starved(w, k) && k%2 == 0, starved(w, k) }
+		}, nil, func(p *play) {
+			for _, h := range p.f.Hosts() {
+				each(func(from, to int) { p.strain(p.f.NodeName(h), p.f.NodeName(h), evidence.Pause, from, to, 0) })
+			}
+		}, "healthy", "h1-1 was too busy and stood still"},
+		{"a link elsewhere loses", atReflector, loses(0.05, sick), overflows, "arc " + sick + " loss", busy + " was too busy"},
+		{"the link to it loses", atReflector, loses(0.05, toBusy), overflows, "arc " + toBusy + " loss", busy + " was too busy"},
+		{"the link from it loses", atReflector, loses(0.05, fromBusy), overflows, "arc " + fromBusy + " loss", busy + " was too busy"},
+		{"always a little, and the link to it loses", nil, loses(0.05, toBusy), steady, "arc " + toBusy + " loss", ""},
+		{"always a little, and the link from it loses", nil, loses(0.05, fromBusy), steady, "arc " + fromBusy + " loss", ""},
+		{"always a little, and a link elsewhere loses", nil, loses(0.05, sick), steady, "arc " + sick + " loss", ""},
+		{"the link to it goes down", nil, func(p *play) func(graphs.ArcID, int) float64 {
+			l, _ := p.f.LinkByName(busyLink)
+			return func(a graphs.ArcID, w int) float64 { return is(a.Link() == l && (w == 5 || w == 9)) }
+		}, func(p *play) {
+			each(func(from, to int) {
+				for _, by := range p.probers(busy) {
+					p.strain(by, busy, evidence.Overflow, from, to, 2)
+				}
+			})
+		}, "link " + busyLink + " flap", ""},
+		{"stands still all the time, and a link goes down", nil, func(p *play) func(graphs.ArcID, int) float64 {
+			l, _ := p.f.LinkByName(link)
+			return func(a graphs.ArcID, w int) float64 { return is(a.Link() == l && w%6 == 2) }
+		}, func(p *play) {
+			for _, h := range p.f.Hosts() {
+				for w := range 24 {
+					p.strain(p.f.NodeName(h), p.f.NodeName(h), evidence.Pause, 500*w, 500*w+400, 0)
+				}
+			}
+		}, "link " + link + " flap", "h1-1 stood still for most of the time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, silent := range []bool{false, true} {
+				if silent && c.want != "healthy" {
+					continue
+				}
+				p := newPlay(t, 128)
+				if c.host != nil {
+					p.host = c.host(p)
+				}
+				lose := none
+				if c.lose != nil {
+					lose = c.lose(p)
+				}
+				if !silent {
+					c.say(p)
+				}
+				p.run(24, lose)
+				d := p.store.Diagnose()
+				if again := p.store.Diagnose(); again.Text() != d.Text() {
+					t.Errorf("another look says\n%s\nnot\n%s", again.Text(), d.Text())
+				}
+				switch {
+				case !silent:
+					holdStrain(t, d, c.want, c.note)
+				case d.Verdict == Healthy:
+					t.Error("healthy even if nobody says why: this proves nothing")
+				}
+			}
+		})
+	}
+}
+
+// steady has a host lose a probe of each of its probers now and then, all the time.
+func steady(p *play) {
+	for w := range 24 {
+		for _, by := range p.probers(busy) {
+			p.strain(by, busy, evidence.Overflow, 500*w+240, 500*w+260, 1)
+		}
+		p.strain(busy, busy, evidence.Overflow, 500*w+90, 500*w+110, 1)
+	}
+}
+
+// holdStrain holds a diagnosis against the suspect and the note that it should have.
+func holdStrain(t *testing.T, d *Diagnosis, want, note string) {
+	t.Helper()
+	got := string(d.Verdict)
+	if len(d.Suspects) > 0 && d.Suspects[0].Probability >= Named {
+		got = fmt.Sprintf("%s %s %s", d.Suspects[0].Kind, d.Suspects[0].ID, d.Suspects[0].Symptom)
+	}
+	if got != want {
+		t.Errorf("got %q, want %q\n%s", got, want, d.Text())
+	}
+	for _, x := range d.Suspects[min(1, len(d.Suspects)):] {
+		if x.Probability >= Named {
+			t.Errorf("%s is named too\n%s", x.ID, d.Text())
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil || !strings.Contains(d.Text(), note) || !strings.Contains(string(text), note) {
+		t.Errorf("%v; %q is not in\n%s\n%s", err, note, d.Text(), text)
+	}
+}
+
+// TestStrainDoubts: what a host did to probes itself is said of each suspect there, and what the fabric does not know, or later versions say, does no harm.
+func TestStrainDoubts(t *testing.T) {
+	p := newPlay(t, 128)
+	p.host = func(fl *playFlow, w, k int) (bool, bool) { return starved(w, k) && p.to(fl) == busy, false }
+	for _, by := range p.probers(busy) {
+		p.strain(by, busy, evidence.Overflow, 2500, 2900, 100)
+		p.strain(by, busy, "gravity", 0, 1e6, 100)
+		p.strain(by, busy, evidence.Pause, 0, 1e6, 0) // only the host itself knows
+	}
+	p.strain("x", "h9-\x1b[2J", evidence.Pause, 0, 1000, 0)
+	p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.05 * is(p.f.ArcName(a) == "leaf2:swp5>h2-1:eth1") })
+	d := p.store.Diagnose()
+	if len(d.Suspects) == 0 || len(d.Suspects[0].Doubts) != 1 || !strings.HasPrefix(d.Suspects[0].Doubts[0].Text, busy+" was too busy") {
+		t.Errorf("no doubt in\n%s", d.Text())
+	}
+	if text := d.Text(); !strings.Contains(text, "left out: strains of hosts that the fabric does not have") || strings.ContainsRune(text, '\x1b') {
+		t.Errorf("got\n%s", text)
+	}
+}

@@ -216,8 +216,9 @@ func (r *traceResult) add(f *graphs.Fabric, traces []probes.Trace, counts []*flo
 // classify says what the hops of each flow mean. Where one flow tells too little, all that take its path are taken together.
 func (r *traceResult) classify(sights []probes.Sight) {
 	pools, routes := map[string]*probes.Sight{}, []string{}
+	along := r.routes()
 	for i := range r.Flows {
-		k := r.Flows[i].route()
+		k := along[i]
 		if pools[k] == nil {
 			pools[k] = &probes.Sight{Split: true}
 			routes = append(routes, k)
@@ -238,8 +239,9 @@ func (r *traceResult) classify(sights []probes.Sight) {
 		x := &r.Flows[i]
 		control := slices.Delete(slices.Clone(sights), i, i+1)
 		for j, class := range probes.Classify(sights[i], control) {
-			if class == probes.ClassUnresolved {
-				class = joint[x.route()][j]
+			// A hop that answers other flows of the same path is not silent.
+			if class == probes.ClassUnresolved || class == probes.ClassSilent && pools[along[i]].Hops[j].Answered > 0 {
+				class = joint[along[i]][j]
 			}
 			x.Hops[j].Class = class
 		}
@@ -299,6 +301,34 @@ func (x *traceFlow) route() string {
 	return b.String()
 }
 
+// routes returns the route of each flow. A flow with gaps, which one path alone that others showed without any fills, took that.
+func (r *traceResult) routes() []string {
+	routes := make([]string, len(r.Flows))
+	var whole []string
+	for i := range r.Flows {
+		k := r.Flows[i].route()
+		routes[i] = k
+		if r.Flows[i].Reached && !strings.Contains(k, "*") && !slices.Contains(whole, k) {
+			whole = append(whole, k)
+		}
+	}
+	for i, k := range routes {
+		if !r.Flows[i].Reached || !strings.Contains(k, "*") {
+			continue
+		}
+		fits := slices.DeleteFunc(slices.Clone(whole), func(w string) bool { return !fills(k, w) })
+		if len(fits) == 1 {
+			routes[i] = fits[0]
+		}
+	}
+	return routes
+}
+
+// fills reports whether a route agrees with one that has gaps.
+func fills(gaps, whole string) bool {
+	return slices.EqualFunc(strings.Fields(gaps), strings.Fields(whole), func(g, w string) bool { return g == "*" || g == w })
+}
+
 // paths counts the different paths, of flows without a gap if there are any.
 func paths(flows []traceFlow) int {
 	whole, all := map[string]bool{}, map[string]bool{}
@@ -323,8 +353,7 @@ func (r *traceResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s to %s: %s, %s, %s sent\n", r.Src, r.Dst, plural(len(r.Flows), "flow"), plural(r.Paths, "path"), plural(r.Sent, "packet"))
 	groups, order := map[string][]*traceFlow{}, []string{}
-	for i := range r.Flows {
-		k := r.Flows[i].route()
+	for i, k := range r.routes() {
 		if groups[k] == nil {
 			order = append(order, k)
 		}
@@ -357,7 +386,13 @@ func printPath(w io.Writer, n int, flows []*traceFlow) {
 		fmt.Fprint(w, "; the destination does not answer")
 	}
 	fmt.Fprintln(w, "\n  ttl\taddress\tnode\tanswered\tclass\trtt min/p50 us")
-	for i, h := range flows[0].Hops {
+	shown := flows[0] // the one that knows most of its hops
+	for _, x := range flows {
+		if strings.Count(x.route(), "*") < strings.Count(shown.route(), "*") {
+			shown = x
+		}
+	}
+	for i, h := range shown.Hops {
 		sent, answered, class := 0, 0, probes.Class("")
 		for _, x := range flows {
 			sent, answered = sent+x.Hops[i].Sent, answered+x.Hops[i].Answered

@@ -162,3 +162,35 @@ func TestProbingUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceGaps: a flow whose first hop left all its probes unanswered took the one path that fits, where others were answered on it: the hop limits its
+// answers. Where two paths fit, or none, it stays apart.
+func TestTraceGaps(t *testing.T) {
+	hop := func(address string, sent, answered int) probes.Hop {
+		h := probes.Hop{Sent: sent, Answered: answered}
+		if answered > 0 {
+			h.Responders = []probes.Responder{{Addr: netip.MustParseAddr(address), Answered: answered}}
+		}
+		return h
+	}
+	trace := func(first probes.Hop, second string) probes.Trace {
+		return probes.Trace{Reached: true, Method: probes.MethodSTAMP, Hops: []probes.Hop{first, hop(second, 3, 3), hop("10.0.9.9", 3, 3)}}
+	}
+	var r traceResult
+	traces := []probes.Trace{trace(hop("", 3, 0), "10.0.2.1"), trace(hop("10.0.1.1", 3, 3), "10.0.2.1"), trace(hop("10.0.1.1", 3, 3), "10.0.2.2"), trace(hop("", 3, 0), "10.0.2.3")}
+	r.add(nil, traces, make([]*flowCounts, len(traces)))
+	r.Paths = paths(r.Flows)
+	var out bytes.Buffer
+	if err := r.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), "\npath "); r.Paths != 2 || got != 3 {
+		t.Errorf("%d paths counted, %d told:\n%s", r.Paths, got, out.String())
+	}
+	if a, b := r.Flows[0].Hops[0].Class, r.Flows[3].Hops[0].Class; a != probes.ClassRateLimited || b != probes.ClassSilent {
+		t.Errorf("classes %s and %s, want rate-limited and silent", a, b)
+	}
+	if !strings.Contains(out.String(), "1    10.0.1.1        3/6       rate-limited") {
+		t.Errorf("no row of the hop that limits its answers:\n%s", out.String())
+	}
+}

@@ -138,7 +138,11 @@ func TestCrossedTogether(t *testing.T) {
 	up := arcs(t, f, "leaf1", "spine1")[0]
 	down := arcs(t, f, "spine1", "leaf2")[0]
 	both := known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1")
-	got := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{{cause(up, 0.5), cause(down, 0.5)}}, next.Config{Known: []next.Known{both}, Packets: 5000, Traces: -1})
+	question := next.Question{cause(up, 0.5), cause(down, 0.5)}
+	for i := range question {
+		question[i].Loss, question[i].Low, question[i].High = 0.048, 0.045, 0.051
+	}
+	got := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{question}, next.Config{Known: []next.Known{both}, Packets: 3000, Traces: -1})
 	sum := 0.0
 	for _, c := range got {
 		sum += c.Nats

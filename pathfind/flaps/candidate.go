@@ -14,6 +14,8 @@ import (
 const (
 	// usual is the loss along a good path.
 	usual = 5e-4
+	// selectedOutlier is the chance that a flow does so of those that lost packets at all, where about as few lose some by chance as by themselves.
+	selectedOutlier = 0.2
 	// leastProof is what an episode proves at least beyond the prior to be looked for: it has two edges, each at one of many moments.
 	leastProof = 8
 	// mostCandidates bounds the search.
@@ -29,7 +31,7 @@ func (s *search) candidates() []candidate {
 			continue
 		}
 		o := &s.obs[i]
-		most := excess(o)
+		most := s.excess(o)
 		for _, a := range o.Path {
 			bound[a] += most
 		}
@@ -45,8 +47,12 @@ func (s *search) candidates() []candidate {
 }
 
 // excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
-func excess(o *localize.Observation) float64 {
-	n, k := float64(o.Sent), float64(o.Lost)
+func (s *search) excess(o *localize.Observation) float64 {
+	sent, lost, odds := s.proving(o)
+	n, k := float64(sent), float64(lost)
+	if k == 0 {
+		return 0
+	}
 	best := k * math.Log(k/n)
 	if k < n {
 		best += (n - k) * math.Log(1-k/n)
@@ -54,7 +60,7 @@ func excess(o *localize.Observation) float64 {
 	lk, _ := math.Lgamma(k + 1)
 	lm, _ := math.Lgamma(n - k + 1)
 	ln, _ := math.Lgamma(n + 2)
-	odd := math.Log(outlier) + lk + lm - ln
+	odd := math.Log(odds) + lk + lm - ln
 	chance := k*math.Log(usual) + (n-k)*math.Log1p(-usual)
 	return max(0, best-max(odd, chance))
 }
@@ -131,8 +137,18 @@ func (s *search) times(c *candidate) rhythm.Rhythm {
 
 // count puts an observation as a count. One without a known time becomes one that is passed over.
 func (s *search) count(i int, share float64) rhythm.Count {
-	o, when := &s.obs[i], s.spans[i]
-	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: o.Sent, Lost: o.Lost, Share: share, Outlier: outlier}
+	when := s.spans[i]
+	sent, lost, odds := s.proving(&s.obs[i])
+	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: odds}
+}
+
+// proving returns the packets of an observation that prove something, and the chance that it has a trouble of its own. Where only those that lost some are
+// known, the first one lost proves nothing, and more have.
+func (s *search) proving(o *localize.Observation) (sent, lost int, odds float64) {
+	if s.selected && o.Lost > 0 {
+		return o.Sent - 1, o.Lost - 1, selectedOutlier
+	}
+	return o.Sent, o.Lost, outlier
 }
 
 // suspect makes a suspect of a candidate. Its class is the candidates whose episodes, before those of this one were known, explained the losses about

@@ -52,6 +52,7 @@ const (
 // Solve ranks the causes that explain the observations, of which each was sent within the span at its place. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
 	steady := localize.Solve(f, obs, cfg)
+	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
 	times := s.begin(steady)
 	flaps := s.flaps()
@@ -88,6 +89,7 @@ type search struct {
 	prior  float64 // log odds against a fault of one arc
 	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
 	taken, episodic []bool
+	selected        bool    // nothing is known of flows that lost nothing
 	lossy           []int32 // observations with losses, if it is known when they were sent
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 }
@@ -95,7 +97,7 @@ type search struct {
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
 	return &search{
 		fabric: f, obs: obs, spans: spans, paths: cfg.Paths, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
-		prior: math.Log(max(2, float64(f.NumArcs())/faults)),
+		selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
 

@@ -76,6 +76,7 @@ func (m *model) climb(b float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {
 		losses, ratio := priorLosses, 1.0
+		missing := 0.0 // crossings of packets of which nothing is known
 		value = -b*(m.ev.linear+priorCrossings) + priorLosses*log(b)
 		for i := range m.ev.flows {
 			t := &m.ev.terms[i]
@@ -101,7 +102,13 @@ func (m *model) climb(b float64) (value, background float64) {
 					continue
 				}
 				in, out := t.parts(s)
-				all = logSum(all, m.ev.share[x]+logSum(in, out))
+				v := logSum(in, out)
+				if t.none > 0 {
+					kept := t.kept(s)
+					v -= log(kept)
+					missing += (1/kept - 1) * (t.lost + t.passed) * arcs
+				}
+				all = logSum(all, m.ev.share[x]+v)
 				weight := exp(m.value[x]-m.terms[i]) / (1 + exp(out-in))
 				losses += weight * t.lost * b * arcs / s
 			}
@@ -109,7 +116,7 @@ func (m *model) climb(b float64) (value, background float64) {
 		}
 		value += log(ratio)
 		was := b
-		b = min(max(losses/(priorCrossings+m.ev.crossings), leastBackground), mostBackground)
+		b = min(max(losses/(priorCrossings+m.ev.crossings+missing), leastBackground), mostBackground)
 		if math.Abs(b-was) < 0.02*was {
 			break
 		}

@@ -20,6 +20,9 @@ type evidence struct {
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
 
+	// selected tells that nothing is known of flows that lost nothing.
+	selected bool
+
 	sets  *setTable // flows without loss whose path set is known; nil if there are none
 	terms []term
 	flows int // the first so many terms are observations, the others what devices counted
@@ -63,6 +66,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	c := collector{ix: ix, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
 	ev.merge()
+	ev.selected = cfg.Selected || ev.onlyLossy()
 	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -75,7 +79,11 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		}
 		switch {
 		case o.lost > 0:
-			ev.add(&c, int32(i), newTerm(o, cfg))
+			t := newTerm(o, cfg)
+			if ev.selected {
+				t.selected()
+			}
+			ev.add(&c, int32(i), t)
 		case len(o.Alternatives) > 1:
 			loose = append(loose, int32(i))
 		default:
@@ -93,6 +101,16 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// leastLossy is the number of observations of which all lost packets from which on that is no chance.
+const leastLossy = 30
+
+// onlyLossy reports whether all flows that are known lost packets, over paths that are known. Either they were kept for it, as where switches or hosts report
+// retransmissions only, or all lose so much that it makes no difference to ask how much they lost beyond that.
+func (ev *evidence) onlyLossy() bool {
+	return ev.crossings == 0 && ev.sets == nil && len(ev.obs) >= leastLossy &&
+		!slices.ContainsFunc(ev.obs, func(o merged) bool { return o.lost == 0 || o.ttl() || len(o.Alternatives) > 1 })
 }
 
 // shareOutliers lets the observations of one flow on its way from one end to the other, over several paths or over one that was first not known and

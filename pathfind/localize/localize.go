@@ -83,6 +83,8 @@ type Config struct {
 	Hints  []Hint
 	// OneWay tells that the evidence knows arcs and switches only: links do not fail as a whole, and a link that is bad both ways is two faults.
 	OneWay bool
+	// Selected tells that only flows that lost packets are known. Where all of many did, over paths that are known, it is found out.
+	Selected bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
 }
@@ -120,6 +122,9 @@ type Result struct {
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
 	// count something else.
 	Early []Early
+	// Selected tells that only flows that lost packets are known, so that nothing is known of what arrived: of those only what they lost beyond
+	// that counts.
+	Selected bool
 	// Ignored counts observations and meters that could not be used: nothing sent, or arcs that the fabric does not have.
 	Ignored int
 }

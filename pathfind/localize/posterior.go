@@ -33,7 +33,7 @@ func (s *search) result() *Result {
 	}
 	s.devicesFirst(causes, marginal, rank)
 
-	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored}
+	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
 	r.Healthy = parts.healthy()
 	for i := range s.hyps {
 		if h := &s.hyps[i]; len(h.comps) == 0 {

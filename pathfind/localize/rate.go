@@ -350,7 +350,10 @@ type interval struct{ median, low, high float64 }
 func (m *model) interval(c int32) interval {
 	own := m.excess[c]
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
-	type part struct{ lost, passed, other, times float64 }
+	type part struct {
+		lost, passed, other, times float64
+		selected                   *term // if nothing would be known of it had it lost nothing
+	}
 	var parts []part
 	var meters []part // of which only other and times matter
 	var said []*reading
@@ -372,7 +375,10 @@ func (m *model) interval(c int32) interval {
 		}
 		k, n := float64(o.lost), float64(o.sent)
 		weight *= t.copies
-		p := part{weight * k, weight * (n - k), max(m.hazard[e.branch]-own*e.times, 0), e.times}
+		p := part{lost: weight * k, passed: weight * (n - k), other: max(m.hazard[e.branch]-own*e.times, 0), times: e.times}
+		if t.none > 0 {
+			p.selected = t
+		}
 		parts = append(parts, p)
 		pass := exp(-m.hazard[e.branch])
 		if v := n * pass * (1 - pass); v > 0.01 {
@@ -394,6 +400,9 @@ func (m *model) interval(c int32) interval {
 				g += p.lost * log(-math.Expm1(-s))
 			}
 			g -= p.passed * s
+			if p.selected != nil {
+				g -= log(p.selected.kept(s))
+			}
 		}
 		if m.ev.sets != nil {
 			g += m.ev.sets.at(c, h)

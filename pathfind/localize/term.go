@@ -22,6 +22,8 @@ type term struct {
 	inlier, outlier              float64
 	beta, mean, dev, sharp, base float64
 	ceiling, lid                 float64
+	// Where only observations with losses were kept, how likely it is that none of the packets is lost where the path has no hazard: see kept. Else 0.
+	none float64
 }
 
 // negligible is how much less a summand's logarithm may be than another's to be left out.
@@ -59,6 +61,9 @@ func (t *term) setOutlier(w float64) {
 	t.base = t.outlier + log(1-total) + t.beta
 	t.ceiling = t.outlier + log(1-total) - log(t.passed+1)
 	t.lid = exp(t.ceiling - t.inlier)
+	if t.none > 0 {
+		t.selected()
+	}
 	if t.lone {
 		t.base = t.outlier
 	}
@@ -85,7 +90,23 @@ func (t *term) at(s float64) float64 {
 	}
 	miss := missed(s)
 	in := t.inlier + t.lost*log(miss) - t.passed*s
+	if t.none > 0 {
+		return logSum(in, t.other(s, miss, in)) - log(t.kept(s))
+	}
 	return logSum(in, t.other(s, miss, in))
+}
+
+// selected tells that the observation would not be known if it had lost nothing: its losses prove only what they do beyond there being some.
+func (t *term) selected() {
+	w := exp(t.outlier)
+	t.none = 1 - w + w*(1-total)/(t.lost+t.passed+1)
+	t.whole = 0 // over does not divide by what is kept
+}
+
+// kept returns the probability that packets are lost under hazard s.
+func (t *term) kept(s float64) float64 {
+	miss := missed((t.lost + t.passed) * s)
+	return max(1-t.none+t.none*miss, 1e-300)
 }
 
 // over returns the likelihoods of the two parts of the mixture over what bounds the outlier part, exp(base+s), without logarithms: products serve where

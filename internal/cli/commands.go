@@ -40,6 +40,9 @@ whichlink FILE shows such a recording again.`,
 			if !slices.Contains(tui.ThemeNames(), e.theme) {
 				return usagef("--theme %q is not one of %s", graphs.Clean(e.theme), strings.Join(tui.ThemeNames(), ", "))
 			}
+			if !cmd.Flags().Changed("ascii") {
+				e.ascii = asciiAlone(os.Getenv)
+			}
 			return e.openMain(cmd, &m, files, onDrill, fault)
 		},
 	}
@@ -55,7 +58,7 @@ whichlink FILE shows such a recording again.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	f := root.PersistentFlags()
 	f.BoolVar(&e.noColor, "no-color", false, "no colours (as does any non-empty NO_COLOR)")
-	f.BoolVar(&e.ascii, "ascii", false, "draw with ASCII only")
+	f.BoolVar(&e.ascii, "ascii", false, "draw with ASCII only, as is done where the locale or the terminal knows no more")
 	f.BoolVarP(&e.quiet, "quiet", "q", false, "print data and errors only")
 	f.BoolVarP(&e.verbose, "verbose", "v", false, "log what is being done to standard error")
 	return root

@@ -177,8 +177,12 @@ func TestTraceGaps(t *testing.T) {
 		return probes.Trace{Reached: true, Method: probes.MethodSTAMP, Hops: []probes.Hop{first, hop(second, 3, 3), hop("10.0.9.9", 3, 3)}}
 	}
 	var r traceResult
-	traces := []probes.Trace{trace(hop("", 3, 0), "10.0.2.1"), trace(hop("10.0.1.1", 3, 3), "10.0.2.1"), trace(hop("10.0.1.1", 3, 3), "10.0.2.2"), trace(hop("", 3, 0), "10.0.2.3")}
-	r.add(nil, traces, make([]*flowCounts, len(traces)))
+	traces := []probes.Trace{trace(hop("", 33, 0), "10.0.2.1"), trace(hop("10.0.1.1", 3, 3), "10.0.2.1"), trace(hop("10.0.1.2", 3, 3), "10.0.2.2"), trace(hop("", 3, 0), "10.0.2.3")}
+	var counts []*flowCounts
+	for range traces {
+		counts = append(counts, &flowCounts{Sent: 20})
+	}
+	r.add(nil, traces, counts)
 	r.Paths = paths(r.Flows)
 	var out bytes.Buffer
 	if err := r.print(&out); err != nil {
@@ -190,7 +194,7 @@ func TestTraceGaps(t *testing.T) {
 	if a, b := r.Flows[0].Hops[0].Class, r.Flows[3].Hops[0].Class; a != probes.ClassRateLimited || b != probes.ClassSilent {
 		t.Errorf("classes %s and %s, want rate-limited and silent", a, b)
 	}
-	if !strings.Contains(out.String(), "1    10.0.1.1        3/6       rate-limited") {
+	if !strings.Contains(out.String(), "10.0.1.1        3/36      rate-limited") {
 		t.Errorf("no row of the hop that limits its answers:\n%s", out.String())
 	}
 }

@@ -95,7 +95,8 @@ func TestSNMPPoll(t *testing.T) {
 
 	t.Setenv("WHICHLINK_SNMP_COMMUNITY", secret)
 	textCode, text, _ := whichlink(t, "snmp", "poll", sim.Address(), "--interval", "100ms")
-	if textCode != 0 || !strings.Contains(text, "swp1") || !strings.Contains(text, "100 Gbit/s") || !strings.Contains(text, "in 0 bit/s") {
+	if textCode != 0 || !strings.Contains(text, "swp1") || !strings.Contains(text, "100 Gbit/s") || !strings.Contains(text, "in 0 bit/s") ||
+		!strings.Contains(text, "not served: discards, wrong checksums (FCS), pause frames, drops by queue, light of transceivers, neighbours\n") {
 		t.Errorf("%d\n%s", textCode, text)
 	}
 	failCode, failOut, failed := whichlink(t, "snmp", "poll", "--target", sim.Address()+","+gone, "-o", "json")

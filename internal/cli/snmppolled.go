@@ -167,6 +167,9 @@ func (a *agentJSON) print(w io.Writer) error {
 		fmt.Fprintf(w, "; the agent runs for %s", time.Duration(*a.UptimeS*float64(time.Second)).Round(time.Second))
 	}
 	fmt.Fprintln(w)
+	if lacks := a.lacks(); len(lacks) > 0 && up > 0 && a.Error == "" {
+		fmt.Fprintf(w, "not served: %s\n", strings.Join(lacks, ", "))
+	}
 	if a.Error != "" {
 		fmt.Fprintf(w, "error: %s\n", a.Error)
 	}
@@ -183,6 +186,33 @@ func (a *agentJSON) print(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, p.state(), p.speed(), p.changed(), p.light(), p.Delta.text(), cmp.Or(heard[p.Name], "-"))
 	}
 	return t.Flush()
+}
+
+// lacks names what none of the agent's ports tells.
+func (a *agentJSON) lacks() []string {
+	var lacks []string
+	for _, x := range []struct {
+		what  string
+		tells func(p *portJSON) bool
+	}{
+		{"discards", func(p *portJSON) bool { return p.Out.Discards != nil }},
+		{"wrong checksums (FCS)", func(p *portJSON) bool { return p.In.FCS != nil }},
+		{"pause frames", func(p *portJSON) bool { return p.In.Pause != nil || len(p.PFC) > 0 }},
+		{"drops by queue", func(p *portJSON) bool { return len(p.QueueDrops) > 0 }},
+		{"light of transceivers", func(p *portJSON) bool { return len(p.Optics) > 0 }},
+	} {
+		tells := false
+		for i := range a.Ports {
+			tells = tells || x.tells(&a.Ports[i])
+		}
+		if !tells {
+			lacks = append(lacks, x.what)
+		}
+	}
+	if len(a.Neighbours) == 0 {
+		lacks = append(lacks, "neighbours")
+	}
+	return lacks
 }
 
 func (p *portJSON) state() string {

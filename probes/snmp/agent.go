@@ -318,6 +318,8 @@ func (q *Port) take(c column, n uint64) {
 		q.changed = uint32(n)
 	case discontinuity:
 		q.discontinuity = uint32(n)
+	case sampled:
+		q.sampled = uint32(n)
 	default:
 		old, ok := q.Counts.Get(c.is)
 		if !c.wide && ok && q.Counts.isWide(c.is) && (old != 0 || n == 0) || c.wide && ok && n == 0 && old != 0 {

@@ -19,6 +19,20 @@ type Delta struct {
 	// PFC are the pause frames by priority and Drops the packets dropped by queues in the interval.
 	PFC   []PFC
 	Drops []QueueDrops
+
+	// age is how old the later counters were when they were read, where the agent tells.
+	age time.Duration
+}
+
+// oldestSample is how old an agent's counters may be: what claims to be older is of another clock.
+const oldestSample = 5 * time.Minute
+
+// age is how long before they were read a port's counters were taken from the hardware; 0 where that is not told.
+func (q *Port) age() time.Duration {
+	if q.sampled == 0 || ticks(q.at-q.sampled) > oldestSample {
+		return 0
+	}
+	return ticks(q.at - q.sampled)
 }
 
 // Between returns what each port of the later reading counted since the earlier one, in its order. The rules:
@@ -35,7 +49,7 @@ func Between(before, after *Reading) []Delta {
 	anew := after.Clock.rebooted(&before.Clock, after.Time.Sub(before.Time))
 	for i := range after.Ports {
 		q := &after.Ports[i]
-		d := Delta{Index: q.Index, Name: q.Name, Elapsed: elapsed(before, after, q, restarted)}
+		d := Delta{Index: q.Index, Name: q.Name, Elapsed: elapsed(before, after, q, restarted), age: q.age()}
 		switch p := before.Port(q.Index); {
 		case p == nil || p.Name != q.Name || d.Elapsed <= 0:
 			d.Reset = true

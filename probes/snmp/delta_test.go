@@ -151,6 +151,42 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// TestMeterBySamples: an agent that tells when it took its figures, every two seconds and more, of a rate that steps: the meter has the exact moments, so that four
+// seconds do for what takes many where they are guessed.
+func TestMeterBySamples(t *testing.T) {
+	m := NewMeter(4 * time.Second)
+	var before *Reading
+	told := 0
+	for s := range 60 {
+		// Taken at 0.3, 2.5, 4.7, ... s; shown until the next. 1 Mbyte/s.
+		hundredths := 30 + (100*s-30)/220*220
+		if 100*s < 30 {
+			hundredths = 0
+		}
+		after := moment{at: time.Duration(s) * time.Second, up: uint32(100_000 + 100*s), in: uint64(1e9 + 10_000*hundredths), out: 1e9}.reading()
+		after.Ports[0].sampled = uint32(100_000 + hundredths)
+		if before != nil {
+			m.Add(Between(before, after), 0)
+		}
+		before = after
+		if r, ok := m.Rate(1); ok && s > 6 {
+			told++
+			if math.Abs(r.In/8e6-1) > 0.001 {
+				t.Errorf("at %d s: %.3f Mbit/s in over %s", s, r.In/1e6, r.Over)
+			}
+		}
+	}
+	if told < 50 {
+		t.Errorf("told %d times", told)
+	}
+	// A stamp of another clock is none.
+	for _, stamp := range []uint32{0, 7, 200_000} {
+		if q := (&Port{at: 150_000, sampled: stamp}); q.age() != 0 {
+			t.Errorf("taken at %d, read at 150000: %s old", stamp, q.age())
+		}
+	}
+}
+
 // TestNothingInvented is T6 of the casebook over the wire: between any two readings of an agent whose counters wrap, are cleared, go on over a restart, and
 // whose ports are numbered anew no port is told to have counted errors that there were not.
 func TestNothingInvented(t *testing.T) {

@@ -4,7 +4,7 @@ import "time"
 
 // A Meter tells how fast ports send and receive. Agents show figures that they keep for seconds, so that two readings close to each other differ by
 // nothing or by twice as much as was sent between them. A meter therefore measures from one change of a counter to another, over a stretch of
-// time that is long beside the time for which agents keep their figures. It is not safe for concurrent use.
+// time that is long beside the time for which agents keep their figures. Of an agent that tells when it took them (Arista's) the moments are exact. It is not safe for concurrent use.
 type Meter struct {
 	span  time.Duration
 	ports map[uint32]*gauge
@@ -77,7 +77,7 @@ func (g *gauge) add(d *Delta, span, still time.Duration) {
 		last = g.edges[len(g.edges)-1]
 	}
 	if *d.In.Octets > 0 || *d.Out.Octets > 0 || last.at >= 0 && g.now-last.at > still {
-		g.edges = append(g.edges, edge{g.now, g.in, g.out})
+		g.edges = append(g.edges, edge{max(g.now-d.age, last.at), g.in, g.out})
 	} else if len(g.edges) == 0 && g.now > still {
 		g.edges = append(g.edges, edge{0, 0, 0}, edge{g.now, 0, 0})
 	}

@@ -21,6 +21,8 @@ const (
 	cpfcPort     = "1.3.6.1.4.1.9.9.813.1.1.1." // CISCO-PFC-EXT-MIB, also SONiC
 	cpfcPriority = "1.3.6.1.4.1.9.9.813.1.2.1."
 	ieeePFC      = "1.3.111.2.802.1.1.21.1.1.1."   // IEEE8021-PFC-MIB
+	mellanoxQoS  = "1.3.6.1.4.1.33049.15.1."       // MELLANOX-QOS-MIB (Onyx)
+	aristaIf     = "1.3.6.1.4.1.30065.3.15.1.1.1." // ARISTA-IF-MIB aristaIfEntry
 	csqStats     = "1.3.6.1.4.1.9.9.580.1.5.5.1.4" // CISCO-SWITCH-QOS-MIB csqIfQosGroupStatsValue, also SONiC
 )
 
@@ -49,6 +51,7 @@ const (
 	operStatus
 	lastChange
 	discontinuity
+	sampled // the value of sysUpTime at which the counters were read from the hardware
 )
 
 // A column says what a port's column means.
@@ -73,6 +76,7 @@ var (
 		{dot3Stats + "3", InFCS, false}, {dot3HC + "2", InFCS, true},
 		{dot3Pause + "3", InPause, false}, {dot3Pause + "5", InPause, true},
 		{dot3Pause + "4", OutPause, false}, {dot3Pause + "6", OutPause, true},
+		{aristaIf + "1", sampled, false}, // aristaIfCounterLastUpdated
 	}
 	narrowColumns = []column{
 		{ifEntry + "10", InOctets, false}, {ifEntry + "11", InUnicast, false},
@@ -86,7 +90,8 @@ var optionalTables = []string{
 	"1.3.6.1.2.1.16.1.1",                                        // RMON-MIB
 	"1.3.6.1.4.1.9.9.813.1", "1.3.111.2.802.1.1.21.1", csqStats, // PFC, queues
 	"1.3.6.1.2.1.99.1.1", "1.3.6.1.4.1.9.9.91.1.1.1", // sensors
-	"1.3.6.1.4.1.2636.3.60.1", "1.3.6.1.4.1.25506.2.70.1", "1.3.6.1.4.1.6527.3.1.2.2.4.31", "1.3.6.1.4.1.6527.3.1.2.2.4.66", "1.3.6.1.4.1.2011.5.25.31.1.1.3", // light
+	"1.3.6.1.4.1.2636.3.60.1", "1.3.6.1.4.1.25506.2.70.1", "1.3.6.1.4.1.6527.3.1.2.2.4.31", "1.3.6.1.4.1.6527.3.1.2.2.4.66", "1.3.6.1.4.1.2011.5.25.31.1.1.3",
+	"1.3.6.1.4.1.6141.2.60.4.1", "1.3.6.1.4.1.1271.2.1.9.1", // light
 	"1.0.8802.1.1.2.1", "1.3.111.2.802.1.1.13.1", "1.3.6.1.4.1.9.9.23.1", // LLDP, CDP
 }
 

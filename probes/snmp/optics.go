@@ -18,6 +18,10 @@ type optics struct {
 	lanes map[uint32][]evidence.Lane
 	// modules is what was told of entities, whose ports are still to be found.
 	modules []moduleLight
+	// transceivers is what was told of transceivers by numbers of their own, places in which ports these are.
+	transceivers []moduleLight
+	places       map[uint32]string
+	names        map[string]uint32 // of ports, made when first asked
 }
 
 // light notes the power that a lane receives or sends, in dBm.
@@ -206,6 +210,9 @@ func (o *optics) entities(ctx context.Context) (map[uint32]entity, error) {
 
 // byName returns the ports by ifName, ifDescr and alias, where these are unique.
 func (o *optics) byName() map[string]uint32 {
+	if o.names != nil {
+		return o.names
+	}
 	ports := map[string]uint32{}
 	for index, l := range o.labels {
 		for _, n := range []string{l.name, l.descr, l.alias} {
@@ -221,6 +228,7 @@ func (o *optics) byName() map[string]uint32 {
 			delete(ports, n)
 		}
 	}
+	o.names = ports
 	return ports
 }
 

@@ -16,7 +16,8 @@ type lightColumn struct {
 }
 
 // vendorLight are the vendors' columns, all of which are asked for at once: JUNIPER-DOM-MIB, HH3C-TRANSCEIVER-INFO-MIB, TIMETRA-PORT-MIB (Nokia SR OS),
-// HUAWEI-ENTITY-EXTENT-MIB. Of each but Nokia's, a module's own comes before those of its lanes.
+// HUAWEI-ENTITY-EXTENT-MIB, WWP-LEOS-PORT-XCVR-MIB (Ciena SAOS 6: wwpLeosPortXcvrRxDbmPower and TxDbmPower) and CIENA-CES-PORT-XCVR-MIB (SAOS 8: cienaCesPortXcvrRxPower,
+// TxOutputPower and PortName). Of each but Nokia's, a module's own comes before those of its lanes.
 var vendorLight = []lightColumn{
 	{"1.3.6.1.4.1.2636.3.60.1.1.1.1.5", true, hundredths}, {"1.3.6.1.4.1.2636.3.60.1.1.1.1.7", false, hundredths},
 	{"1.3.6.1.4.1.2636.3.60.1.2.1.1.6", true, hundredths}, {"1.3.6.1.4.1.2636.3.60.1.2.1.1.8", false, hundredths},
@@ -25,9 +26,14 @@ var vendorLight = []lightColumn{
 	{"1.3.6.1.4.1.6527.3.1.2.2.4.66.1.17", true, tenthsOfMicrowatts}, {"1.3.6.1.4.1.6527.3.1.2.2.4.66.1.12", false, tenthsOfMicrowatts},
 	{huaweiModule + "8", true, huaweiPower}, {huaweiModule + "9", false, huaweiPower},
 	{huaweiModule + "32", true, huaweiLanes}, {huaweiModule + "33", false, huaweiLanes},
+	{"1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105", true, tenThousandths}, {"1.3.6.1.4.1.6141.2.60.4.1.1.1.1.106", false, tenThousandths},
+	{cienaTransceiver + "6", true, transceiverMicrowatts}, {cienaTransceiver + "35", false, transceiverMicrowatts}, {cienaTransceiver + "40", false, transceiverPort},
 }
 
-const huaweiModule = "1.3.6.1.4.1.2011.5.25.31.1.1.3.1." // hwOpticalModuleInfoTable, by entPhysicalIndex
+const (
+	huaweiModule     = "1.3.6.1.4.1.2011.5.25.31.1.1.3.1." // hwOpticalModuleInfoTable, by entPhysicalIndex
+	cienaTransceiver = "1.3.6.1.4.1.1271.2.1.9.1.1.1.1."   // cienaCesPortXcvrTable, by a number of the transceiver's own
+)
 
 // vendors reads the light that vendors tell in tables of their own.
 func (o *optics) vendors(ctx context.Context) error {
@@ -38,11 +44,16 @@ func (o *optics) vendors(ctx context.Context) error {
 	err := o.session.Sweep(ctx, nil, oids, func(c Cell) {
 		vendorLight[c.Column].read(o, c.Index, vendorLight[c.Column].receives, c.Value)
 	}, nil)
+	ports := o.byName()
+	for _, t := range o.transceivers {
+		if port, ok := ports[o.places[t.entity]]; ok {
+			o.light(port, t.lane, t.receives, t.dbm)
+		}
+	}
 	if len(o.modules) == 0 || err != nil {
 		return err
 	}
 	entities, err := o.entities(ctx)
-	ports := o.byName()
 	for _, m := range o.modules {
 		if port, ok := o.portOfEntity(entities, ports, m.entity); ok {
 			o.light(port, m.lane, m.receives, m.dbm)
@@ -119,6 +130,32 @@ func huaweiLanes(o *optics, index OID, receives bool, v Value) {
 			lane = 0
 		}
 		o.modules = append(o.modules, moduleLight{entity, lane, receives, n / 100})
+	}
+}
+
+// tenThousandths reads ten-thousandths of a dBm by the number of the port, which is its name. It is 0 where there is no module.
+func tenThousandths(o *optics, index OID, receives bool, v Value) {
+	n, ok := index.port()
+	if !ok || !v.IsNumber() || v.Number == 0 {
+		return
+	}
+	if port, ok := o.byName()[strconv.FormatUint(uint64(n), 10)]; ok {
+		o.light(port, 0, receives, float64(int64(v.Number))/10_000)
+	}
+}
+
+// transceiverMicrowatts reads microwatts by the number of a transceiver. It is 0 where there is no light.
+func transceiverMicrowatts(o *optics, index OID, receives bool, v Value) {
+	n, ok := index.port()
+	if dbm, lit := microwatts(float64(int64(v.Number))); ok && v.IsNumber() && lit {
+		o.transceivers = append(o.transceivers, moduleLight{n, 0, receives, dbm})
+	}
+}
+
+// transceiverPort reads the name of the port that a transceiver is in.
+func transceiverPort(o *optics, index OID, _ bool, v Value) {
+	if n, ok := index.port(); ok {
+		o.places[n] = v.Text
 	}
 }
 

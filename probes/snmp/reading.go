@@ -61,6 +61,7 @@ type Port struct {
 	at            uint32 // sysUpTime of the response that held its counters
 	changed       uint32 // ifLastChange
 	discontinuity uint32
+	sampled       uint32 // aristaIfCounterLastUpdated, 0 where the agent does not tell
 	descr         string
 }
 

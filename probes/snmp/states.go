@@ -34,7 +34,7 @@ type stateColumn struct {
 }
 
 // stateColumns are the columns of which an agent has some. Of the counters of carriers (CISCO-IF-EXTENSION-MIB, OLD-CISCO-INTERFACES-MIB, JUNIPER-IF-MIB,
-// TIMETRA-PORT-MIB) and of sessions (BGP4-MIB, ARISTA-BGP4V2-MIB, CISCO-BGP4-MIB, BGP4-V2-MIB-JUNIPER) it has one of each or none.
+// TIMETRA-PORT-MIB, and ARISTA-IF-MIB's aristaIfOperStatusChanges) and of sessions (BGP4-MIB, ARISTA-BGP4V2-MIB, CISCO-BGP4-MIB, BGP4-V2-MIB-JUNIPER) it has one of each or none.
 var stateColumns = []stateColumn{
 	{ifEntry + "7", stateAdmin},
 	{ifEntry + "8", stateOper},
@@ -43,6 +43,7 @@ var stateColumns = []stateColumn{
 	{"1.3.6.1.4.1.2636.3.3.1.1.26", stateCarrier},
 	{"1.3.6.1.4.1.6527.3.1.2.2.4.2.1.81", stateCarrier},
 	{"1.3.6.1.4.1.9.2.2.1.1.21", stateCarrier},
+	{aristaIf + "8", stateCarrier},
 	{"1.3.6.1.2.1.15.3.1.2", stateSession},
 	{"1.3.6.1.2.1.15.3.1.15", stateEstablished},
 	{"1.3.6.1.4.1.30065.4.1.1.7.1.5", stateEstablished},

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"whichlink/internal/evidence"
 )
@@ -14,7 +12,7 @@ import (
 // vendorTables is what an agent was found to have of the tables that most do not.
 type vendorTables struct {
 	pfc    []string // the columns sent and received, by priority or by port; nil if there are none
-	queues []string // instances that count drops
+	queues []queueCounter
 	lanes  map[uint32][]evidence.Lane
 }
 
@@ -22,6 +20,7 @@ type vendorTables struct {
 // resort: SONiC's hold priority 3 alone.
 var pfcTables = [][]string{
 	{cpfcPriority + "2", cpfcPriority + "3"},
+	{mellanoxQoS + "2.1.5", mellanoxQoS + "2.1.3"}, // mellanoxQoSPFCTxPausePkts, mellanoxQoSPFCRxPausePkts
 	{cpfcPort + "1", cpfcPort + "2"},
 	{ieeePFC + "2", ieeePFC + "3"},
 }
@@ -81,40 +80,74 @@ const (
 	csqEgress                              = 2
 )
 
-// queues reads what queues dropped. The table has eight kinds of counts a queue; once it is known which rows are drops, these alone are read.
+// A queueCounter is an instance that counts what a queue of a port dropped on its way out.
+type queueCounter struct {
+	oid   string
+	port  uint32
+	queue int
+}
+
+// queueTables are the columns that count what queues dropped, and whose rows those are. Cisco's table has eight kinds of counts a queue. Of Onyx's, one
+// is of packets that found no buffer (mellanoxQoSTCUnicastNoBufferDiscard), one of those that WRED dropped (mellanoxQoSTCWREDDiscard), by ifIndex and traffic class.
+var queueTables = []struct {
+	oid string
+	of  func(index OID) (port uint32, queue int, ok bool)
+}{
+	{csqStats, func(i OID) (uint32, int, bool) {
+		if len(i) != 4 || i[1] != csqEgress || i[3] != csqUnicastDropped && i[3] != csqMulticastDropped {
+			return 0, 0, false
+		}
+		return i[0], int(i[2]), true
+	}},
+	{mellanoxQoS + "4.1.8", trafficClass}, {mellanoxQoS + "4.1.9", trafficClass},
+}
+
+func trafficClass(i OID) (port uint32, class int, ok bool) {
+	if len(i) != 2 {
+		return 0, 0, false
+	}
+	return i[0], int(i[1]), true
+}
+
+// queues reads what queues dropped. Once it is known which rows are drops, these alone are read.
 func (p *reader) queues(ctx context.Context) error {
 	got := map[string]Value{}
 	if p.full {
 		p.vendor.queues = nil
-		err := p.session.Sweep(ctx, nil, []string{csqStats}, func(c Cell) {
-			if part := c.Index; len(part) == 4 && part[1] == csqEgress && (part[3] == csqUnicastDropped || part[3] == csqMulticastDropped) {
-				oid := csqStats + "." + c.Index.String()
+		oids := make([]string, len(queueTables))
+		for i := range queueTables {
+			oids[i] = queueTables[i].oid
+		}
+		err := p.session.Sweep(ctx, nil, oids, func(c Cell) {
+			if port, queue, ok := queueTables[c.Column].of(c.Index); ok {
+				oid := oids[c.Column] + "." + c.Index.String()
 				got[oid] = c.Value
-				p.vendor.queues = append(p.vendor.queues, oid)
+				p.vendor.queues = append(p.vendor.queues, queueCounter{oid, port, queue})
 			}
 		}, nil)
 		if err != nil {
 			return err
 		}
 	} else if len(p.vendor.queues) > 0 {
+		oids := make([]string, len(p.vendor.queues))
+		for i := range oids {
+			oids[i] = p.vendor.queues[i].oid
+		}
 		var err error
-		if got, err = p.session.Get(ctx, p.vendor.queues...); err != nil {
+		if got, err = p.session.Get(ctx, oids...); err != nil {
 			return err
 		}
 	}
-	for _, oid := range p.vendor.queues {
-		v, ok := got[oid]
-		part := strings.Split(strings.TrimPrefix(oid, csqStats+"."), ".")
-		index, _ := portIndex(part[0])
-		queue, err := strconv.Atoi(part[2])
-		if q := p.ports[index]; ok && q != nil && err == nil && v.IsNumber() {
-			q.addDrops(queue, v.Number)
+	for _, q := range p.vendor.queues {
+		v, ok := got[q.oid]
+		if port := p.ports[q.port]; ok && port != nil && v.IsNumber() {
+			port.addDrops(q.queue, v.Number)
 		}
 	}
 	return nil
 }
 
-// addDrops adds up what a queue dropped of unicast and multicast.
+// addDrops adds up what a queue dropped of one kind and another.
 func (q *Port) addDrops(queue int, packets uint64) {
 	for i := range q.Drops {
 		if q.Drops[i].Queue == queue {
@@ -130,7 +163,7 @@ func (q *Port) addDrops(queue int, packets uint64) {
 func (p *reader) optics(ctx context.Context) error {
 	if p.full || p.Time.Sub(p.looked) > slowLasts && p.vendor.lanes != nil {
 		p.looked = p.Time
-		o := &optics{reader: p, lanes: map[uint32][]evidence.Lane{}}
+		o := &optics{reader: p, lanes: map[uint32][]evidence.Lane{}, places: map[uint32]string{}}
 		err := errors.Join(o.vendors(ctx), o.sensors(ctx))
 		if p.vendor.lanes = o.lanes; len(o.lanes) == 0 {
 			p.vendor.lanes = nil

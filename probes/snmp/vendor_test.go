@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"whichlink/probes/snmp/agentsim"
 )
@@ -103,6 +104,69 @@ func TestVendorTables(t *testing.T) {
 				t.Errorf("port %d lane %d is dark: %+v", c.port+1, c.lane, r.Ports[c.port].Optics)
 			}
 		}
+	}
+}
+
+// TestOnyxCienaArista: what MELLANOX-QOS-MIB, WWP-LEOS-PORT-XCVR-MIB, CIENA-CES-PORT-XCVR-MIB and ARISTA-IF-MIB tell, by the texts of these modules. No recording of a real device
+// has them.
+func TestOnyxCienaArista(t *testing.T) {
+	tree := device(4)
+	set := func(value any, tag byte, format string, args ...any) {
+		tree.Set(fmt.Sprintf(format, args...), tag, value)
+	}
+	for class := range 8 {
+		for column, n := range map[string]int{"2.1.3": 300, "2.1.4": 9, "2.1.5": 500, "2.1.6": 9, "4.1.8": 40, "4.1.9": 2, "4.1.3": 77} {
+			set(uint64(n+class), agentsim.Counter64, "%s%s.1.%d", mellanoxQoS, column, class)
+		}
+	}
+	set("2", agentsim.OctetString, ifXEntry+"1.2") // as SAOS names its ports
+	set(-10679, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.2")
+	set(0, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.106.2")      // no light
+	set(-31000, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.9") // of a port that is not there
+	set(501, agentsim.Integer, cienaTransceiver+"6.77")
+	set(1000, agentsim.Integer, cienaTransceiver+"35.77")
+	set("swp3", agentsim.OctetString, cienaTransceiver+"40.77")
+	set(777, agentsim.Integer, cienaTransceiver+"6.4") // which port it is in is not told: not the one of that ifIndex
+	set(uint64(12), agentsim.Counter32, "%s8.4", aristaIf)
+	set(497_700, agentsim.TimeTicks, "%s1.4", aristaIf)
+
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	first := a.Read(context.Background())
+	sim.Change(func(tree *agentsim.Tree) {
+		tree.Set(mellanoxQoS+"2.1.5.1.3", agentsim.Counter64, uint64(503+60))
+		tree.Set(mellanoxQoS+"4.1.9.1.6", agentsim.Counter64, uint64(8+5))
+		tree.Set(aristaIf+"8.4", agentsim.Counter32, uint64(16))
+	})
+	second := a.Read(context.Background())
+	if first.Err != nil || second.Err != nil {
+		t.Fatal(first.Err, second.Err)
+	}
+	if p := first.Ports[0]; len(p.PFC) != 8 || p.PFC[3] != (PFC{3, 503, 303}) || len(p.Drops) != 8 || p.Drops[6] != (QueueDrops{6, 46 + 8}) {
+		t.Errorf("Onyx: %+v %+v", p.PFC, p.Drops)
+	}
+	if d := Between(first, second)[0]; d.PFC[3].Sent != 60 || d.PFC[3].Received != 0 || d.Drops[6].Packets != 5 {
+		t.Errorf("Onyx, in the interval: %+v", d)
+	}
+	for port, want := range map[int][]float64{1: {-1.07, math.NaN()}, 2: {-3, 0}, 3: nil} {
+		for _, r := range []*Reading{first, second} {
+			l := r.Ports[port].Optics
+			if len(l) != min(len(want), 1) || want != nil && (!sameLight(l[0].Rx, want[0]) || !sameLight(l[0].Tx, want[1])) {
+				t.Errorf("Ciena, port %d: %+v", port+1, l)
+			}
+		}
+	}
+	if age := second.Ports[3].age(); age < 23*time.Second || age > 40*time.Second || second.Ports[0].age() != 0 {
+		t.Errorf("Arista: the counters are %s old", age)
+	}
+	session, err := Dial(t.Context(), sim.Address(), Credentials{Community: "public"}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	states, err := (&stateReader{session: session}).read(t.Context())
+	if err != nil || states.Ports[4].Carrier == nil || *states.Ports[4].Carrier != 16 || states.Ports[3].Carrier != nil {
+		t.Errorf("Arista: %+v, %v", states, err)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 //	 3     initial TTL, by the reflector: with which the reply was sent
 //	 4     flags, by the reflector (flag... below)
 //	 5     round, by the sender: a new number makes the reflector forget what it learnt of the way back of this session
-//	 6-7   query port, by the sender: source port of the session that is asked about
+//	 6-7   query port, by the sender: source port of the session that is asked about. With flagRefusing, by the reflector: answers from its
+//	       socket that its own host refused to send, modulo 2^16
 //	 8-9   query SSID, by the sender
 //	10-11  messages for which the reflector's socket had no room since it was opened, by the reflector, modulo 2^16; with flagCrowded, else zero
 //	12-15  cookie, by the reflector: drawn when it began to count this session; another one means that the count began anew
@@ -60,6 +61,7 @@ const (
 	flagCount    = 0x08 // the count is there
 	flagMore     = 0x10 // not all hops found room
 	flagCrowded  = 0x20 // the count of messages without room is there
+	flagRefusing = 0x40 // the count of answers that were not sent is there; never with opCount
 )
 
 var errControl = errors.New("control TLV of another version or length")

@@ -250,6 +250,9 @@ func (e *Engine) flush(s *Stream, echo bool) int {
 		case !ownDrop(e.errno):
 			s.refused(e.seqs[e.done], echo, e.errno)
 			refused++
+		case echo:
+			now := time.Now().UnixNano()
+			e.own.add(strain{evidence.Refused, now, now, 1})
 		}
 		e.done++
 	}

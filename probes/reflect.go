@@ -86,9 +86,10 @@ type arrival struct {
 	to       netip.Addr // invalid if not known
 	ttl      uint8      // 0 if not known
 	received int64      // nanoseconds since 1970
-	// crowded is how many messages found no room in the socket until this one came; counted tells that this is known.
-	crowded uint16
-	counted bool
+	// crowded is how many messages found no room in the socket until this one came, unsent how many answers were not sent from it; counted tells that
+	// this is known.
+	crowded, unsent uint16
+	counted         bool
 }
 
 // reflect turns the request in b into its answer, in place, and so of the same length. It returns the TTL with which to send the
@@ -178,6 +179,10 @@ func (m *mirror) control(c *control, s *reflected, a arrival, hops []byte, now i
 	if c.crowded = 0; a.counted {
 		c.flags |= flagCrowded
 		c.crowded = a.crowded
+		if c.ops&opCount == 0 {
+			c.flags |= flagRefusing
+			c.queryPort = a.unsent
+		}
 	}
 	if c.ops&opReplyTTL != 0 && c.replyTTL != 0 {
 		if m.expiring.take(now) && m.sessions.askBack(s, c.round, c.replyTTL, now) {

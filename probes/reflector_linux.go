@@ -23,6 +23,7 @@ type reflectorSocket struct {
 	at     netip.AddrPort
 	mirror *mirror
 	crowd  crowd
+	unsent uint16 // answers, modulo 2^16
 	in     *batch
 	out    *batch           // borrows the payloads and addresses of in
 	fd     func(fd uintptr) // transmit
@@ -89,7 +90,7 @@ func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 		if m.stamp == 0 {
 			m.stamp = now
 		}
-		a := arrival{from: b.peer(i), to: m.local, ttl: m.ttl, received: m.stamp, crowded: uint16(r.crowd.lost), counted: true}
+		a := arrival{from: b.peer(i), to: m.local, ttl: m.ttl, received: m.stamp, crowded: uint16(r.crowd.lost), unsent: r.unsent, counted: true}
 		ttl, ok := r.mirror.reflect(b.data(i), a, now)
 		if !ok {
 			continue
@@ -157,6 +158,7 @@ func (r *reflectorSocket) transmit(fd uintptr) {
 			continue
 		}
 		r.mirror.count.unsent.Add(1)
+		r.unsent++
 		r.from++
 		tries = 0
 	}

@@ -25,8 +25,8 @@ type strainLog struct {
 const (
 	// maxStrains bounds a log that nobody takes; what comes then widens the last strain.
 	maxStrains = 256
-	// sameStrain is how long after one strain another of its kind belongs to it.
-	sameStrain = int64(20 * time.Millisecond)
+	// sameStrain is how long after one strain another of its kind belongs to it. Of what a host refuses only the number matters.
+	sameStrain, sameRefusal = int64(20 * time.Millisecond), int64(time.Second)
 )
 
 // add notes a strain.
@@ -34,8 +34,11 @@ func (l *strainLog) add(x strain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.list); n > 0 {
-		last := &l.list[n-1]
-		near := last.what == x.what && x.from <= last.to+sameStrain && x.to >= last.from-sameStrain
+		last, apart := &l.list[n-1], sameStrain
+		if x.what == evidence.Refused {
+			apart = sameRefusal
+		}
+		near := last.what == x.what && x.from <= last.to+apart && x.to >= last.from-apart
 		if near || n >= maxStrains {
 			last.from, last.to = min(last.from, x.from), max(last.to, x.to)
 			last.count += x.count
@@ -56,39 +59,53 @@ func (l *strainLog) take() []strain {
 
 // A farEnd is a reflector as an engine sees it: all streams to it share one.
 type farEnd struct {
-	// told is its count of requests for which it had no room, as it last told, and 1<<16 once it did; sent is when the newest of the probes was
-	// sent with whose answer it told that.
+	crowded, unsent farCount
+
+	mu      sync.Mutex // of who changes the counts
+	strains strainLog
+}
+
+// A farCount is a count of a reflector, as it last told it, and 1<<16 once it did; sent is when the newest of the probes was sent with whose answer
+// it told that.
+type farCount struct {
 	told atomic.Uint32
 	sent atomic.Int64
-
-	mu      sync.Mutex // of who changes told
-	strains strainLog
 }
 
 // restarted is how much later than others a probe must be sent for a lower count to be that of a reflector which began anew.
 const restarted = int64(100 * time.Millisecond)
 
-// overflowed takes in a reflector's count as it was when a probe reached it which had been sent at some time. Whatever it lost since the probe
-// before was sent between those two, as far as queues on the way are alike.
-func (f *farEnd) overflowed(count uint16, sent int64) {
-	if t := f.told.Load(); t == 1<<16|uint32(count) {
-		if sent > f.sent.Load() {
-			f.sent.Store(sent)
+// told takes in what a reflector tells of its host in the answer to a probe that was sent at some time. Older ones tell nothing.
+func (f *farEnd) told(c *control, sent int64) {
+	if c.flags&flagCrowded != 0 {
+		f.count(&f.crowded, evidence.Overflow, c.crowded, sent)
+	}
+	if c.flags&flagRefusing != 0 && c.ops&opCount == 0 {
+		f.count(&f.unsent, evidence.Refused, c.queryPort, sent)
+	}
+}
+
+// count takes in a count as it was when a probe reached the reflector. Whatever it lost since the probe before was sent between those two, as far
+// as queues on the way are alike.
+func (f *farEnd) count(c *farCount, what evidence.Strain, count uint16, sent int64) {
+	if t := c.told.Load(); t == 1<<16|uint32(count) {
+		if sent > c.sent.Load() {
+			c.sent.Store(sent)
 		}
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	told, last := f.told.Load(), f.sent.Load()
+	told, last := c.told.Load(), c.sent.Load()
 	more := int16(count - uint16(told))
 	if told != 0 && more < 0 && sent < last+restarted {
 		return // overtaken by a newer answer
 	}
 	if told != 0 && more > 0 {
-		f.strains.add(strain{evidence.Overflow, min(last, sent), max(last, sent), int(more)})
+		f.strains.add(strain{what, min(last, sent), max(last, sent), int(more)})
 	}
-	f.told.Store(1<<16 | uint32(count))
-	f.sent.Store(max(last, sent))
+	c.told.Store(1<<16 | uint32(count))
+	c.sent.Store(max(last, sent))
 }
 
 // A crowd tells, message by message, how many a socket lost since the one before as its reader was too slow. The kernel counts others with

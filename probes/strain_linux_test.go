@@ -231,3 +231,26 @@ func TestOverdue(t *testing.T) {
 		}
 	})
 }
+
+// TestRefused: what the queues or filters of a host at either end drop of its own is told as that, as often as it was lost.
+func TestRefused(t *testing.T) {
+	b := newBench(t, leafSpine(t, 2, 2), 1, Config{}, ReflectorConfig{})
+	streams := b.streams(b.hosts[1], 8, false, Options{})
+	for i, host := range []string{b.fabric.NodeName(b.hosts[0]), b.fabric.NodeName(b.hosts[1])} {
+		id := b.breakIt("node", "10%", host)
+		w := b.echoAll(streams, 60*(i+1), func() {})
+		if err := b.lab.Heal(id); err != nil {
+			t.Fatal(err)
+		}
+		// What the reflector's host refused last, its next answer tells.
+		b.echoAll(streams, 2, func() {})
+		own, there := all(t, b.engine.own.take(), evidence.Refused), all(t, streams[0].end.strains.take(), evidence.Refused)
+		if i == 0 && (w.LostForward == 0 || own.count != w.LostForward || there.count != 0) {
+			t.Errorf("%s lost %d of what it sent, and tells of %d; of the other %d", host, w.LostForward, own.count, there.count)
+		}
+		// Answers to questions are refused as those to echoes are.
+		if i == 1 && (w.LostBack == 0 || there.count < w.LostBack || there.count > 2*w.LostBack+20 || own.count != 0) {
+			t.Errorf("%s lost %d of what it answered, and is told of %d; of itself the prober tells %d", host, w.LostBack, there.count, own.count)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func TestFarEnd(t *testing.T) {
 	} {
 		var f farEnd
 		for _, x := range c.told {
-			f.overflowed(x.count, at(x.ms))
+			f.told(&control{flags: flagAnswer | flagCrowded, crowded: x.count}, at(x.ms))
 		}
 		if d := cmp.Diff(c.want, f.strains.take(), cmp.AllowUnexported(strain{})); d != "" {
 			t.Errorf("%s: %s", c.name, d)

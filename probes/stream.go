@@ -88,8 +88,8 @@ func (s *Stream) echoed(a *answer, m *meta, at, now int64) (sent int64) {
 	}
 	s.ours = s.ours || a.ok
 	probe, what := s.echoes.answer(a.senderSeq, how)
-	if a.ok && a.control.flags&flagCrowded != 0 && probe.sent != 0 {
-		s.end.overflowed(a.control.crowded, probe.sent)
+	if a.ok && probe.sent != 0 {
+		s.end.told(&a.control, probe.sent)
 	}
 	switch what {
 	case answerLate:

@@ -42,13 +42,14 @@ func (s *Store) Diagnose() *Diagnosis {
 	solved := localize.Solve(s.fabric, seen.list, cfg)
 	s.solved = solved
 	d.Coverage = s.coverage(solved.Exposure)
-	causes := map[string]localize.Cause{}
+	causes, refused := map[string]localize.Cause{}, s.refused()
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
 			out := s.lossSuspect(&sus, Loss)
 			s.corrupts(&out, &sus, ports.counted)
 			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
+			s.blameHost(&out, &sus, refused)
 			d.Suspects = append(d.Suspects, out)
 			causes[out.ID] = sus.Cause
 		}

@@ -36,6 +36,8 @@ type Store struct {
 	strange map[string]int // addresses that answered and are not in the fabric
 	words   said           // what sources had to say in words
 	strains []strain       // when hosts were too busy for probes
+	// refusals are when hosts dropped what they were to send.
+	refusals []strain
 	// strained is what was left out for that in the newest diagnosis.
 	strained strained
 
@@ -329,7 +331,8 @@ func (s *Store) prune() {
 		s.from = oldest
 	}
 	s.prunePorts(oldest)
-	s.strains = slices.DeleteFunc(s.strains, func(x strain) bool { return x.to.Before(oldest) })
+	old := func(x strain) bool { return x.to.Before(oldest) }
+	s.strains, s.refusals = slices.DeleteFunc(s.strains, old), slices.DeleteFunc(s.refusals, old)
 	for _, l := range s.order {
 		l.echoes = drop(l.echoes, func(e echo) bool { return e.end.Before(oldest) })
 		l.hops = drop(l.hops, func(h hop) bool { return h.at.Before(oldest) })

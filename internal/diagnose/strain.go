@@ -79,7 +79,13 @@ func (s *Store) addStrain(r *evidence.Record) {
 	x := strain{by: r.By, node: n, own: r.By == r.Node, what: r.Strain, stretch: stretch{r.Start(), r.Time}}
 	switch {
 	case r.Strain == evidence.Pause && x.own:
-	case (r.Strain == evidence.Overflow || r.Strain == evidence.Overdue) && r.Count != nil && *r.Count > 0:
+	case r.Count == nil || *r.Count == 0:
+		return
+	case r.Strain == evidence.Refused:
+		x.count = *r.Count
+		s.refusals = append(s.refusals, x)
+		return
+	case r.Strain == evidence.Overflow || r.Strain == evidence.Overdue:
 		x.count = *r.Count
 	default:
 		return

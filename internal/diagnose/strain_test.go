@@ -112,6 +112,9 @@ func TestStrain(t *testing.T) {
 		{"always a little, and the link to it loses", nil, loses(0.05, toBusy), steady, "arc " + toBusy + " loss", ""},
 		{"always a little, and the link from it loses", nil, loses(0.05, fromBusy), steady, "arc " + fromBusy + " loss", ""},
 		{"always a little, and a link elsewhere loses", nil, loses(0.05, sick), steady, "arc " + sick + " loss", ""},
+		{"its own queue drops", nil, loses(0.03, fromBusy), refuses(100), "host " + busy + " loss", busy + " says that its own queues or filters dropped 300 packets"},
+		{"its own queue drops a little, and the link behind it more", nil, loses(0.05, fromBusy), refuses(5), "arc " + fromBusy + " loss", ""},
+		{"its own queue drops, and a link elsewhere", nil, loses(0.05, sick), refuses(100), "arc " + sick + " loss", ""},
 		{"the link to it goes down", nil, func(p *play) func(graphs.ArcID, int) float64 {
 			l, _ := p.f.LinkByName(busyLink)
 			return func(a graphs.ArcID, w int) float64 { return is(a.Link() == l && (w == 5 || w == 9)) }
@@ -162,6 +165,16 @@ func TestStrain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// refuses has a host drop probes that it was to send, and twice as many answers, of which each of its probers hears.
+func refuses(count int) func(p *play) {
+	return func(p *play) {
+		p.strain(busy, busy, evidence.Refused, 1000, 9000, count)
+		for _, by := range p.probers(busy) {
+			p.strain(by, busy, evidence.Refused, 1000, 9000, 2*count)
+		}
 	}
 }
 

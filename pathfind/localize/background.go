@@ -27,9 +27,12 @@ const unevenCost = 4
 
 // setBackground sets the hazard of good arcs and what follows from it. The model must be loaded anew afterwards.
 func (m *model) setBackground(b float64) {
-	m.background = b
+	if b = rounded(b); b == m.background {
+		return
+	}
+	m.background, m.stale = b, true
 	// A good arc may lose the normal loss more than others, or half as much again. What loses clearly more is bad.
-	top := m.cfg.NormalLoss + b/2
+	top := rounded(m.cfg.NormalLoss + b/2)
 	m.normal = [...]float64{top / 16, top / 4, top}
 	least := 3 * top
 	m.spread = log(mostHazard / least)
@@ -81,7 +84,7 @@ func (m *model) climb(b float64) (value, background float64) {
 		for i := range m.ev.flows {
 			t := &m.ev.terms[i]
 			if t.n == 1 { // most are, and none of them needs a logarithm of its own
-				arcs := max(m.ev.arcs[t.first], 0.1)
+				arcs := m.ev.arcs[t.first]
 				s := m.hazard[t.first] + (b-m.background)*arcs
 				if in, out := t.over(s); out > 0 {
 					value += t.base + s
@@ -95,7 +98,7 @@ func (m *model) climb(b float64) (value, background float64) {
 			}
 			all := math.Inf(-1)
 			for x := t.first; x < t.first+t.n; x++ {
-				arcs := max(m.ev.arcs[x], 0.1)
+				arcs := m.ev.arcs[x]
 				s := m.hazard[x] + (b-m.background)*arcs
 				if t.lost == 0 {
 					all = logSum(all, m.ev.share[x]+t.at(s))

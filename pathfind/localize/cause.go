@@ -173,5 +173,21 @@ func (ix *index) relatives(to []int32, c int32) []int32 {
 
 // within reports whether all arcs of a component are arcs of whole.
 func (ix *index) within(c, whole int32) bool {
-	return slices.Contains(ix.wholes(nil, c), whole)
+	if c >= ix.nodes {
+		return false
+	}
+	l := graphs.ArcID(c).Link()
+	if c >= ix.links {
+		l = graphs.LinkID(c - ix.links)
+	}
+	switch ix.kindOf(whole) {
+	case 0:
+		return false
+	case 1:
+		return c < ix.links && whole == ix.link(l)
+	case 4:
+		return slices.Contains(ix.f.Link(l).Groups, graphs.GroupID(whole-ix.group))
+	}
+	n := graphs.NodeID(whole - ix.nodes)
+	return ix.tail[l.Forward()] == n || ix.head[l.Forward()] == n
 }

@@ -186,7 +186,7 @@ func (ev *evidence) add(c *collector, i int32, t term) {
 		}
 		ev.first = append(ev.first, int32(len(c.flat)))
 		ev.share = append(ev.share, math.Log(share))
-		ev.arcs = append(ev.arcs, c.arcs)
+		ev.arcs = append(ev.arcs, max(c.arcs, leastArcs))
 		ev.crossings += share * t.copies * (t.passed + t.lost) * c.arcs
 	}
 	ev.terms = append(ev.terms, t)

@@ -265,7 +265,7 @@ func (ev *evidence) addTerm(c *collector, t term, comps ...int32) {
 		c.flat, c.flatTimes = append(c.flat, x), append(c.flatTimes, 1)
 	}
 	ev.first = append(ev.first, int32(len(c.flat)))
-	ev.share, ev.arcs = append(ev.share, 0), append(ev.arcs, 0)
+	ev.share, ev.arcs = append(ev.share, 0), append(ev.arcs, leastArcs)
 	ev.terms = append(ev.terms, t)
 }
 

@@ -1,6 +1,9 @@
 package localize
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // mostHazard is the hazard that stands for total loss: one packet in 160,000 passes.
 const mostHazard = 12
@@ -13,6 +16,8 @@ type model struct {
 
 	background float64   // hazard of a good arc
 	excess     []float64 // hazard of each component above that
+	faulty     []int32   // components with an excess
+	stale      bool      // whether the background, or what load has not seen, changed since a hypothesis was loaded
 
 	hazard []float64 // per branch: the sum over what it crosses
 	value  []float64 // per branch: its share of the term's log-likelihood
@@ -66,16 +71,25 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 
 // load computes everything for a hypothesis: components and their hazards.
 func (m *model) load(comps []int32, hazards []float64) {
+	if !m.stale {
+		m.turn(comps, hazards)
+		return
+	}
+	m.stale, m.faulty = false, m.faulty[:0]
 	clear(m.excess)
 	for b := range m.hazard {
-		m.hazard[b] = m.background * max(m.ev.arcs[b], 0.1) // a path without arcs has the background of its hosts
+		m.hazard[b] = m.background * m.ev.arcs[b]
 	}
 	m.sum = -m.background * m.ev.linear
 	if m.ev.sets != nil {
 		m.ev.sets.clear()
 	}
 	for i, c := range comps {
+		if hazards[i] == 0 {
+			continue
+		}
 		m.excess[c] = hazards[i]
+		m.faulty = append(m.faulty, c)
 		m.sum -= hazards[i] * m.ev.exposure[c]
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			m.hazard[e.branch] += hazards[i] * e.times
@@ -92,6 +106,28 @@ func (m *model) load(comps []int32, hazards []float64) {
 		m.sum += m.ev.terms[t].copies * m.terms[t]
 	}
 }
+
+// turn changes what is loaded into another hypothesis.
+func (m *model) turn(comps []int32, hazards []float64) {
+	for i := len(m.faulty) - 1; i >= 0; i-- {
+		if c := m.faulty[i]; !slices.Contains(comps, c) {
+			m.shift(c, 0)
+		}
+	}
+	for i, c := range comps {
+		m.shift(c, hazards[i])
+	}
+}
+
+// rounded returns a hazard to thirteen bits, finer than any evidence is. Sums of such hazards are exact, whatever their order: taking one out leaves
+// what was there before it came, to the bit, and what was found out about that then still holds.
+func rounded(h float64) float64 {
+	const unit = 1 << (52 - 12)
+	return math.Float64frombits((math.Float64bits(h) + unit/2) &^ (unit - 1))
+}
+
+// leastArcs is how many arcs a path without any counts as: it has the background of its hosts. A power of two keeps sums exact.
+const leastArcs = 1. / 8
 
 // compute brings a term up to date with the hazards of its branches.
 func (m *model) compute(ti int32) {
@@ -112,6 +148,15 @@ func (m *model) compute(ti int32) {
 // shift changes the hazard of one component.
 func (m *model) shift(c int32, to float64) {
 	d := to - m.excess[c]
+	switch {
+	case d == 0:
+		return
+	case m.excess[c] == 0:
+		m.faulty = append(m.faulty, c)
+	case to == 0:
+		i := slices.Index(m.faulty, c)
+		m.faulty = slices.Delete(m.faulty, i, i+1)
+	}
 	m.excess[c] = to
 	m.sum -= d * m.ev.exposure[c]
 	if m.ev.sets != nil {
@@ -123,9 +168,7 @@ func (m *model) shift(c int32, to float64) {
 	for i := 0; i < len(es); {
 		t := es[i].term
 		for ; i < len(es) && es[i].term == t; i++ {
-			// Taking out what was put in leaves rounding errors, and a hazard is never below the background.
-			b := es[i].branch
-			m.hazard[b] = max(m.hazard[b]+d*es[i].times, m.background*max(m.ev.arcs[b], 0.1))
+			m.hazard[es[i].branch] += d * es[i].times
 		}
 		was := m.terms[t]
 		m.compute(t)
@@ -200,7 +243,7 @@ func (m *model) overGain(c int32, at, g []float64) {
 			g[i] += m.ev.sets.over(c, h)
 		}
 		// Most hazards are too great for all that arrived, whatever was lost.
-		if all := g[i] + m.losses[c]*log(1+h*m.most/(0.1*m.background)); all > -dismal || m.metered[c] {
+		if all := g[i] + m.losses[c]*log(1+h*m.most/(leastArcs*m.background)); all > -dismal || m.metered[c] {
 			useful = i + 1
 		} else {
 			g[i] = all

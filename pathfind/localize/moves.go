@@ -20,7 +20,7 @@ func (s *search) replace(h *hypothesis, j int) {
 		s.neighbour(h, j, -1, 0, rest)
 	}
 	for _, x := range near {
-		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
+		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.joins(h, x) || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
 			continue
 		}
 		f := s.fit(x)
@@ -73,7 +73,7 @@ func (s *search) needed(h *hypothesis, c int32) float64 {
 			sum -= 0.5 * t.lost
 			continue
 		}
-		sum += s.terms[e.term] - t.at(max(s.hazard[e.branch]-rate*e.times, s.background*max(s.ev.arcs[e.branch], 0.1)))
+		sum += s.terms[e.term] - t.at(s.hazard[e.branch]-rate*e.times)
 	}
 	for _, j := range s.coupled {
 		s.common[h.comps[j]] = 0
@@ -139,7 +139,7 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	for _, j := range without {
 		s.shift(h.comps[j], 0)
 	}
-	if s.roughly(h, score+bonus, add) >= s.best-horizon {
+	if s.promising(h, score+bonus, add) {
 		occam := s.refitCoupled(h, add, comps, rates)
 		s.remember(comps, rates, score+s.bonus+occam+s.sum)
 	}
@@ -186,12 +186,20 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 	return occam
 }
 
-// roughly returns what a trial will come to, or more, from guesses at the rates. It leaves them loaded.
-func (s *search) roughly(h *hypothesis, score float64, add int32) float64 {
+// promising reports whether a trial may come to a hypothesis that is remembered. If several rates are to be fitted it tells by guesses at them, which it
+// leaves loaded.
+func (s *search) promising(h *hypothesis, score float64, add int32) bool {
+	floor := s.best - horizon - score
+	if add >= 0 {
+		floor -= s.ix.logPrior(add)
+	}
+	if len(s.coupled) == 0 {
+		return add < 0 && s.sum >= floor || add >= 0 && !s.hopeless(add, floor-s.sum)
+	}
 	again := func(c int32) {
 		s.shift(c, 0)
 		rate, _ := s.guess(c)
-		s.shift(c, rate)
+		s.shift(c, rounded(rate))
 	}
 	for range 2 {
 		if add >= 0 {
@@ -200,16 +208,16 @@ func (s *search) roughly(h *hypothesis, score float64, add int32) float64 {
 		for _, j := range s.coupled {
 			again(h.comps[j])
 		}
-	}
-	if add >= 0 {
-		score += s.ix.logPrior(add)
+		if s.sum+sure < floor {
+			return false
+		}
 	}
 	for _, j := range s.coupled {
 		if s.excess[h.comps[j]] > 0 {
-			score += s.occam[j]
+			floor -= s.occam[j]
 		}
 	}
-	return score + s.sum + 5
+	return s.sum+5 >= floor
 }
 
 // join replaces several members of the hypothesis by a component of which they are parts.

@@ -62,6 +62,10 @@ func (s *search) result() *Result {
 			assigned[c] = true
 			continue
 		}
+		if len(told) > 0 && marginal[c]*(1-s.explained([]int32{c}, told, weights)) < listed {
+			assigned[c] = true
+			continue
+		}
 		class, odds, against := s.class(c, weights, assigned)
 		slices.SortFunc(class[1:], rank)
 		x := Suspect{Cause: s.ix.cause(c), Alone: min(marginal[c], 1), Against: against}

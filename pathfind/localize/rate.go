@@ -188,7 +188,7 @@ func (m *model) fit(c int32, over [grid]float64) fit {
 		}
 	}
 	n, top := refine(u[:], g[:], grid, func(x float64) float64 { return m.gain(c, exp(x)) })
-	f := fit{rate: exp(u[top]), peak: g[top]}
+	f := fit{rate: rounded(exp(u[top])), peak: g[top]}
 	for i := range n {
 		g[i] += m.logRatePrior(u[i])
 	}
@@ -230,7 +230,7 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 		}
 		off := (right - left) / (2 * w) / bend
 		if math.Abs(off) < 1.2*w {
-			rate := exp(x + off)
+			rate := rounded(exp(x + off))
 			peak := m.gain(c, rate)
 			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.bad[0]
 		}

@@ -56,6 +56,7 @@ func (s *search) scatter(i int32) int32 {
 // maximisation). It changes the hazards of branches only, and returns the losses that each explains.
 func (m *model) divide(comps []int32, rates []float64) []float64 {
 	losses := make([]float64, len(comps))
+	m.stale = true
 	for range 30 {
 		most := 0.0
 		for i, c := range comps {
@@ -69,10 +70,10 @@ func (m *model) divide(comps []int32, rates []float64) []float64 {
 					passed += w * t.passed
 				}
 			}
-			rate := min(max(mine/max(passed, 1), 1e-7), mostHazard)
+			rate := rounded(min(max(mine/max(passed, 1), 1e-7), mostHazard))
 			d := rate - rates[i]
 			for _, e := range es {
-				m.hazard[e.branch] = max(m.hazard[e.branch]+d*e.times, m.background*max(m.ev.arcs[e.branch], 0.1))
+				m.hazard[e.branch] += d * e.times
 			}
 			if losses[i] = mine; mine > slight/2 {
 				most = max(most, math.Abs(d)/rates[i])

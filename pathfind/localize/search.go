@@ -116,6 +116,7 @@ func newSearch(m *model) *search {
 
 func (s *search) run() {
 	s.remember(nil, nil, 0)
+
 	for i := int32(0); i >= 0; {
 		i = s.grow(i, handful)
 	}

@@ -104,7 +104,7 @@ func (a *App) begin() {
 // setTabs makes the screens that have a digit, and goes to the first.
 func (a *App) setTabs() {
 	k := &a.keys
-	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), &eventsScreen{keys: k}, newCapturesScreen(k, a.reader), &drillScreen{keys: k, trainer: a.trainer}}
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), newEventsScreen(k), newCapturesScreen(k, a.reader), newDrillScreen(k, a.trainer)}
 	a.stack = []screen{a.tabs[0]}
 }
 

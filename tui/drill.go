@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"charm.land/bubbles/v2/key"
-	tea "charm.land/bubbletea/v2"
 )
 
 // A Round is one fault of a drill: from when it was set until it was healed, and who named it in that time.
@@ -83,11 +80,25 @@ func (v *Verdict) style() style {
 
 // The drill screen shows what is broken on purpose, once somebody asks for it, and how the rounds went.
 type drillScreen struct {
-	keys    *keyMap
+	dated
 	trainer Trainer
 	reveal  bool
-	filter  filter
-	rows    rows
+}
+
+func newDrillScreen(k *keyMap, trainer Trainer) *drillScreen {
+	d := &drillScreen{dated: dated{keys: k}, trainer: trainer}
+	d.row = func(s *Snapshot, at int) (datedRow, bool) {
+		if at >= len(s.Rounds) {
+			return datedRow{}, false
+		}
+		r := &s.Rounds[at]
+		x := datedRow{when: r.Set, copy: fmt.Sprintf("round %s: %s, set %s; program %s; you %s", r.ID, d.text(r), r.Set.UTC().Format(time.RFC3339), r.Program.words(r), r.You.words(r))}
+		if d.open(r) { // else enter would tell
+			x.about = r.About
+		}
+		return x, true
+	}
+	return d
 }
 
 func (d *drillScreen) title() string { return "Drill" }
@@ -124,42 +135,6 @@ func (d *drillScreen) refresh(s *Snapshot, still bool) {
 func (d *drillScreen) setFilter(query string, s *Snapshot) {
 	d.filter = parseFilter(query, []string{"program", "you"})
 	d.refresh(s, false)
-}
-
-func (d *drillScreen) filtered() *filter { return &d.filter }
-
-func (d *drillScreen) current(s *Snapshot) *Round {
-	if r, ok := d.rows.current(); ok && r.at < len(s.Rounds) {
-		return &s.Rounds[r.at]
-	}
-	return nil
-}
-
-// handle opens the link of a round whose truth is known.
-func (d *drillScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
-	if moveRows(&d.rows, d.keys, msg) {
-		return nil
-	}
-	if r := d.current(s); r != nil && key.Matches(msg, d.keys.Open) && d.open(r) {
-		return linkNamed(d.keys, r.About, s)
-	}
-	return nil
-}
-
-// moment is when the fault under the cursor was set.
-func (d *drillScreen) moment(s *Snapshot) (time.Time, bool) {
-	if r := d.current(s); r != nil {
-		return r.Set, true
-	}
-	return time.Time{}, false
-}
-
-func (d *drillScreen) copied(s *Snapshot) string {
-	r := d.current(s)
-	if r == nil {
-		return ""
-	}
-	return clean(fmt.Sprintf("round %s: %s, set %s; program %s; you %s", r.ID, d.text(r), r.Set.UTC().Format(time.RFC3339), r.Program.words(r), r.You.words(r)))
 }
 
 func (d *drillScreen) draw(w, h int, s *Snapshot) page {

@@ -6,20 +6,26 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
-	tea "charm.land/bubbletea/v2"
-
 	"whichlink/internal/diagnose"
 )
 
 // The events screen shows what happened when, in lanes by source and as a list, the newest first.
 type eventsScreen struct {
-	keys   *keyMap
-	filter filter
-	rows   rows
+	dated
 
 	groups []group
 	from   *diagnose.Picture // what they were found in
+}
+
+func newEventsScreen(k *keyMap) *eventsScreen {
+	return &eventsScreen{dated: dated{keys: k, row: func(s *Snapshot, at int) (datedRow, bool) {
+		list := events(s)
+		if at >= len(list) {
+			return datedRow{}, false
+		}
+		x := &list[at]
+		return datedRow{x.At, x.About, fmt.Sprintf("%s %s %s %s", x.At.UTC().Format(time.RFC3339), x.Lane, x.What, x.About)}, true
+	}}}
 }
 
 func (e *eventsScreen) title() string { return "Events" }
@@ -54,23 +60,10 @@ func (e *eventsScreen) setFilter(query string, s *Snapshot) {
 	e.refresh(s, false)
 }
 
-func (e *eventsScreen) filtered() *filter { return &e.filter }
-
 func (e *eventsScreen) current(s *Snapshot) *diagnose.Event {
 	r, ok := e.rows.current()
 	if list := events(s); ok && r.at < len(list) {
 		return &list[r.at]
-	}
-	return nil
-}
-
-// handle opens the link that an event is about.
-func (e *eventsScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
-	if moveRows(&e.rows, e.keys, msg) || !key.Matches(msg, e.keys.Open) {
-		return nil
-	}
-	if x := e.current(s); x != nil {
-		return linkNamed(e.keys, x.About, s)
 	}
 	return nil
 }
@@ -84,22 +77,6 @@ func linkNamed(k *keyMap, name string, s *Snapshot) screen {
 		return newLinkScreenOf(k, l, s)
 	}
 	return nil
-}
-
-// moment is when the event under the cursor happened.
-func (e *eventsScreen) moment(s *Snapshot) (time.Time, bool) {
-	if x := e.current(s); x != nil {
-		return x.At, true
-	}
-	return time.Time{}, false
-}
-
-func (e *eventsScreen) copied(s *Snapshot) string {
-	x := e.current(s)
-	if x == nil {
-		return ""
-	}
-	return clean(fmt.Sprintf("%s %s %s %s", x.At.UTC().Format(time.RFC3339), x.Lane, x.What, x.About))
 }
 
 func (e *eventsScreen) draw(w, h int, s *Snapshot) page {

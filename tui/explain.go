@@ -35,27 +35,13 @@ func (e *explainScreen) setFilter(string, *Snapshot) {}
 func (e *explainScreen) filtered() *filter { return &e.filter }
 
 func (e *explainScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
-	k := e.keys
-	switch {
-	case key.Matches(msg, k.Down, k.TextDown):
-		e.scroll++
-	case key.Matches(msg, k.Up, k.TextUp):
-		e.scroll--
-	case key.Matches(msg, k.PageDown):
-		e.scroll += 10
-	case key.Matches(msg, k.PageUp):
-		e.scroll -= 10
-	case key.Matches(msg, k.Top):
-		e.scroll = 0
-	case key.Matches(msg, k.Bottom):
-		e.scroll = len(e.lines(w-4, s))
-	case key.Matches(msg, k.Open):
+	if key.Matches(msg, e.keys.Open) {
 		if x := suspectOf(s, e.of); x != nil {
-			return newLinkScreen(k, x, s)
+			return newLinkScreen(e.keys, x, s)
 		}
-		return linkNamed(k, e.of, s)
+		return linkNamed(e.keys, e.of, s)
 	}
-	e.scroll = scrollTo(e.scroll, len(e.lines(w-4, s)), h-2)
+	e.scroll = scrolledBy(e.keys, msg, e.scroll, len(e.lines(w-4, s)), h-2)
 	return nil
 }
 

@@ -44,23 +44,10 @@ type helpBox struct {
 // handle scrolls with the keys of lists, in a box of w x h. It reports whether the help stays open.
 func (b *helpBox) handle(msg tea.KeyPressMsg, w, h int) bool {
 	k := b.keys
-	switch {
-	case key.Matches(msg, k.Back, k.Help):
+	if key.Matches(msg, k.Back, k.Help) {
 		return false
-	case key.Matches(msg, k.Down, k.TextDown):
-		b.offset++
-	case key.Matches(msg, k.Up, k.TextUp):
-		b.offset--
-	case key.Matches(msg, k.PageDown):
-		b.offset += 10
-	case key.Matches(msg, k.PageUp):
-		b.offset -= 10
-	case key.Matches(msg, k.Top):
-		b.offset = 0
-	case key.Matches(msg, k.Bottom):
-		b.offset = len(b.lines(w - 4))
 	}
-	b.offset = scrollTo(b.offset, len(b.lines(w-4)), h-2)
+	b.offset = scrolledBy(k, msg, b.offset, len(b.lines(w-4)), h-2)
 	return true
 }
 

@@ -1,5 +1,10 @@
 package tui
 
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
 // A page is what a screen draws: lines, and the cell at which the terminal's own cursor belongs. Screen readers follow
 // that cursor, so it stands on the selected row or in the prompt.
 type page struct {
@@ -125,4 +130,23 @@ func scrolled(lines []line, offset, h int) (shown []line, note string) {
 		note = count(offset+1) + "-" + count(end) + " of " + count(len(lines))
 	}
 	return lines[offset:end], note
+}
+
+// scrolledBy is where a key of lists leads in a text of n lines of which h can be seen; other keys lead nowhere.
+func scrolledBy(k *keyMap, msg tea.KeyPressMsg, offset, n, h int) int {
+	switch {
+	case key.Matches(msg, k.Down, k.TextDown):
+		offset++
+	case key.Matches(msg, k.Up, k.TextUp):
+		offset--
+	case key.Matches(msg, k.PageDown):
+		offset += 10
+	case key.Matches(msg, k.PageUp):
+		offset -= 10
+	case key.Matches(msg, k.Top):
+		offset = 0
+	case key.Matches(msg, k.Bottom):
+		offset = n
+	}
+	return scrollTo(offset, n, h)
 }

@@ -154,6 +154,9 @@ func (e *env) printCheck(d *diagnose.Diagnosis, how *checking) error {
 		err = e.printMetrics(d, how)
 	default:
 		line := fmt.Sprintf("WHICHLINK %s - %s", s, d.Summary)
+		if s == stateUnknown && !how.failed && len(d.Notes) > 0 {
+			line += "; " + d.Notes[0] // what is missing
+		}
 		if how.output == "nagios" {
 			// A bar parts the text from the performance data, so the text may hold none.
 			line = strings.ReplaceAll(line, "|", "/")

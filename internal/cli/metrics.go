@@ -41,7 +41,7 @@ func metrics() []metric {
 			for i := range d.Suspects {
 				x := &d.Suspects[i]
 				if v := value(x); v != nil {
-					out = append(out, sample{[]string{"kind", x.Kind, "id", x.ID, "link", x.Link, "symptom", string(x.Symptom)}, *v})
+					out = append(out, sample{[]string{"kind", x.Kind, "id", x.ID, "link", x.Link, "symptom", string(x.Symptom), "class", strconv.Itoa(max(1, len(x.Class)))}, *v})
 				}
 			}
 			return out
@@ -63,7 +63,7 @@ func metrics() []metric {
 			measured(func(d *diagnose.Diagnosis) float64 { return float64(d.Coverage.Measured) })},
 		{"whichlink_suspects", "Suspects with a probability of at least 0.5.",
 			measured(func(d *diagnose.Diagnosis) float64 { n, _, _ := worst(d); return float64(n) })},
-		{"whichlink_suspect_probability", "How probably a suspect is at fault.", suspects(func(x *diagnose.Suspect) *float64 { return &x.Probability })},
+		{"whichlink_suspect_probability", "How probably a suspect is at fault, or another of the class that the evidence cannot tell from it.", suspects(func(x *diagnose.Suspect) *float64 { return &x.Probability })},
 		{"whichlink_suspect_loss_ratio", "The share of packets that a suspect loses or corrupts.", suspects(func(x *diagnose.Suspect) *float64 { return x.Loss })},
 		{"whichlink_suspect_delay_seconds", "The delay that a suspect adds.", suspects(func(x *diagnose.Suspect) *float64 {
 			if x.Delay == nil {

@@ -36,7 +36,7 @@ func TestMetrics(t *testing.T) {
 			seen[strings.Fields(l)[0]] = true
 		}
 	}
-	for _, want := range []string{"whichlink_check_state{fabric=\"f\\\"\\\\\\n\"} 2\n", "id=\"a:1>b:\\\"2\\\"\",link=", `symptom="loss"} 0.05`, `symptom="delay"} 0.00012`, "\"} 1\n"} {
+	for _, want := range []string{"whichlink_check_state{fabric=\"f\\\"\\\\\\n\"} 2\n", "id=\"a:1>b:\\\"2\\\"\",link=", `symptom="loss",class="1"} 0.05`, `symptom="delay",class="1"} 0.00012`, "\"} 1\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

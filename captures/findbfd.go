@@ -112,7 +112,7 @@ func (f *bfdFinder) report(r *Report) {
 	down.tell(r, func(c candidate) Finding {
 		e := &f.ends.all[c.number]
 		return Finding{
-			Finding: "bfd-down", Severity: Critical, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter() + " && bfd.sta != 3",
+			Finding: "bfd-down", Severity: Critical, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter() + " && bfd.sta != 3", like: "bfd.sta != 3",
 			Text: fmt.Sprintf("the session left Up %s, last because: %s; %s when last seen", plural(e.downs, "time"), e.cause(), bfdStates[e.state]),
 			Rule: "the state of BFD control packets goes from Up to another (RFC 5880)",
 		}
@@ -120,7 +120,7 @@ func (f *bfdFinder) report(r *Report) {
 	silent.tell(r, func(c candidate) Finding {
 		e := &f.ends.all[c.number]
 		return Finding{
-			Finding: "bfd-gap", Severity: Critical, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter(),
+			Finding: "bfd-gap", Severity: Critical, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter(), like: "bfd",
 			Text: e.gap("control packets", "the detection time"),
 			Rule: "a silence longer than the multiplier times the slower of the sender's and the receiver's interval, Up before and after",
 		}
@@ -128,7 +128,7 @@ func (f *bfdFinder) report(r *Report) {
 	never.tell(r, func(c candidate) Finding {
 		e := &f.ends.all[c.number]
 		return Finding{
-			Finding: "bfd-not-up", Severity: Warning, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter(),
+			Finding: "bfd-not-up", Severity: Warning, Subject: e.name(), about: choosePair(e.src, e.dst), Filter: e.filter(), like: "bfd",
 			Text: fmt.Sprintf("the session was never Up, %s when last seen: %s", bfdStates[e.state], e.cause()), Rule: "no BFD control packet of state Up (RFC 5880)",
 		}
 	})

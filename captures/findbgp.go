@@ -115,7 +115,7 @@ func (f *bgpFinder) report(r *Report) {
 		k.tell(r, func(c candidate) Finding {
 			b := &f.sessions.all[c.number]
 			e := f.a.flows.flows.at(b.number).evidence(b.dir)
-			return Finding{Finding: name, Severity: severity, Subject: flowName(e), Text: text(b), Rule: rule, Filter: flowFilter(e) + " && " + filter, about: chooseFlow(e)}
+			return Finding{Finding: name, Severity: severity, Subject: flowName(e), Text: text(b), Rule: rule, Filter: flowFilter(e) + " && " + filter, like: filter, about: chooseFlow(e)}
 		})
 	}
 	tell(&notified, "bgp-notification", "BGP message of type 3 (RFC 4271)", "bgp.type == 3", Critical, func(b *bgpSession) string {

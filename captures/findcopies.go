@@ -63,6 +63,9 @@ func (f *copyFinder) report(r *Report) {
 	}
 }
 
+// unseenFilter is a Wireshark display filter for what shows that the capture misses segments.
+const unseenFilter = "(tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)"
+
 // A dropFinder tells what the capture itself missed, which must not be taken for the network's loss.
 type dropFinder struct{ a *Analyzer }
 
@@ -97,7 +100,7 @@ func (f *dropFinder) report(r *Report) {
 			Finding: "capture-missed", Severity: Warning, Subject: flowName(e), about: chooseFlow(e),
 			Text:   plural(c.count, "hole") + " in the capture that the receiver acknowledged: the capture missed the packets, the network did not",
 			Rule:   "bytes that were never captured were acknowledged",
-			Filter: flowFilter(e) + " && (tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)",
+			Filter: flowFilter(e) + " && " + unseenFilter, like: unseenFilter,
 		}
 	})
 }

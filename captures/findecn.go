@@ -37,8 +37,8 @@ func (f *ecnFinder) report(r *Report) {
 		total := int64(fl.halves[c.dir].packets)
 		return Finding{
 			Finding: "ecn-ce", Severity: Warning, Subject: flowName(e), about: chooseFlow(e), Rule: "IP ECN field 3 (RFC 3168)",
-			Text:   fmt.Sprintf("%d of %s (%.2g %%) marked Congestion Experienced before the point of capture", c.count, plural(total, "packet"), 100*float64(c.count)/float64(total)),
-			Filter: flowFilter(e) + " && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)",
+			Text:   fmt.Sprintf("%d of %s (%.3g %%) marked Congestion Experienced before the point of capture", c.count, plural(total, "packet"), 100*float64(c.count)/float64(total)),
+			Filter: flowFilter(e) + " && " + ceFilter, like: ceFilter,
 		}
 	})
 }

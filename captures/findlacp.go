@@ -92,7 +92,7 @@ func (f *lacpFinder) report(r *Report) {
 	down.tell(r, func(c candidate) Finding {
 		p := &f.ports.all[c.number]
 		return Finding{
-			Finding: "lacp-down", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
+			Finding: "lacp-down", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(), like: "lacp",
 			Text: fmt.Sprintf("the port left its bundle %s, last with %s%s; %s when last seen", plural(p.downs, "time"), lacpWords(p.worst), p.other(), lacpWords(p.state)),
 			Rule: "synchronization, collecting and distributing were all set, and then one of them was not (IEEE 802.1AX)",
 		}
@@ -100,7 +100,7 @@ func (f *lacpFinder) report(r *Report) {
 	never.tell(r, func(c candidate) Finding {
 		p := &f.ports.all[c.number]
 		return Finding{
-			Finding: "lacp-not-up", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
+			Finding: "lacp-not-up", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(), like: "lacp",
 			Text: "the port never carried packets of its bundle: " + lacpWords(p.state) + p.other(),
 			Rule: "synchronization, collecting and distributing were never all set (IEEE 802.1AX)",
 		}

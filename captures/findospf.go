@@ -125,7 +125,7 @@ func (f *ospfFinder) report(r *Report) {
 	lost.tell(r, func(c candidate) Finding {
 		e := &f.ends.all[c.number]
 		return Finding{
-			Finding: "ospf-neighbour-lost", Severity: Critical, Subject: e.name(), Filter: e.filter(),
+			Finding: "ospf-neighbour-lost", Severity: Critical, Subject: e.name(), Filter: e.filter(), like: "ospf",
 			Text: fmt.Sprintf("this router lost a neighbour %s, last %s; its hellos do not say why", plural(e.lost, "time"), e.who),
 			Rule: "a neighbour that a hello listed is missing in the next (RFC 2328 section 9.5)",
 		}
@@ -133,7 +133,7 @@ func (f *ospfFinder) report(r *Report) {
 	silent.tell(r, func(c candidate) Finding {
 		e := &f.ends.all[c.number]
 		return Finding{
-			Finding: "ospf-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(),
+			Finding: "ospf-gap", Severity: Critical, Subject: e.name(), Filter: e.filter(), like: "ospf",
 			Text: e.gap("hello", "its dead interval"),
 			Rule: "a silence between two hellos longer than RouterDeadInterval",
 		}

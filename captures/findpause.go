@@ -163,7 +163,7 @@ func (f *pauseFinder) report(r *Report) {
 	calm.tell(r, func(c candidate) Finding {
 		p := &f.pauses.all[c.number]
 		return Finding{
-			Finding: "pfc-pause", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(),
+			Finding: "pfc-pause", Severity: Warning, Subject: p.name(), about: chooseMAC(p.mac[:]), Filter: p.filter(), like: "macc",
 			Text: fmt.Sprintf("%s for %s in all, %.3g %% of the capture, longest %s, by %s%s", p.paused(), duration(p.total),
 				100*float64(p.total)/float64(span), duration(p.longest), plural(p.frames, "frame"), atMost),
 			Rule: "each pause frame holds its quanta of 512 bit times, until a newer frame of the same class says otherwise",

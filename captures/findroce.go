@@ -1,6 +1,9 @@
 package captures
 
-import "fmt"
+import (
+	"fmt"
+	"net/netip"
+)
 
 // A roceFinding is one kind of trouble of RoCE, told by queue pair.
 type roceFinding struct {
@@ -93,12 +96,12 @@ func (f *roceFinder) report(r *Report) {
 	for i, kind := range roceFindings {
 		lists[i].tell(r, func(c candidate) Finding {
 			q := f.a.roce.pairs.at(c.number)
-			filter := queueFilter(q.src, q.dst, q.qp)
+			filter := q.filter()
 			if kind.filter != "" {
 				filter += " && " + kind.filter
 			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: q.name(), about: choosePair(q.src, q.dst), Rule: kind.rule, Filter: filter,
+				Finding: kind.name, Severity: kind.severity, Subject: q.name(), about: choosePair(q.src, q.dst), Rule: kind.rule, Filter: filter, like: kind.filter,
 				Text: fmt.Sprintf("%s, of %s", kind.text(c.count, &q.roceCounts), plural(int64(q.packets), "packet")),
 			}
 		})
@@ -108,4 +111,14 @@ func (f *roceFinder) report(r *Report) {
 // name writes a queue pair for people.
 func (q *queuePair) name() string {
 	return fmt.Sprintf("roce %s>%s qp 0x%06x", q.src.Netip(), q.dst.Netip(), q.qp)
+}
+
+// filter is a Wireshark display filter for what goes to the queue pair. Where no UDP carries it, the addresses are those of the global
+// route header, which are always written as IPv6's.
+func (q *queuePair) filter() string {
+	ends := pairFilter(q.src, q.dst)
+	if q.number == 0 {
+		ends = fmt.Sprintf("infiniband.grh.sgid == %s && infiniband.grh.dgid == %s", netip.AddrFrom16(q.src), netip.AddrFrom16(q.dst))
+	}
+	return fmt.Sprintf("%s && infiniband.bth.destqp == 0x%06x", ends, q.qp)
 }

@@ -143,7 +143,7 @@ func (f *shareFinder) queues(r *Report) {
 			Text: fmt.Sprintf("%s share %s: entropy %.1f bits by queue pair, %.1f by source port, which switches hash to choose a path",
 				plural(int64(q.n), "queue pair"), plural(int64(p.n), "UDP source port"), q.entropy(), p.entropy()),
 			Rule:   "between two hosts the entropy of packets by source port is a bit or more below that by queue pair",
-			Filter: pairFilter(q.pair.src, q.pair.dst) + " && udp.dstport == 4791",
+			Filter: pairFilter(q.pair.src, q.pair.dst) + " && udp.dstport == 4791", like: "udp.dstport == 4791",
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (f *tcpFinder) report(r *Report) {
 			return Finding{
 				Finding: kind.name, Severity: kind.severity, Subject: flowName(e), about: chooseFlow(e), Rule: kind.rule,
 				Text:   fmt.Sprintf("%s, of %s", kind.text(c.count), plural(int64(fl.halves[c.dir].packets), "packet")),
-				Filter: flowFilter(e) + " && " + kind.filter,
+				Filter: flowFilter(e) + " && " + kind.filter, like: kind.filter,
 			}
 		})
 	}

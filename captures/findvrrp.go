@@ -120,7 +120,7 @@ func (f *vrrpFinder) report(r *Report) {
 			severity = Critical
 		}
 		return Finding{
-			Finding: "vrrp-master-change", Severity: severity, Subject: v.name(), Filter: v.filter(),
+			Finding: "vrrp-master-change", Severity: severity, Subject: v.name(), Filter: v.filter(), like: "vrrp",
 			Text: fmt.Sprintf("another router became master %s, last %s in the place of %s, %s", plural(v.changes, "time"), v.now.addr.Netip(), v.before.addr.Netip(), v.cause),
 			Rule: "advertisements come from another router than before (RFC 9568)",
 		}
@@ -128,7 +128,7 @@ func (f *vrrpFinder) report(r *Report) {
 	both.tell(r, func(c candidate) Finding {
 		v := &f.routers.all[c.number]
 		return Finding{
-			Finding: "vrrp-two-masters", Severity: Critical, Subject: v.name(), Filter: v.filter(),
+			Finding: "vrrp-two-masters", Severity: Critical, Subject: v.name(), Filter: v.filter(), like: "vrrp",
 			Text: fmt.Sprintf("%s and %s are master at once, %s in turn: they do not hear each other, or not both ways", v.before.addr.Netip(), v.now.addr.Netip(),
 				plural(v.both, "advertisement")),
 			Rule: fmt.Sprintf("two routers advertise in turn, neither silent for %d intervals", masterDown),

@@ -31,12 +31,13 @@ type Finding struct {
 	From    *time.Time `json:"from"`
 	To      *time.Time `json:"to"`
 	Text    string     `json:"text"`
-	// Rule is how it was told, Filter a Wireshark display filter that shows its packets.
+	// Rule is how it was told, Filter a Wireshark display filter that shows its packets, "" where a finding sums up others for which there is none.
 	Rule   string `json:"rule"`
 	Filter string `json:"filter"`
 
 	// least is set of a finding that sums up the rest of its kind: the count of the last that was told singly.
 	least int64
+	like  string // a display filter for the packets of all such findings, whatever they are about; "" if there is none
 
 	about Choice // its packets and those around them, at any time
 }
@@ -286,7 +287,7 @@ func (k *ranking) tell(r *Report, each func(candidate) Finding) {
 	if k.others > 0 {
 		r.Findings = append(r.Findings, Finding{
 			Finding: last.Finding, Severity: last.Severity, Subject: plural(int64(k.others), "other"), Count: k.sum, From: instant(k.from),
-			To: instant(k.to), Text: "more of the same, by subject less than those that are told singly", Rule: last.Rule, Filter: last.Filter,
+			To: instant(k.to), Text: "more of the same, by subject less than those that are told singly", Rule: last.Rule, Filter: last.like,
 			least: max(1, last.Count),
 		})
 	}

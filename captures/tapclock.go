@@ -82,6 +82,9 @@ func (c *tapClock) toA(t int64) int64 {
 	return t - int64(c.drift/(1+c.drift)*float64(t-c.zero))
 }
 
+// toB turns a time of A's clock into B's.
+func (c *tapClock) toB(t int64) int64 { return t + int64(c.drift*float64(t-c.zero)) + c.offset }
+
 // Less than this says nothing of a clock's drift; more than maxDrift is no clock's.
 const (
 	driftSpan  = 1e9 // ns

@@ -231,6 +231,7 @@ var tapFindings = [...]struct {
 	count    func(f *TapFlow) int64
 	text     func(f *TapFlow, from, to string) string
 	rule     string
+	filter   string // beyond the flow's
 }{
 	{"tap-black-hole", Critical, func(f *TapFlow) int64 {
 		if f.Matched > 0 {
@@ -240,7 +241,7 @@ var tapFindings = [...]struct {
 	}, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("all of %s lost between %s and %s, which it must pass: a black hole", plural(f.Lost, "packet"), from, to)
 	}, fmt.Sprintf("one tap has nothing of the flow, which gets no answer, and %d others or more of the same service between the same hosts passed both and are answered; or no path of the fabric leads around the tap",
-		vanishedLike)},
+		vanishedLike), ""},
 	{"tap-loss", Critical, func(f *TapFlow) int64 {
 		if f.Matched == 0 {
 			return 0
@@ -248,14 +249,14 @@ var tapFindings = [...]struct {
 		return f.Lost
 	}, func(f *TapFlow, from, to string) string {
 		total := f.Packets[index01(f.First == "b")]
-		return fmt.Sprintf("%d of %s (%.2g %%) lost between %s and %s", f.Lost, plural(total, "packet"), 100*float64(f.Lost)/float64(max(total, 1)), from, to)
-	}, tapRule},
+		return fmt.Sprintf("%d of %s (%.3g %%) lost between %s and %s", f.Lost, plural(total, "packet"), 100*float64(f.Lost)/float64(max(total, 1)), from, to)
+	}, tapRule, ""},
 	{"tap-marked", Warning, func(f *TapFlow) int64 { return f.Marked }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s got Congestion Experienced between %s and %s: the queue is there", plural(f.Marked, "packet"), from, to)
-	}, tapRule},
+	}, tapRule, ceFilter},
 	{"tap-missed", Warning, func(f *TapFlow) int64 { return f.Missed }, func(f *TapFlow, from, to string) string {
 		return fmt.Sprintf("%s at %s that %s, which they pass first, does not have: its capture missed them, the network did not", plural(f.Missed, "packet"), to, from)
-	}, tapRule},
+	}, tapRule, ""},
 }
 
 // findings tells what is wrong between the taps: of each kind the flows that are worst.
@@ -269,8 +270,12 @@ func (p *pairing) findings(r *TapReport, kinds []ranking) []Finding {
 			if f.First == "b" {
 				from, to = to, from
 			}
+			filter := tapFilter(f.Flow)
+			if kind.filter != "" {
+				filter += " && " + kind.filter
+			}
 			return Finding{
-				Finding: kind.name, Severity: kind.severity, Subject: flowName(f.Flow), Text: kind.text(&f, from, to), Rule: kind.rule, Filter: tapFilter(f.Flow),
+				Finding: kind.name, Severity: kind.severity, Subject: flowName(f.Flow), Text: kind.text(&f, from, to), Rule: kind.rule, Filter: filter, like: kind.filter,
 			}
 		})
 	}
@@ -280,7 +285,7 @@ func (p *pairing) findings(r *TapReport, kinds []ranking) []Finding {
 				Finding: "tap-dropped", Severity: Warning, Subject: name, Count: hole.n, From: p.at(hole.from), To: p.at(hole.to),
 				Text: fmt.Sprintf("%s at %s while this capture took nothing at all: it could not keep up, and nothing is said of the network there (a larger buffer: tcpdump -B)",
 					plural(hole.n, "packet"), [2]string{r.B, r.A}[tap]),
-				Rule: fmt.Sprintf("%d packets in a row at the other tap alone, or %d of which one passed here first", silentLong, silentProven), Filter: "frame",
+				Rule: fmt.Sprintf("%d packets in a row at the other tap alone, or %d of which one passed here first", silentLong, silentProven), Filter: p.meanwhile(1-tap, hole),
 			})
 		}
 		if n := r.Copies[tap]; n > 0 {
@@ -312,6 +317,16 @@ func (p *pairing) clockFinding(r *TapReport) Finding {
 		Finding: "tap-clock", Severity: Info, Subject: r.A + " and " + r.B, Count: int64(c.met), From: p.at(p.span[0][0]), To: p.at(p.span[0][1]),
 		Text: text, Rule: "least one-way differences of both directions, drift by their convex hull", Filter: "frame",
 	}
+}
+
+// meanwhile is a display filter for what a tap captured while the other took nothing: by the clock of its own capture, to a microsecond.
+func (p *pairing) meanwhile(tap int, hole *captureHole) string {
+	const coarse = 1000
+	from, to := hole.from, hole.to
+	if tap == 1 {
+		from, to = p.clock.toB(from), p.clock.toB(to)
+	}
+	return fmt.Sprintf("frame.time_epoch >= %s && frame.time_epoch <= %s", epoch(from-coarse), epoch(to+coarse))
 }
 
 // at is nil where nothing has a time.

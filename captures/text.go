@@ -40,7 +40,10 @@ func (r *Report) Text() string {
 		if f.From != nil && f.To != nil {
 			fmt.Fprintf(&b, "              %s to %s\n", f.From.Format("15:04:05.000000"), f.To.Format("15:04:05.000000"))
 		}
-		fmt.Fprintf(&b, "              rule    %s\n              filter  %s\n", f.Rule, f.Filter)
+		fmt.Fprintf(&b, "              rule    %s\n", f.Rule)
+		if f.Filter != "" {
+			fmt.Fprintf(&b, "              filter  %s\n", f.Filter)
+		}
 	}
 	b.WriteByte('\n')
 	b.WriteString(r.Counts())

@@ -38,10 +38,8 @@ func flowFilter(e evidence.Flow) string {
 		ip, e.Src, ip, e.Dst, e.Proto, e.SrcPort, e.Proto, e.DstPort)
 }
 
-// queueFilter is a Wireshark display filter for what goes to a queue pair.
-func queueFilter(src, dst frames.Addr, qp uint32) string {
-	return fmt.Sprintf("%s && infiniband.bth.destqp == 0x%06x", pairFilter(src, dst), qp)
-}
+// ceFilter is a Wireshark display filter for Congestion Experienced.
+const ceFilter = "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3)"
 
 func macName(b []byte) string { return net.HardwareAddr(b).String() }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"whichlink/graphs"
 	"whichlink/graphs/formats"
@@ -68,6 +69,16 @@ func namesOf(f *graphs.Fabric, what thing, typed string) (names []string, whole 
 		add(f.NodeName(n) + ":")
 	}
 	return names, false
+}
+
+// plainUsages takes the marks out of the usages of flags by which help knows the names of values: a shell shows a usage as it is.
+func plainUsages(c *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	c.Flags().VisitAll(plain)
+	c.PersistentFlags().VisitAll(plain)
+	for _, sub := range c.Commands() {
+		plainUsages(sub)
+	}
 }
 
 // complete makes candidates of names, without those that were given already.

@@ -144,6 +144,9 @@ func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stde
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if len(arguments) > 0 && arguments[0] == cobra.ShellCompRequestCmd {
+		plainUsages(root)
+	}
 	return e.exit(root.ExecuteContext(ctx))
 }
 

@@ -187,7 +187,8 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 }
 
 // promising reports whether a trial may come to a hypothesis that is remembered. If several rates are to be fitted it tells by guesses at them, which it
-// leaves loaded.
+// leaves loaded. A guess takes the ways of flows to be as likely as they are without the component, and falls far short where the component makes its own
+// ways likely: then the rate that it had does better, and what is new is fitted.
 func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 	floor := s.best - horizon - score
 	if add >= 0 {
@@ -197,8 +198,16 @@ func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 		return add < 0 && s.sum >= floor || add >= 0 && !s.hopeless(add, floor-s.sum)
 	}
 	again := func(c int32) {
+		was := s.excess[c]
 		s.shift(c, 0)
 		rate, _ := s.guess(c)
+		switch {
+		case !s.unsure[c]:
+		case was == 0:
+			rate = s.fit(c).rate
+		case s.gain(c, was) > s.gain(c, rate):
+			rate = was
+		}
 		s.shift(c, rounded(rate))
 	}
 	for range 2 {

@@ -122,7 +122,9 @@ func (s *search) run() {
 	}
 	for i := range s.hyps {
 		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
-			s.scatter(int32(i))
+			for j := s.scatter(int32(i)); j >= 0; {
+				j = s.grow(j, 0)
+			}
 			break
 		}
 	}

@@ -176,7 +176,7 @@ func (m *mapScreen) ringLines(ends [2]graphs.NodeID, w, room int, s *Snapshot) [
 			head = head.add(warn, fmt.Sprintf(", ? %d", dark))
 		}
 		lines = append(lines, head)
-		slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+		slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.link, b.link)) })
 		// What room is left is shared out among the rings that are to come.
 		most := max((room-len(lines))/(len(rings)-i)-1, 1)
 		for _, x := range list[:min(most, len(list))] {
@@ -190,11 +190,11 @@ func (m *mapScreen) ringLines(ends [2]graphs.NodeID, w, room int, s *Snapshot) [
 	return lines
 }
 
-// ringsAround are the links between switches by how many hops they are from a link: the first ring are those at its ends. Each is in the order of its ids.
+// ringsAround are the links between switches by how many hops they are from a link: the first ring are those at its ends.
 func ringsAround(f *graphs.Fabric, focus graphs.LinkID) [][]graphs.LinkID {
 	seen := make([]bool, f.NumLinks())
 	seen[focus] = true
-	reached := map[graphs.NodeID]bool{}
+	reached := make([]bool, f.NumNodes())
 	next := []graphs.NodeID{f.Tail(focus.Forward()), f.Head(focus.Forward())}
 	var rings [][]graphs.LinkID
 	for range mostHops {
@@ -216,7 +216,6 @@ func ringsAround(f *graphs.Fabric, focus graphs.LinkID) [][]graphs.LinkID {
 				}
 			}
 		}
-		slices.Sort(ring)
 		rings = append(rings, ring)
 	}
 	return rings

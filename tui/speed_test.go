@@ -74,7 +74,7 @@ func BenchmarkLarge(b *testing.B) {
 				first, keys []string
 			}{
 				{"move", []string{"3"}, []string{"j"}}, {"sort", []string{"3"}, []string{"s"}}, {"filter", []string{"3", "/"}, []string{"1", "backspace"}},
-				{"layer", []string{"2"}, []string{"L"}}, {"map move", []string{"2"}, []string{"l", "h"}}, {"screens", nil, []string{"3", "2"}},
+				{"layer", []string{"2"}, []string{"L"}}, {"map move", []string{"2"}, []string{"l", "h"}}, {"rings", []string{"2", "+", "+"}, []string{"l", "h"}}, {"screens", nil, []string{"3", "2"}},
 			} {
 				b.Run("key/"+c.name, func(b *testing.B) {
 					st := newStage(b, s, 200, 60)

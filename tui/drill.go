@@ -204,7 +204,7 @@ func scores(rounds []Round) []line {
 		l := line{}.left(dim, who, 9).add(strong, fmt.Sprintf("%d of %d", right, over)).add(plain, fmt.Sprintf(" right, %d wrong", wrong))
 		if len(took) > 0 {
 			slices.Sort(took)
-			l = l.add(plain, fmt.Sprintf(", median %.1f s, best %.1f s", took[len(took)/2].Seconds(), took[0].Seconds()))
+			l = l.add(plain, fmt.Sprintf(", median %.1f s", took[len(took)/2].Seconds()))
 		}
 		return l
 	}
@@ -212,7 +212,7 @@ func scores(rounds []Round) []line {
 		line1("program", func(r *Round) *Verdict { return &r.Program }),
 		line1("you", func(r *Round) *Verdict { return &r.You }),
 		nil,
-		line{}.add(dim, "an answer is a link, an arc, a switch or nothing"),
+		line{}.add(dim, "an answer: a link, arc, switch or nothing"),
 	}
 }
 

@@ -27,7 +27,7 @@ func TestDrillScreen(t *testing.T) {
 	s.press("7")
 	s.sees(t, "fault 3   64 s  (hidden)")
 	s.hides(t, "loss on "+sickArc)
-	s.sees(t, "program  3 of 3 right, 1 wrong, median 9.4 s, best 4.1 s")
+	s.sees(t, "program  3 of 3 right, 1 wrong, median 9.4 s")
 	s.sees(t, "you      1 of 2 right, 2 wrong")
 	s.sees(t, "right in 9.4 s           wrong, 2 times           flap on leaf2")
 	s.press("enter")

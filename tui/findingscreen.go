@@ -197,7 +197,10 @@ func (f *findingScreen) density(w int) []line {
 	if a, b := spanOf(f.record); !b.Before(from) && !a.After(to) {
 		mark(cells, f.record, from, to, '=')
 	}
-	each := (to.Sub(from) / time.Duration(span)).Round(time.Microsecond)
+	each := to.Sub(from) / time.Duration(span)
+	for digit := time.Duration(1); digit <= each/10; digit *= 10 {
+		each = each.Round(digit) // two digits are enough for a scale
+	}
 	return []line{
 		line{}.left(dim, "packets", label).ink(plain, sparkline(values, top)).right(dim, fmt.Sprintf("0-%g in %s", math.Round(top), each), 16),
 		line{}.left(dim, "finding", label).ink(severityStyle(f.record.Severity), string(cells)),

@@ -36,6 +36,9 @@ type linksScreen struct {
 
 	// peek is the screen that enter would open, of which a wide terminal shows a part.
 	peek *linkScreen
+
+	longest int // name, in cells, of the links of named
+	named   *graphs.Fabric
 }
 
 func newLinksScreen(k *keyMap) *linksScreen { return &linksScreen{keys: k, selected: graphs.None} }
@@ -339,15 +342,12 @@ func (l *linksScreen) wanted() []linkColumn {
 }
 
 // columns returns the columns that fit beside a name of at least 16 cells, and the cells of the name.
-func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
+func (l *linksScreen) columns(w int, f *graphs.Fabric) (fit []linkColumn, name int) {
 	const state = 10
 	name = w - 2 - state
 	by := linkColumns()[l.by].name
+	least := min(l.longestName(f), w/2) // a name that is cut short may be that of another link
 	for _, c := range l.wanted() {
-		least := 30
-		if w < stackFrom {
-			least = 16
-		}
 		// The column that sorts is always in sight.
 		if name-c.width-2 < least && c.name != by {
 			continue
@@ -356,6 +356,17 @@ func (l *linksScreen) columns(w int) (fit []linkColumn, name int) {
 		fit = append(fit, c)
 	}
 	return fit, max(name, 4)
+}
+
+// longestName is the width of the longest name of a link.
+func (l *linksScreen) longestName(f *graphs.Fabric) int {
+	if l.named != f {
+		l.named, l.longest = f, 0
+		for id := range graphs.LinkID(f.NumLinks()) {
+			l.longest = max(l.longest, width(f.LinkName(id)))
+		}
+	}
+	return l.longest
 }
 
 func (l *linksScreen) draw(w, h int, s *Snapshot) page {
@@ -393,7 +404,7 @@ func (l *linksScreen) detail(w, h int, s *Snapshot) page {
 }
 
 func (l *linksScreen) table(w, h int, s *Snapshot) page {
-	cols, name := l.columns(w)
+	cols, name := l.columns(w, s.Picture.Fabric)
 	by := linkColumns()[l.by].name
 	head := line{}.gap(2).left(dim, "link", name).gap(1).left(dim, "state", 9)
 	for _, c := range cols {

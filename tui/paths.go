@@ -245,8 +245,11 @@ func (p *pathsScreen) draw(w, h int, s *Snapshot) page {
 	}
 	p.refresh(s, true)
 	f := s.Picture.Fabric
-	out := text(line{}.gap(1).add(strong, shorten(f.NodeName(p.src), w/3)).add(dim, " > ").add(strong, shorten(f.NodeName(p.dst), w/3)).
-		add(dim, elide("  :paths SRC DST asks for another pair", max(w-2*(w/3)-6, 0))))
+	pair := line{}.gap(1).add(strong, shorten(f.NodeName(p.src), w/3)).add(dim, " > ").add(strong, shorten(f.NodeName(p.dst), w/3))
+	if other := "  :paths SRC DST asks for another pair"; pair.width()+width(other) <= w {
+		pair = pair.add(dim, other)
+	}
+	out := text(pair)
 	rest := h - 1
 	hops := min(len(p.hops)+4, max(rest/2, 3))
 	if rest < 12 || w < 50 {
@@ -268,11 +271,21 @@ func (p *pathsScreen) drawHops(w, h int, s *Snapshot) page {
 	}
 	f := s.Picture.Fabric
 	inner := w - 4
-	const numbers = 3 + 12 + 6 + 10 + 9
-	names := max((inner-numbers)/2, 8)
-	worst := max(inner-numbers-names, 8)
-	lines := []line{line{}.right(dim, "#", 2).gap(1).left(dim, "layer", 12).right(dim, "nodes", 6).right(dim, "flows", 9).right(dim, "seen", 9).gap(1).
-		left(dim, "nodes", names-1).gap(1).left(dim, "worst link on", worst-1)}
+	layer, worst := len("layer"), len("worst link on")
+	links := make([]string, len(p.hops))
+	for i := range p.hops {
+		x := &p.hops[i]
+		if x.arcs > 0 && x.suspicion >= 0.05 {
+			links[i] = probability(x.suspicion) + " " + f.ArcName(x.worst)
+		}
+		layer, worst = max(layer, width(x.name)), max(worst, width(links[i]))
+	}
+	layer = min(layer, 12)
+	room := inner - 3 - layer - 6 - 9 - 9 - 2 // what is left to the names of nodes and of the worst link
+	worst = min(worst, max(room-8, 8))
+	names := max(room-worst, 8)
+	lines := []line{line{}.right(dim, "#", 2).gap(1).left(dim, "layer", layer).right(dim, "nodes", 6).right(dim, "flows", 9).right(dim, "seen", 9).gap(1).
+		left(dim, "nodes", names).gap(1).left(dim, "worst link on", worst)}
 	for i := range p.hops {
 		x := &p.hops[i]
 		var some []string
@@ -282,16 +295,13 @@ func (p *pathsScreen) drawHops(w, h int, s *Snapshot) page {
 		if len(x.nodes) > 4 {
 			some = append(some, "...")
 		}
-		seen, link, st := "", "", plain
+		seen, st := "", plain
 		if x.arcs > 0 {
 			seen = fmt.Sprintf("%d/%d", x.seen, x.arcs)
-			if x.suspicion >= 0.05 {
-				st = severity(x.suspicion)
-				link = probability(x.suspicion) + " " + f.ArcName(x.worst)
-			}
+			st = severity(x.suspicion)
 		}
-		lines = append(lines, line{}.right(dim, fmt.Sprint(i+1), 2).gap(1).left(plain, x.name, 12).right(plain, count(len(x.nodes)), 6).
-			right(plain, percent(x.share), 9).right(plain, seen, 9).gap(1).left(plain, strings.Join(some, " "), names-1).gap(1).left(st, shorten(link, worst-1), worst-1))
+		lines = append(lines, line{}.right(dim, fmt.Sprint(i+1), 2).gap(1).left(plain, x.name, layer).right(plain, count(len(x.nodes)), 6).
+			right(plain, percent(x.share), 9).right(plain, seen, 9).gap(1).left(plain, strings.Join(some, " "), names).gap(1).left(st, shorten(links[i], worst), worst))
 	}
 	lines = append(lines, p.agreement(s))
 	note := "model " + s.Picture.Model.String()

@@ -86,7 +86,7 @@ func aside(s *Snapshot, reveal bool, w int) []line {
 		out = append(out, labelled("note", proofLabel, plain, n, w)...)
 	}
 	if len(out) == 0 {
-		out = append(out, line{}.add(dim, "nothing was cleared, and there are no notes"))
+		out = append(out, line{}.add(dim, elide("nothing was cleared, and there are no notes", w)))
 	}
 	return out
 }

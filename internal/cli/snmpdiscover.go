@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -102,7 +103,7 @@ func (e *env) discover(ctx context.Context, d *discovering, seeds []string) erro
 	e.sayMappings(crawled.Systems)
 	if len(answered(crawled.Systems)) == 0 {
 		e.sayAll(notes)
-		return withHint(fmt.Errorf("no agent answered"), "an agent that is asked with a wrong community is silent")
+		return withSNMPHint(errors.New("no agent answered"), crawled.Systems[0].Err, c.Credentials)
 	}
 	file, err := formats.Join(d.name, devices(answered(crawled.Systems)))
 	if err != nil {

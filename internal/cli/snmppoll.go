@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,13 +142,15 @@ func (e *env) poll(ctx context.Context, p *polling) error {
 	}
 	result := pollResult{Agents: []agentJSON{}}
 	silent, failed := 0, 0
+	var why error // why the first of them failed
 	for i, r := range last {
-		if r.Err != nil && a.scanned[r.Target] && (errors.Is(r.Err, snmp.ErrNoAnswer) || errors.Is(r.Err, snmp.ErrRefused)) {
+		if r.Err != nil && a.scanned[r.Target] && snmp.IsSilent(r.Err) {
 			silent++
 			continue
 		}
 		if r.Err != nil {
 			failed++
+			why = cmp.Or(why, r.Err)
 		}
 		var before *snmp.Reading
 		if p.interval > 0 {
@@ -161,21 +166,46 @@ func (e *env) poll(ctx context.Context, p *polling) error {
 	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d of %s failed: %s", failed, plural(len(result.Agents), "agent"), result.failures())
+		return withSNMPHint(fmt.Errorf("%d of %s failed: %s", failed, plural(len(result.Agents), "agent"), result.failures()), why, c)
 	case silent == len(last):
-		return errors.New("nobody answered")
+		return withSNMPHint(errors.New("nobody answered"), snmp.ErrNoAnswer, c)
 	}
 	return nil
 }
 
-// failures lists the agents that failed, and why.
+// withSNMPHint adds to an error what to look at where that is why agents failed.
+func withSNMPHint(err, why error, c snmp.Credentials) error {
+	hint := ""
+	switch {
+	case errors.Is(why, snmp.ErrNoAnswer) && c.User != "":
+		hint = "an agent is silent if the priv password or protocol is wrong, if it does not serve this host, or if it is not there"
+	case errors.Is(why, snmp.ErrNoAnswer):
+		hint = "an agent is silent if the community is wrong, if it does not serve this host, or if it is not there"
+	case errors.Is(why, snmp.ErrRefused):
+		hint = "the host is there; HOST:PORT names another port than 161"
+	case errors.Is(why, snmp.ErrUnreachable):
+		hint = "ask from a machine that has a way into the management network"
+	case errors.Is(why, snmp.ErrName):
+		hint = "name agents by their addresses, or all switches of a fabric with --fabric"
+	case errors.Is(why, snmp.ErrCredentials):
+		hint = "compare user, auth and priv of the credentials with those that the agent knows"
+	default:
+		return err
+	}
+	return withHint(err, "%s", hint)
+}
+
+// failures lists the agents that failed, by what their errors say.
 func (r *pollResult) failures() string {
-	var all []string
+	who := map[string][]string{}
 	for i := range r.Agents {
-		if r.Agents[i].Error != "" {
-			all = append(all, r.Agents[i].Error)
+		if a := &r.Agents[i]; a.Error != "" {
+			who[a.reason()] = append(who[a.reason()], a.who())
 		}
 	}
-	slices.Sort(all)
-	return someOf(slices.Compact(all))
+	var all []string
+	for _, why := range slices.Sorted(maps.Keys(who)) {
+		all = append(all, someOf(who[why])+": "+why)
+	}
+	return strings.Join(all, "; ")
 }

@@ -41,6 +41,16 @@ func whichlink(t *testing.T, arguments ...string) (code int, stdout, stderr stri
 	return code, out.String(), err.String()
 }
 
+// wrong writes credentials that no agent knows beside a file, and returns theirs.
+func wrong(t *testing.T, file string) string {
+	t.Helper()
+	name := file + ".wrong"
+	if err := os.WriteFile(name, []byte("community nobody-knows\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 func TestSNMPPoll(t *testing.T) {
 	tree := switchTree()
 	sim, err := agentsim.Start("127.0.0.1:0", secret, tree, agentsim.Faults{})
@@ -103,7 +113,12 @@ func TestSNMPPoll(t *testing.T) {
 	if failCode != 1 || !strings.Contains(failed, "1 of 2 agents failed: "+gone+": no agent listens") || strings.Count(failOut, `"name": "swp1"`) != 1 {
 		t.Errorf("%d\n%s%s", failCode, failOut, failed)
 	}
-	for _, s := range []string{out, said, text, failed, failOut} {
+	groupCode, grouped, why := whichlink(t, "snmp", "poll", gone, sim.Address(), "--credentials", wrong(t, file))
+	if want := "2 of 2 agents failed: " + gone + ": no agent listens; " + sim.Address() + ": no answer\n"; groupCode != 1 || !strings.Contains(why, want) ||
+		!strings.Contains(why, "hint: the host is there; HOST:PORT names another port than 161\n") || grouped != gone+": no agent listens\n"+sim.Address()+": no answer\n" {
+		t.Errorf("%d\n%s%s", groupCode, grouped, why)
+	}
+	for _, s := range []string{out, said, text, failed, failOut, grouped, why} {
 		if strings.Contains(s, secret) || strings.Contains(s, "\x1b") {
 			t.Errorf("a secret, or what moves the cursor:\n%q", s)
 		}

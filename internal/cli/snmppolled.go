@@ -143,7 +143,7 @@ func (e *env) printPoll(r *pollResult, output string) error {
 		return printJSON(e.stdout, r)
 	}
 	for i := range r.Agents {
-		if i > 0 {
+		if i > 0 && len(r.Agents[i-1].Ports)+len(r.Agents[i].Ports) > 0 {
 			fmt.Fprintln(e.stdout)
 		}
 		if err := r.Agents[i].print(e.stdout); err != nil {
@@ -155,13 +155,17 @@ func (e *env) printPoll(r *pollResult, output string) error {
 
 // print writes an agent's ports as a table: with what they counted in the interval if there is one, else without counters, since totals mislead.
 func (a *agentJSON) print(w io.Writer) error {
+	if a.Error != "" && len(a.Ports) == 0 {
+		_, err := fmt.Fprintf(w, "%s: %s\n", a.who(), a.reason())
+		return err
+	}
 	up := 0
 	for i := range a.Ports {
 		if a.Ports[i].Oper == evidence.Up {
 			up++
 		}
 	}
-	fmt.Fprintf(w, "%s (%s): %s, %d up; %s in %.0f ms", cmp.Or(a.Node, a.Name, a.Target), a.Target, plural(len(a.Ports), "port"), up,
+	fmt.Fprintf(w, "%s: %s, %d up; %s in %.0f ms", a.who(), plural(len(a.Ports), "port"), up,
 		plural(a.Requests, "request"), a.MS)
 	if a.UptimeS != nil {
 		fmt.Fprintf(w, "; the agent runs for %s", time.Duration(*a.UptimeS*float64(time.Second)).Round(time.Second))
@@ -171,7 +175,7 @@ func (a *agentJSON) print(w io.Writer) error {
 		fmt.Fprintf(w, "not served: %s\n", strings.Join(lacks, ", "))
 	}
 	if a.Error != "" {
-		fmt.Fprintf(w, "error: %s\n", a.Error)
+		fmt.Fprintf(w, "error: %s\n", a.reason())
 	}
 	heard := map[string]string{}
 	for _, n := range a.Neighbours {
@@ -187,6 +191,17 @@ func (a *agentJSON) print(w io.Writer) error {
 	}
 	return t.Flush()
 }
+
+// who names an agent and where it is.
+func (a *agentJSON) who() string {
+	if name := cmp.Or(a.Node, a.Name, a.Target); name != a.Target {
+		return fmt.Sprintf("%s (%s)", name, a.Target)
+	}
+	return a.Target
+}
+
+// reason is why an agent failed, without its name.
+func (a *agentJSON) reason() string { return strings.TrimPrefix(a.Error, a.Target+": ") }
 
 // lacks names what none of the agent's ports tells.
 func (a *agentJSON) lacks() []string {

@@ -111,7 +111,7 @@ func (e *env) snmpWatch(ctx context.Context, w *watching, out string, duration t
 		e.sayTraps(cfg.Traps)
 	}
 	if answering == 0 {
-		return withHint(errors.New("no agent answers"), "an agent that is asked with a wrong community is silent")
+		return withSNMPHint(errors.New("no agent answers"), snmp.ErrNoAnswer, cfg.Credentials)
 	}
 	return nil
 }
@@ -189,6 +189,9 @@ func agentOfSwitch(f *graphs.Fabric, n graphs.NodeID) snmp.WatchedAgent {
 func (e *env) sayTraps(t *snmp.Traps) {
 	s := t.Stats()
 	e.say("traps: %d taken, %d of unknown senders, %d with other credentials, %d malformed, %d replayed, %d lost", s.Taken, s.Unknown, s.Denied, s.Malformed, s.Replayed, s.Lost())
+	if s.Taken == 0 && s.Unknown == 0 && s.Denied == 0 {
+		e.say("no trap came to %s: a switch must be told to send them to this host and port (net-snmp: trap2sink HOST:PORT)", t.Addr())
+	}
 }
 
 // addressesOf are the addresses of a node, any of which its traps may come from.

@@ -26,7 +26,9 @@ type servedColumn struct {
 
 // servedColumns, in the order of their OIDs (IF-MIB RFC 2863, EtherLike-MIB RFC 3635). The kinds are snmpd's words.
 var servedColumns = []servedColumn{
-	{"1.3.6.1.2.1.2.2.1.5", "gauge", func(c *portCounts) uint64 { return min(c.megabits*1_000_000, 1<<32-1) }},              // ifSpeed
+	{"1.3.6.1.2.1.2.2.1.5", "gauge", func(c *portCounts) uint64 { return min(c.megabits*1_000_000, 1<<32-1) }}, // ifSpeed
+	// ifOperStatus: the agent's own is up to three seconds older than ifLastChange, which would tell one outage as two.
+	{"1.3.6.1.2.1.2.2.1.8", "integer", func(c *portCounts) uint64 { return c.status() }},
 	{"1.3.6.1.2.1.2.2.1.9", "timeticks", func(c *portCounts) uint64 { return uint64(c.changed / (10 * time.Millisecond)) }}, // ifLastChange
 	{"1.3.6.1.2.1.2.2.1.14", "counter", func(c *portCounts) uint64 { return c.rxErrors + c.broken }},                        // ifInErrors
 	{"1.3.6.1.2.1.2.2.1.19", "counter", func(c *portCounts) uint64 { return c.txDropped + c.queueDrops() }},                 // ifOutDiscards
@@ -53,6 +55,14 @@ type portCounts struct {
 	// changed is when the device entered its state, after the start of the agent; 0 if it is in the one in which it was found.
 	changed time.Duration
 	state   netlink.LinkOperState
+}
+
+// status is ifOperStatus. Of devices without a carrier, such as lo, the kernel does not know the state: they are up.
+func (c *portCounts) status() uint64 {
+	if c.state == netlink.OperUp || c.state == netlink.OperUnknown {
+		return 1
+	}
+	return 2
 }
 
 func (c *portCounts) queueDrops() uint64 { return c.dropped + c.droppedBefore }

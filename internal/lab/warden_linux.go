@@ -165,7 +165,10 @@ func (w *warden) snmpdConf(i int) string {
 	for _, c := range servedColumns {
 		fmt.Fprintf(&b, "pass_persist -p 10 .%s %s %s\n", c.oid, w.helper(), strings.Join(CountersArguments(), " "))
 	}
-	fmt.Fprintf(&b, "createUser internal\nrouser internal\niquerySecName internal\ntrap2sink %s:162 %s\n", w.spec.Collector, Community)
+	b.WriteString("createUser internal\nrouser internal\niquerySecName internal\n")
+	for _, port := range []int{162, 1162} { // whoever may open the one port hears them, and whoever may not
+		fmt.Fprintf(&b, "trap2sink %s:%d %s\n", w.spec.Collector, port, Community)
+	}
 	const state = ".1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8"
 	b.WriteString("notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 " + state + "\nnotificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 " + state + "\n" +
 		"monitor -r 1 -e linkUpTrap \"Generate linkUp\" .1.3.6.1.2.1.2.2.1.8 != 2\nmonitor -r 1 -e linkDownTrap \"Generate linkDown\" .1.3.6.1.2.1.2.2.1.8 == 2\n")

@@ -210,7 +210,7 @@ func (s *States) CannotTell() string {
 	case changes == 0:
 		why = "it has no ifLastChange"
 	case zero == changes && !anyChange:
-		why = "its ifLastChange is 0 at all ports"
+		return s.sessionsToo("may not tell flaps between two polls: its ifLastChange is 0 at all ports, as where none has changed yet or it is not kept, and it counts no changes of the carrier")
 	case s.foreignClock():
 		why = "its ifLastChange is of another clock"
 	case later > 0:
@@ -219,7 +219,10 @@ func (s *States) CannotTell() string {
 	default:
 		return ""
 	}
-	text := "cannot tell flaps between two polls: " + why + ", and it counts no changes of the carrier"
+	return s.sessionsToo("cannot tell flaps between two polls: " + why + ", and it counts no changes of the carrier")
+}
+
+func (s *States) sessionsToo(text string) string {
 	if len(s.Sessions) > 0 {
 		text += "; only its BGP sessions would tell"
 	}

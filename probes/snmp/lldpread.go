@@ -47,7 +47,7 @@ func (s *System) read(ctx context.Context, session *Session) error {
 		if err == nil {
 			err = failed
 		}
-		if errors.Is(failed, ErrNoAnswer) || errors.Is(failed, ErrRefused) || ctx.Err() != nil {
+		if IsSilent(failed) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gosnmp/gosnmp"
@@ -50,6 +51,10 @@ var (
 	ErrNoAnswer = errors.New("no answer")
 	// ErrRefused: the host is up and no agent listens.
 	ErrRefused = errors.New("no agent listens")
+	// ErrUnreachable: there is no way to the host from here.
+	ErrUnreachable = errors.New("it cannot be reached")
+	// ErrName: the name of the host cannot be resolved.
+	ErrName = errors.New("its name cannot be resolved")
 	// ErrCredentials: the agent does not know the user, or the password is wrong.
 	ErrCredentials = errors.New("the agent rejects the credentials")
 	// ErrLimit: the agent sent more, or for longer, than it may.
@@ -57,6 +62,11 @@ var (
 	// ErrAgent: the agent broke the protocol or reported an error of its own.
 	ErrAgent = errors.New("agent error")
 )
+
+// IsSilent reports whether an error says that nothing came from an agent at all.
+func IsSilent(err error) bool {
+	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrRefused) || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrName)
+}
 
 // A Session talks to one agent, one request at a time. It is not safe for concurrent use.
 type Session struct {
@@ -144,7 +154,7 @@ func (s *Session) Get(ctx context.Context, oids ...string) (map[string]Value, er
 		s.pace()
 		r, err := s.client.exchange(ctx, &query{kind: pduGet, names: mustOIDs(oids[:n])})
 		if err == nil && r.status != gosnmp.NoError {
-			err = fmt.Errorf("%w: %s", ErrAgent, statusText(r.status))
+			err = statusError(ErrAgent, r.status)
 		}
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", s.target, err)
@@ -183,20 +193,44 @@ func (s *Session) lacks(column OID) bool {
 	return slices.ContainsFunc(s.absent, func(o OID) bool { return len(column) >= len(o) && slices.Equal(column[:len(o)], o) })
 }
 
-// classify wraps an error of the library in one of ours. The library's text may hold a stack or what was received, and is not kept where ours says it.
+// statusError is what an agent reports. That it does not let the user read is said as what it is.
+func statusError(of error, s gosnmp.SNMPError) error {
+	if s == gosnmp.AuthorizationError || s == gosnmp.NoAccess {
+		return fmt.Errorf("%w: they do not let one read, as where it asks for privacy (priv), too", ErrCredentials)
+	}
+	return fmt.Errorf("%w: %s", of, statusText(s))
+}
+
+// unreachable are what the kernel says where packets find no way.
+var unreachable = []syscall.Errno{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT, syscall.EPERM, syscall.EACCES}
+
+// classify wraps an error of the library or the system in one of ours. The library's text may hold a stack or what was received, and is not kept where ours says it.
 func classify(err error) error {
-	var refused net.Error
+	var timeout net.Error
+	var name *net.DNSError
+	var number syscall.Errno
 	switch {
 	case errors.Is(err, ErrAgent), errors.Is(err, ErrLimit), errors.Is(err, ErrNoAnswer):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, gosnmp.ErrWrongDigest), errors.Is(err, gosnmp.ErrUnknownUsername), errors.Is(err, gosnmp.ErrUnknownSecurityLevel),
-		errors.Is(err, gosnmp.ErrDecryption), isUnauthentic(err):
-		return ErrCredentials
+	case errors.Is(err, gosnmp.ErrUnknownUsername):
+		return fmt.Errorf("%w: it knows no such user", ErrCredentials)
+	case errors.Is(err, gosnmp.ErrWrongDigest), isUnauthentic(err):
+		return fmt.Errorf("%w: the auth password or protocol is wrong, or it knows no such user", ErrCredentials)
+	case errors.Is(err, gosnmp.ErrUnknownSecurityLevel):
+		return fmt.Errorf("%w: this user is not served with, or without, auth and priv as they are asked for", ErrCredentials)
+	case errors.Is(err, gosnmp.ErrDecryption):
+		return fmt.Errorf("%w: the priv password or protocol is wrong", ErrCredentials)
 	case isRefused(err):
 		return ErrRefused
-	case errors.As(err, &refused) && refused.Timeout(), isTimeout(err):
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Errorf("%w: no such host", ErrName)
+	case errors.As(err, &name):
+		return fmt.Errorf("%w: no resolver answers", ErrName)
+	case errors.As(err, &number) && slices.Contains(unreachable, number):
+		return fmt.Errorf("%w: %s", ErrUnreachable, number.Error())
+	case errors.As(err, &timeout) && timeout.Timeout(), isTimeout(err):
 		return ErrNoAnswer
 	}
 	return fmt.Errorf("%w: %s", ErrAgent, firstLine(err.Error()))

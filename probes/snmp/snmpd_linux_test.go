@@ -96,7 +96,7 @@ func TestSnmpd(t *testing.T) {
 		"a wrong user":     {User: "nobody", Auth: "SHA-256", AuthPassword: "authpass12", Priv: "AES", PrivPassword: "privpass12"},
 	} {
 		a := NewAgent(address, c, Limits{})
-		if r := a.Read(context.Background()); !errors.Is(r.Err, ErrCredentials) || strings.Contains(fmt.Sprint(r.Err), "pass") {
+		if r := a.Read(context.Background()); !errors.Is(r.Err, ErrCredentials) || strings.Contains(fmt.Sprint(r.Err), "pass12") {
 			t.Errorf("%s: %v", why, r.Err)
 		}
 		_ = a.Close()

@@ -166,7 +166,7 @@ func (w *sweep) take(c int, v *binding) (ended bool, err error) {
 // errNarrow: the agent cannot answer for as many columns at once. errStatus: it reports another error than tooBig.
 var (
 	errNarrow = fmt.Errorf("%w: %s", ErrAgent, gosnmp.TooBig)
-	errStatus = fmt.Errorf("%w: status", ErrAgent)
+	errStatus = fmt.Errorf("%w: it reports", ErrAgent)
 )
 
 // bulk sends GETBULK for the names of the sweep. An agent that says tooBig, is silent or sends what cannot be read is asked for fewer repetitions; what it could
@@ -184,7 +184,7 @@ func (w *sweep) bulk(ctx context.Context, columns, most int) ([]binding, error) 
 		case err == nil && r.status == gosnmp.TooBig, (errors.Is(err, ErrNoAnswer) || errors.Is(err, errBroken)) && ctx.Err() == nil && n > leastRepetitions:
 			w.repetitions = max(1, n/2)
 		case err == nil && r.status != gosnmp.NoError:
-			return nil, fmt.Errorf("%w %s", errStatus, statusText(r.status))
+			return nil, statusError(errStatus, r.status)
 		case err == nil:
 			return nil, fmt.Errorf("%w: it answered nothing", ErrAgent)
 		default:

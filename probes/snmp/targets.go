@@ -15,8 +15,12 @@ const MostAddresses = 1 << 16
 // the address and the broadcast of an IPv4 network.
 func Targets(word string) ([]string, error) {
 	if !strings.Contains(word, "/") {
-		if _, _, err := splitTarget(word); err != nil {
+		host, _, err := splitTarget(word)
+		if err != nil {
 			return nil, err
+		}
+		if _, err := netip.ParseAddr(host); err != nil && host != "" && strings.Trim(host, "0123456789.") == "" {
+			return nil, fmt.Errorf("target %q is no address", word)
 		}
 		if word == "" || strings.ContainsAny(word, " \t\n@") {
 			return nil, fmt.Errorf("target %q is not HOST or HOST:PORT", word)

@@ -16,7 +16,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", word, got, err, want)
 		}
 	}
-	for _, word := range []string{"", "a b", "10.0.0.0/8", "10.0.0.0/33", "10.0.0.0/24:0", "2001:db8::/64", "host:x", "secret@host"} {
+	for _, word := range []string{"", "a b", "10.0.0.0/8", "10.0.0.0/33", "10.0.0.0/24:0", "2001:db8::/64", "host:x", "secret@host", "10.0.0.300", "1.2.3:161"} {
 		if got, err := Targets(word); err == nil {
 			t.Errorf("%q: %v", word, got)
 		}

@@ -452,7 +452,7 @@ func (a *watched) heard(err error) time.Duration {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrRefused) || errors.Is(err, ErrCredentials) {
+	if IsSilent(err) || errors.Is(err, ErrCredentials) {
 		a.last = nil // what happens meanwhile has no bounds
 	}
 	return min(longestSilence, a.watch.cfg.Status<<min(n, 8))

@@ -106,14 +106,12 @@ func (s *Store) leaveOut() {
 		}
 	}
 	for _, l := range s.order {
-		var hold []*cut
-		for _, c := range slices.Concat(s.cutsOf(l)...) {
-			if s.strained.holds(c) {
-				hold = append(hold, c)
-			}
+		lists := s.cutsOf(l)
+		for i, cuts := range lists {
+			lists[i] = slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return !s.strained.holds(c) })
 		}
 		for i := range l.echoes {
-			s.leaveOutOf(l, &l.echoes[i], hold)
+			s.leaveOutOf(l, &l.echoes[i], lists)
 		}
 	}
 }
@@ -230,13 +228,13 @@ func (e *echo) measured() *echo {
 	return e
 }
 
-// leaveOutOf takes cuts out of one echo of a flow.
-func (s *Store) leaveOutOf(l *flowLog, e *echo, cuts []*cut) {
+// leaveOutOf takes cuts out of one echo of a flow. Each list of them is in the order of time.
+func (s *Store) leaveOutOf(l *flowLog, e *echo, lists [][]*cut) {
 	whole := e.measured()
 	var mine []*cut
-	for _, c := range cuts {
-		if c.from.Before(whole.end) && c.to.After(whole.start) {
-			mine = append(mine, c)
+	for _, cuts := range lists {
+		for i := firstCut(cuts, whole.start); i < len(cuts) && cuts[i].from.Before(whole.end); i++ {
+			mine = append(mine, cuts[i])
 		}
 	}
 	switch {

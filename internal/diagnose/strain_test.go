@@ -228,3 +228,52 @@ func TestStrainDoubts(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// FuzzStrain has hosts say whatever of themselves and each other: what is left of the evidence is part of what was measured, and the order in which
+// it was told does not matter.
+func FuzzStrain(f *testing.F) {
+	f.Add([]byte{0, 1, 40, 9, 0, 0, 1, 20, 9, 3, 1, 2, 2, 60, 40, 0, 3, 3, 2, 61, 3, 0, 3, 3, 1, 20, 200, 100, 0, 0})
+	f.Fuzz(func(t *testing.T, say []byte) {
+		var list []*evidence.Record
+		p := newPlay(t, 16)
+		hosts := p.f.Hosts()
+		for ; len(say) >= 6; say = say[6:] {
+			what := []evidence.Strain{evidence.Overflow, evidence.Overdue, evidence.Pause, evidence.Refused, "other"}[say[0]%5]
+			by, node := p.f.NodeName(hosts[int(say[4])%len(hosts)]), p.f.NodeName(hosts[int(say[5])%len(hosts)])
+			r := &evidence.Record{V: 1, Time: p.start.Add(time.Duration(say[1]) * 10 * time.Millisecond), Source: evidence.SourceProbe, By: by,
+				Kind: evidence.KindStrain, Node: node, Strain: what, WindowMS: int(say[2])}
+			if say[3] > 0 {
+				r.Count = evidence.Int(int(say[3]))
+			}
+			list = append(list, r)
+		}
+		lose := func(a graphs.ArcID, _ int) float64 { return 0.2 * is(a%5 == 0) }
+		p.run(5, lose)
+		for _, r := range list {
+			p.store.Add(r)
+		}
+		backwards := newPlay(t, 16)
+		slices.Reverse(list)
+		for _, r := range list {
+			backwards.store.Add(r)
+		}
+		backwards.run(5, lose)
+		p.store.leaveOut()
+		backwards.store.leaveOut()
+		if a, b := p.store.strainNotes(), backwards.store.strainNotes(); !slices.Equal(a, b) {
+			t.Errorf("told in another order it is\n%q\nnot\n%q", b, a)
+		}
+		for k, l := range p.store.order {
+			for i := range l.echoes {
+				e, m, o := &l.echoes[i], l.echoes[i].measured(), &backwards.store.order[k].echoes[i]
+				if e.sent != o.sent || e.lost != o.lost || e.lostForward != o.lostForward || e.lostBack != o.lostBack {
+					t.Errorf("told in another order, left is %+v, not %+v", o, e)
+				}
+				if e.lost < 0 || e.lost > m.lost || e.sent < e.lost || e.sent > m.sent || e.lostForward < 0 || e.lostBack < 0 ||
+					e.lostForward > m.lostForward || e.lostBack > m.lostBack || e.lostForward+e.lostBack > e.lost || len(e.lostAt) != e.lost {
+					t.Errorf("left is %+v of %+v", e, m)
+				}
+			}
+		}
+	})
+}

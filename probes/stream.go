@@ -163,6 +163,9 @@ func (s *Stream) replied(a *answer, m *meta, at int64) ask {
 	}
 	p.fate = fateAnswered
 	s.method = MethodSTAMP
+	if a.ok {
+		s.end.told(&a.control, p.sent)
+	}
 	rtt := at - p.sent - int64(a.residence)
 	switch p.kind {
 	case askExpire:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ It prints what is missing with the command that mends it, and never runs that co
 }
 
 func examine(ctx context.Context) []check {
-	return []check{examineProbing(ctx), examinePort(ctx), examineFiles(), examineDrill(), examineSeed()}
+	return []check{examineProbing(ctx), examinePort(ctx), examineFiles(), examineRoom(), examineDrill(), examineSeed()}
 }
 
 // examineProbing sends one probe to a closed port of the loopback interface: the kernel must hand back the ICMP error.
@@ -106,6 +107,27 @@ func examinePort(ctx context.Context) check {
 		c.OK, c.Why = true, "the port is in use: an agent or another STAMP reflector runs here"
 	default:
 		c.Why = err.Error()
+	}
+	return c
+}
+
+// examineRoom looks at how much a socket may hold: what comes to an agent that does not run for a moment waits there, or is lost.
+func examineRoom() check {
+	const file, want = "/proc/sys/net/core/rmem_max", 4 << 20 // bytes
+	c := check{Name: "room in sockets", OK: true, Why: "not told by this system"}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return c
+	}
+	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		c.Why = file + " holds no number"
+		return c
+	}
+	c.OK, c.Why = most >= want, fmt.Sprintf("sockets hold up to %d KiB", most>>10)
+	if !c.OK {
+		c.Why += ", which some hundred probes fill while an agent does not run: they are lost, by its own doing"
+		c.Fix = fmt.Sprintf("sudo sysctl -w net.core.rmem_max=%d, or let the agent have CAP_NET_ADMIN", want)
 	}
 	return c
 }

@@ -65,6 +65,8 @@ type FileReport struct {
 	From      *time.Time `json:"from"`
 	To        *time.Time `json:"to"`
 	LinkTypes []string   `json:"link_types"`
+	// NotDecoded are those of the link types of which packets are counted and nothing else is known.
+	NotDecoded []string `json:"link_types_not_decoded,omitempty"`
 	// Dropped is what the capture says that it dropped itself; absent where it does not say.
 	Dropped *uint64 `json:"dropped,omitempty"`
 	Error   string  `json:"error"`
@@ -217,6 +219,9 @@ func fileReport(s *files.Stats) FileReport {
 	}
 	for _, l := range s.Links {
 		f.LinkTypes = append(f.LinkTypes, l.String())
+		if !l.Decoded() {
+			f.NotDecoded = append(f.NotDecoded, l.String())
+		}
 	}
 	if s.Known {
 		f.Dropped = &s.Dropped

@@ -2,6 +2,7 @@ package captures
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,9 @@ func (r *Report) Text() string {
 			fmt.Fprintf(&b, ", %s", strings.Join(f.LinkTypes, " "))
 		}
 		b.WriteByte('\n')
+		for _, l := range f.NotDecoded {
+			fmt.Fprintf(&b, "  %s is not known here: its packets are only counted\n", l)
+		}
 		if f.Error != "" {
 			what := "read up to here"
 			if f.Packets == 0 {
@@ -31,6 +35,8 @@ func (r *Report) Text() string {
 	switch n := len(r.Findings); {
 	case r.Packets == 0:
 		b.WriteString("\nno packets: nothing can be said\n")
+	case n == 0 && !r.decoded():
+		b.WriteString("\nno packet could be decoded: nothing can be said\n")
 	case n == 0:
 		b.WriteString("\nno findings\n")
 	}
@@ -48,6 +54,11 @@ func (r *Report) Text() string {
 	b.WriteByte('\n')
 	b.WriteString(r.Counts())
 	return b.String()
+}
+
+// decoded reports whether there is a file of which some packets were more than counted.
+func (r *Report) decoded() bool {
+	return slices.ContainsFunc(r.Files, func(f FileReport) bool { return len(f.NotDecoded) < len(f.LinkTypes) })
 }
 
 // Counts is the part of the report that counts.

@@ -46,6 +46,9 @@ type told struct {
 
 func (t told) Read(b []byte) (int, error) {
 	n, err := t.Reader.Read(b)
+	if errors.Is(err, gzip.ErrHeader) {
+		return n, errors.New("gzip: what follows is not compressed with gzip") // all up to the end of a member was read
+	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%s: %w", t.what, err)
 	}

@@ -192,6 +192,8 @@ func TestRefuses(t *testing.T) {
 		"no interface":           {join(section(le), block(le, blockEnhanced, uint32(7), uint32(0), uint32(0), uint32(0), uint32(0))), "interface 7, but 0 are described"},
 		"10^-64 s":               {join(section(le), block(le, blockInterface, uint16(1), uint16(0), uint32(0), uint16(9), uint16(1), "\x40")), "unit of 10^-64 s"},
 		"2^-64 s":                {join(section(le), block(le, blockInterface, uint16(1), uint16(0), uint32(0), uint16(9), uint16(1), "\xc0")), "unit of 2^-64 s"},
+		"xz":                     {[]byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3"), "otherwise than with gzip or zstd: xz -dc FILE"},
+		"joined by cat":          {join(head, head), "offset 24: another capture begins here"},
 		"gzip cut":               {compressed(t, "gzip", pcapOf(le, magicNano, 1, strings.Repeat("x", 5000)))[:40], "cut short"},
 	} {
 		all, f := read(t, c.file)
@@ -228,6 +230,10 @@ func TestCompressed(t *testing.T) {
 		if d := cmp.Diff(want, all); d != "" || f.Err != nil {
 			t.Errorf("%s: %v %s", how, f.Err, d)
 		}
+	}
+	all, f := read(t, append(compressed(t, "gzip", plain), make([]byte, 512)...))
+	if d := cmp.Diff(want, all); d != "" || f.Err == nil || !strings.HasSuffix(f.Err.Error(), "gzip: what follows is not compressed with gzip") {
+		t.Errorf("padded: %v %s", f.Err, d)
 	}
 }
 

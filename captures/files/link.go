@@ -20,6 +20,7 @@ const (
 	Loop       LinkType = 108 // OpenBSD loopback: address family in network byte order
 	LinuxSLL   LinkType = 113 // Linux cooked v1
 	Radiotap   LinkType = 127 // IEEE 802.11 behind what the driver knows of it
+	PPI        LinkType = 192 // per-packet information, which names the link type of what follows
 	ERF        LinkType = 197 // Endace extensible record format
 	PPPWay     LinkType = 204 // PPP behind a byte that says which way it went
 	MPLS       LinkType = 219
@@ -34,7 +35,7 @@ const (
 var linkNames = map[LinkType]string{
 	Null: "null", Ethernet: "ether", PPP: "ppp", RawBSD: "rawip", RawOpenBSD: "rawip", PPPHDLC: "ppp-hdlc", Raw: "rawip", CiscoHDLC: "chdlc",
 	Loop: "loop", LinuxSLL: "linux-sll", ERF: "erf", IPv4: "rawip4", IPv6: "rawip6", IPoIB: "ip-over-ib", InfiniBand: "infiniband",
-	LinuxSLL2: "linux-sll2", PPPoE: "pppoes", WiFi: "ieee-802-11", Radiotap: "ieee-802-11-radiotap", PPPWay: "ppp-with-direction", MPLS: "mpls", NFLog: "nflog",
+	LinuxSLL2: "linux-sll2", PPPoE: "pppoes", WiFi: "ieee-802-11", Radiotap: "ieee-802-11-radiotap", PPPWay: "ppp-with-direction", PPI: "ppi", MPLS: "mpls", NFLog: "nflog",
 }
 
 // String names the link type as capture tools do; one that is not decoded is told by its number.
@@ -43,4 +44,10 @@ func (l LinkType) String() string {
 		return name
 	}
 	return "link type " + strconv.Itoa(int(l))
+}
+
+// Decoded reports whether packets of this link type are understood; others are only counted.
+func (l LinkType) Decoded() bool {
+	_, known := linkNames[l]
+	return known
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The magic numbers of pcap, in the byte order of the file (draft-ietf-opsawg-pcap).
@@ -16,12 +17,13 @@ const (
 
 // pcap is the classic format: one link type, one resolution, records of a 16-byte header and the packet.
 type pcap struct {
-	in     *input
-	order  binary.ByteOrder
-	big    bool
-	scale  int64 // nanoseconds of a fraction's unit
-	header int
-	link   LinkType
+	in             *input
+	order          binary.ByteOrder
+	big            bool
+	scale          int64 // nanoseconds of a fraction's unit
+	header         int
+	link           LinkType
+	magic, version uint32 // which the file began with
 }
 
 func openPcap(in *input) (*pcap, error) {
@@ -31,19 +33,19 @@ func openPcap(in *input) (*pcap, error) {
 		if h, _ = in.peek(4); pcapOrder(h) != nil {
 			return nil, &FormatError{0, errors.New("cut short in the file header")}
 		}
-		return nil, &FormatError{0, fmt.Errorf("not a capture: it begins with % x", h[:4])}
+		return nil, notCapture(h)
 	}
 	if err != nil {
 		return nil, &FormatError{in.offset(), err}
 	}
 	order := pcapOrder(h)
 	if order == nil {
-		return nil, &FormatError{0, fmt.Errorf("not a capture: it begins with % x", h[:4])}
+		return nil, notCapture(h)
 	}
 	if major := order.Uint16(h[4:]); major != 2 {
 		return nil, &FormatError{4, fmt.Errorf("pcap of version %d.%d, expected 2.x", major, order.Uint16(h[6:]))}
 	}
-	p := &pcap{in: in, order: order, big: order == binary.BigEndian, scale: 1000, header: 16}
+	p := &pcap{in: in, order: order, big: order == binary.BigEndian, scale: 1000, header: 16, magic: order.Uint32(h), version: order.Uint32(h[4:])}
 	switch order.Uint32(h) {
 	case magicNano:
 		p.scale = 1
@@ -54,6 +56,21 @@ func openPcap(in *input) (*pcap, error) {
 	p.link = LinkType(order.Uint32(h[20:]))
 	in.skip(24)
 	return p, nil
+}
+
+// others are the beginnings of compressed files that are not read, and what unpacks them to standard output.
+var others = []struct{ magic, unpacked string }{
+	{"\xfd7zXZ", "xz -dc"}, {"BZh", "bzip2 -dc"}, {"\x04\x22\x4d\x18", "lz4 -dc"}, {"PK\x03\x04", "unzip -p"},
+}
+
+// notCapture is the error of a file that begins with h.
+func notCapture(h []byte) error {
+	for _, o := range others {
+		if strings.HasPrefix(string(h), o.magic[:min(4, len(o.magic))]) {
+			return &FormatError{0, fmt.Errorf("compressed otherwise than with gzip or zstd: %s FILE | whichlink pcap -", o.unpacked)}
+		}
+	}
+	return &FormatError{0, fmt.Errorf("not a capture: it begins with % x", h[:4])}
 }
 
 // pcapOrder tells the byte order by the magic number, nil if it is none.
@@ -73,6 +90,9 @@ func (f *pcap) next(p *Packet) error {
 		return f.cut(err, "record header")
 	}
 	sec, frac, captured, orig := f.record(h)
+	if captured == 0 && f.header == 16 && sec == f.magic && frac == f.version {
+		return &FormatError{f.in.offset(), errors.New("another capture begins here: files are not joined by cat but by naming them all, or by mergecap")}
+	}
 	if captured > MaxPacket {
 		return &FormatError{f.in.offset(), fmt.Errorf("a packet of %d bytes, more than the limit of %d", captured, MaxPacket)}
 	}
@@ -108,7 +128,7 @@ func (f *pcap) more(packets []Packet) (int, error) {
 	b, n := rest, 0
 	for n < len(packets) && len(b) >= f.header {
 		sec, frac, captured, orig := f.record(b)
-		if captured > MaxPacket || int(captured) > len(b)-f.header {
+		if captured-1 >= MaxPacket || int(captured) > len(b)-f.header {
 			break
 		}
 		end := f.header + int(captured)

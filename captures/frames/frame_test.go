@@ -140,6 +140,8 @@ var packets = []struct {
 	{"radiotap, encrypted", files.Radiotap, unhex("0000 0800 00000000 0842 0000 020000000002 020000000001 020000000003 0000 aaaa03000000 0800") + plain[14:], "type 0000"},
 	{"ppp with direction", files.PPPWay, unhex("01 ff03 0021") + plain[14:], "ip4 6 1000>80 tcp seq 7 ack 9 len 3 flags 0x18"},
 	{"mpls", files.MPLS, unhex("00010140") + plain[14:], "label 16 ip4 6 1000>80 tcp seq 7 ack 9 len 3 flags 0x18"},
+	{"per-packet information in front of Ethernet", files.PPI, unhex("00 00 1000 01000000 0000 0400 00000000") + plain, "ip4 6 1000>80 tcp seq 7 ack 9 len 3 flags 0x18"},
+	{"per-packet information shorter than itself", files.PPI, unhex("00 00 0400 01000000") + plain, "type 0000 malformed"},
 	{"nflog", files.NFLog, unhex("02 00 0000 0800 0100 08000300 0500 0a00 00000000") + "\x2f\x00\x09\x00" + plain[14:], "ip4 6 1000>80 tcp seq 7 ack 9 len 3 flags 0x18"},
 	{"hdlc", files.CiscoHDLC, unhex("0f00 0800") + plain[14:], "ip4 6 1000>80 tcp seq 7 ack 9 len 3 flags 0x18"},
 	{"cut", files.Ethernet, plain[:30], "type 0800 malformed"},

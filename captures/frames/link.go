@@ -43,6 +43,8 @@ func (f *Frame) linkLayer(link files.LinkType) {
 		f.wireless(0, false)
 	case files.Radiotap:
 		f.radiotap()
+	case files.PPI:
+		f.perPacket()
 	case files.NFLog:
 		f.nflog()
 	case files.Raw, files.RawBSD, files.RawOpenBSD, files.IPv4, files.IPv6:

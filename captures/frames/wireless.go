@@ -1,6 +1,10 @@
 package frames
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"whichlink/captures/files"
+)
 
 // radiotap reads the header that drivers put in front of 802.11 frames (radiotap.org): version, padding, length, and words that say which fields follow.
 func (f *Frame) radiotap() {
@@ -24,6 +28,26 @@ func (f *Frame) radiotap() {
 		pad = fields < length && f.has(fields, 1) && f.Data[fields]&padded != 0
 	}
 	f.wireless(length, pad)
+}
+
+// perPacket reads a header of per-packet information (CACE PPI 1.0.10): version, flags, length and the link type of what follows, in little endian.
+func (f *Frame) perPacket() {
+	if !f.has(0, 8) {
+		return
+	}
+	at := int(binary.LittleEndian.Uint16(f.Data[2:]))
+	if at < 8 {
+		f.Malformed = true
+		return
+	}
+	switch link := files.LinkType(binary.LittleEndian.Uint32(f.Data[4:])); link {
+	case files.Ethernet:
+		f.ethernet(at)
+	case files.WiFi:
+		f.wireless(at, false)
+	case files.Raw, files.IPv4, files.IPv6:
+		f.ipByNibble(at)
+	}
 }
 
 // wireless reads an IEEE 802.11 header; behind that of a data frame that is not encrypted stands an IEEE 802.2 one. With pad it is filled up to a multiple of 4 bytes.

@@ -121,15 +121,15 @@ func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) err
 	stats := make([]*files.Stats, len(opened))
 	for i, o := range opened {
 		stats[i] = o.stats()
-		if stats[i].Err != nil && failed == nil && len(readable) == 0 {
-			failed = fmt.Errorf("read capture %s: %w", graphs.Clean(stats[i].Name), stats[i].Err)
+		if s := stats[i]; s.Err != nil && s.Packets == 0 && failed == nil {
+			failed = fmt.Errorf("read capture %s: %w", graphs.Clean(s.Name), s.Err)
 		}
 	}
 	if stop != nil {
 		return stop
 	}
 	r := a.Report(stats...)
-	if err := e.tellCaptures(a, r, names, how); err != nil {
+	if err := e.tellCaptures(a, r, names, how, failed); err != nil {
 		return err
 	}
 	if how.slice.file != "" {
@@ -138,14 +138,15 @@ func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) err
 	return failed
 }
 
-// tellCaptures prints a report, and on the side what was wrong with files where the form has no place that is read.
-func (e *env) tellCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions) error {
+// tellCaptures prints a report, and on the side what was wrong with files where the form has no place that is read, but for what
+// the command fails with.
+func (e *env) tellCaptures(a *captures.Analyzer, r *captures.Report, names []string, how *pcapOptions, failed error) error {
 	if err := e.printCaptures(a, r, names, how); err != nil {
 		return err
 	}
 	if how.output != "text" {
 		for _, f := range r.Files {
-			if f.Error != "" {
+			if f.Error != "" && (failed == nil || f.Packets > 0 || len(r.Files) > 1) {
 				e.say("%s: %s", f.File, f.Error)
 			}
 		}

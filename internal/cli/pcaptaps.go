@@ -60,7 +60,7 @@ func (e *env) analyseTaps(ctx context.Context, names []string, how *pcapOptions)
 	for i, t := range compared {
 		r.AddTaps(t, found[i])
 	}
-	if err := e.tellCaptures(a, r, names, how); err != nil {
+	if err := e.tellCaptures(a, r, names, how, nil); err != nil {
 		return err
 	}
 	for _, s := range stats {

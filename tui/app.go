@@ -68,12 +68,13 @@ type App struct {
 	reveal bool
 
 	w, h   int
-	tabs   []screen // those that a digit opens; each keeps its filter, order and cursor
-	stack  []screen // the last is on top; the first, the overview, always stays
-	prompt *input   // the filter, or the command that is being typed
-	typing bool     // a command
-	mouse  bool     // take the mouse from the terminal
-	keep   bool     // leave the last screen where it can be read after the end
+	tabs   []screen  // those that a digit opens; each keeps its filter, order and cursor
+	stack  []screen  // the last is on top; the first, the overview, always stays
+	prompt *input    // the filter, or the command that is being typed
+	typing bool      // a command
+	typed  [2]recall // filters, commands
+	mouse  bool      // take the mouse from the terminal
+	keep   bool      // leave the last screen where it can be read after the end
 	help   *helpBox
 	dialog dialog // nil if none is open
 
@@ -234,7 +235,7 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 	k := &a.keys
 	switch {
 	case key.Matches(msg, k.Help):
-		a.help = &helpBox{keys: k}
+		a.openHelp()
 	case key.Matches(msg, k.Filter):
 		a.openPrompt()
 	case key.Matches(msg, k.Command):
@@ -293,6 +294,8 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		if next := a.top().handle(msg, a.w, a.bodyHeight(), a.shown); next != nil {
 			a.open(next)
+		} else if why := k.elsewhere(msg, a.top()); why != "" {
+			a.say(why)
 		}
 		return a.fetch()
 	}
@@ -379,16 +382,31 @@ func (a *App) pressPrompt(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.KeepFilter):
 		text := a.prompt.value()
 		a.prompt = nil
+		a.recall().add(text)
 		if a.typing {
 			return a.do(text)
 		}
 	case a.typing && key.Matches(msg, k.Complete):
 		a.complete()
+	case key.Matches(msg, k.Recall):
+		a.prompt.set(a.recall().step(-1))
+		a.apply()
+	case key.Matches(msg, k.Onward):
+		a.prompt.set(a.recall().step(1))
+		a.apply()
 	default:
 		a.prompt.press(msg)
 		a.apply()
 	}
 	return nil
+}
+
+// recall is what was typed before into the prompt that is open.
+func (a *App) recall() *recall {
+	if a.typing {
+		return &a.typed[1]
+	}
+	return &a.typed[0]
 }
 
 // apply filters by what the prompt holds.

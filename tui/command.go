@@ -45,7 +45,7 @@ func commands() []command {
 		}},
 		{"freeze", "", "freeze or resume", nil, does((*App).freeze)},
 		{"goto", "NAME", "open a link, arc, port, or a switch's links", completeNames, gotoName},
-		{"help", "", "help", nil, does(func(a *App) { a.help = &helpBox{keys: &a.keys} })},
+		{"help", "", "help", nil, does((*App).openHelp)},
 		{"layer", "NAME", "what the map shows", func(*App, []string) []string { return layerNames() }, setLayer},
 		{"links", "", "all links", nil, screenTo(2)},
 		{"map", "", "the map", nil, screenTo(1)},

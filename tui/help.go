@@ -20,6 +20,7 @@ func words() [][2]string {
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
 		{"Z L", "a time in UTC; in the zone that :tz chose."},
 		{"- ?", "does not apply; not known."},
+		{"y x", "copy through the terminal (OSC 52); tmux passes it on with set -g set-clipboard on."},
 	}
 }
 
@@ -38,8 +39,11 @@ func filters() [][2]string {
 // A helpBox is the open help. It is drawn over the screen from which it was called.
 type helpBox struct {
 	keys   *keyMap
+	of     screen // whose keys stand first
 	offset int
 }
+
+func (a *App) openHelp() { a.help = &helpBox{keys: &a.keys, of: a.top()} }
 
 // handle scrolls with the keys of lists, in a box of w x h. It reports whether the help stays open.
 func (b *helpBox) handle(msg tea.KeyPressMsg, w, h int) bool {
@@ -67,7 +71,7 @@ func (b *helpBox) draw(w, h int) page {
 
 func (b *helpBox) lines(w int) []line {
 	var blocks [][]line
-	for _, g := range b.keys.groups() {
+	for _, g := range b.keys.groups(b.of) {
 		pairs := make([][2]string, len(g.keys))
 		for i, k := range g.keys {
 			pairs[i] = [2]string{k.Help().Key, k.Help().Desc}

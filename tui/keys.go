@@ -1,6 +1,12 @@
 package tui
 
-import "charm.land/bubbles/v2/key"
+import (
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
 
 // A keyMap is all keys of the program. Help, footer and the keys themselves come from here, so they cannot differ.
 // No key needs Alt or a function key, and arrows always double letters.
@@ -21,7 +27,7 @@ type keyMap struct {
 	Packets, Shark, Answer, Lower   key.Binding
 
 	Play, SeekBack, SeekOn, Slower, Faster, Latest, Moment key.Binding
-	Complete, Remark                                       key.Binding
+	Complete, Recall, Onward, Remark                       key.Binding
 
 	KeepFilter, LeaveFilter key.Binding
 
@@ -91,6 +97,8 @@ func newKeyMap() keyMap {
 		Moment:   bind("t", "the selected moment", "t"),
 		Remark:   bind("a", "add a remark", "a"),
 		Complete: bind("tab", "complete the command", "tab"),
+		Recall:   bind("up", "what was typed before", "up"),
+		Onward:   bind("down", "what was typed after it", "down"),
 
 		Open: bind("enter", "open what is selected", "enter"),
 		Next: bind("n", "next suspect", "n"),
@@ -165,7 +173,7 @@ func (k *keyMap) time() keyGroup {
 }
 
 func (k *keyMap) prompt() keyGroup {
-	return keyGroup{"In the filter, in a command", []key.Binding{k.KeepFilter, k.LeaveFilter, k.Complete}}
+	return keyGroup{"In the filter, in a command", []key.Binding{k.KeepFilter, k.LeaveFilter, k.Complete, k.Recall, k.Onward}}
 }
 
 func (k *keyMap) dialog() keyGroup {
@@ -177,7 +185,65 @@ func (k *keyMap) chooser() keyGroup {
 	return keyGroup{"In the choice of columns", []key.Binding{k.Toggle, k.Earlier, k.Later}}
 }
 
-// groups returns all keys in the order of the help.
-func (k *keyMap) groups() []keyGroup {
-	return []keyGroup{k.everywhere(), k.suspect(), k.link(), k.packets(), k.captures(), k.happenings(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair(), k.time(), k.prompt(), k.dialog(), k.chooser()}
+// on returns the keys that a screen obeys beside those that work everywhere.
+func (k *keyMap) on(s screen) []keyGroup {
+	switch s.(type) {
+	case *linkScreen:
+		return []keyGroup{k.suspect(), k.link(), k.packets(), k.lists()}
+	case *linksScreen:
+		return []keyGroup{k.table(), k.lists()}
+	case *mapScreen:
+		return []keyGroup{k.chart(), k.suspect(), k.matrix()}
+	case *pathsScreen:
+		return []keyGroup{k.pair(), k.suspect(), k.matrix()}
+	case *eventsScreen:
+		return []keyGroup{k.happenings(), k.lists()}
+	case *capturesScreen, *findingScreen:
+		return []keyGroup{k.captures(), k.packets(), k.lists()}
+	case *drillScreen:
+		return []keyGroup{k.drill(), k.lists()}
+	}
+	return []keyGroup{k.lists()}
+}
+
+// screens are the keys that some screens have and others do not.
+func (k *keyMap) screens() []keyGroup {
+	return []keyGroup{k.suspect(), k.link(), k.packets(), k.captures(), k.happenings(), k.drill(), k.lists(), k.table(), k.matrix(), k.chart(), k.pair()}
+}
+
+// groups returns all keys in the order of the help: those of a screen, those that work everywhere, and the others.
+func (k *keyMap) groups(s screen) []keyGroup {
+	out := k.on(s)
+	here := len(out)
+	for i := range out {
+		out[i].title += ", here"
+	}
+	out = append(out, k.everywhere(), k.time())
+	for _, g := range k.screens() {
+		if !slices.ContainsFunc(out[:here], func(x keyGroup) bool { return x.title == g.title+", here" }) {
+			out = append(out, g)
+		}
+	}
+	return append(out, k.prompt(), k.dialog(), k.chooser())
+}
+
+// elsewhere says where a key does something that does nothing here; empty if it does here, or nowhere.
+func (k *keyMap) elsewhere(msg tea.KeyPressMsg, s screen) string {
+	for _, g := range append(k.on(s), k.everywhere()) {
+		if key.Matches(msg, g.keys...) {
+			return ""
+		}
+	}
+	var places []string
+	for _, g := range append(k.screens(), k.time()) {
+		for _, b := range g.keys {
+			if key.Matches(msg, b) {
+				places = append(places, g.title+": "+b.Help().Desc)
+			}
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return msg.String() + " does nothing here. " + strings.Join(places, "; ")
 }

@@ -178,6 +178,10 @@ func restarted(before, after *States) bool {
 	return now.restarted(&then, after.Time.Sub(before.Time))
 }
 
+// clockSlack is by how many hundredths of a second ifLastChange may be ahead of sysUpTime without being of another clock: the one is taken a little later than the other,
+// and may be kept by another part of the agent.
+const clockSlack = 500
+
 // CannotTell says in words what of flaps between two polls an agent cannot tell, or "". Silence of such an agent is not stability.
 func (s *States) CannotTell() string {
 	up, carrier, changes, zero, later := 0, 0, 0, 0, 0
@@ -194,7 +198,7 @@ func (s *States) CannotTell() string {
 		case *p.Change == 0:
 			zero++
 		default:
-			if s.Uptime != nil && *p.Change > *s.Uptime {
+			if s.Uptime != nil && *p.Change > *s.Uptime && *p.Change-*s.Uptime > clockSlack {
 				later++
 			}
 		}

@@ -108,6 +108,7 @@ func TestCannotTell(t *testing.T) {
 		{"SONiC with BGP", "only its BGP sessions would tell", states(0, 5000, up(0)).with(true, 3)},
 		{"Cumulus 3.5", "of another clock", states(0, 5000, up(9000), up(9000), up(9000))},
 		{"Junos: some", "1 of 3 is later than now", states(0, 5000, up(9000), up(90), up(100))},
+		{"one that changed just now", "", states(0, 5000, up(5020), up(90), up(0))},
 		{"none", "has no ifLastChange", states(0, 5000, PortStates{Oper: "up"})},
 		{"Cumulus 5, EOS: 0 until the first change", "", states(0, 5000, up(0), up(0), down(300))},
 		{"real values", "", states(0, 5000, up(100), up(200))},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -113,6 +114,15 @@ type replaying struct {
 
 // openFiles shows evidence that was written before. A recording knows its fabric.
 func (e *env) openFiles(ctx context.Context, fabric string, files []string) error {
+	for _, f := range files {
+		if ext := filepath.Ext(f); ext == ".yml" || ext == ".yaml" {
+			f = graphs.Clean(f)
+			return withHint(usagef("%s is a fabric, and no evidence", f), "whichlink --fabric %s measures from this host, with --drill it is practised on, whichlink fabric show %s describes it", f, f)
+		}
+	}
+	if fabric == "" && !e.show() && !slices.ContainsFunc(files, func(f string) bool { return !isCapture(f) }) {
+		return e.analyse(ctx, files, &pcapOptions{output: "text", place: &fabricPlace{}}) // there is no fabric to speak of
+	}
 	name := graphs.Clean(files[0])
 	if more := len(files) - 1; more > 0 {
 		name += " and " + plural(more, "other")

@@ -72,7 +72,7 @@ func WritePage(w io.Writer, r *Report, s *Series, suspects string) error {
 	}{Title: strings.Join(names, ", "), Style: page.Style(), Report: r, Suspects: suspects, Groups: grouped(r.Findings)}
 	if n := len(s.Bins); n > 0 {
 		data.From = instant(s.From).Format("2006-01-02 15:04:05.000000 UTC")
-		data.To = instant(s.From + int64(n)*s.Width).Format("15:04:05.000000 UTC")
+		data.To = instant(s.From + int64(n)*s.Width).Format("2006-01-02 15:04:05.000000 UTC")
 		data.Width = duration(s.Width)
 		data.Charts = s.charts()
 	}

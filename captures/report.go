@@ -36,8 +36,10 @@ type Finding struct {
 	Filter string `json:"filter"`
 
 	// least is set of a finding that sums up the rest of its kind: the count of the last that was told singly.
-	least int64
-	like  string // a display filter for the packets of all such findings, whatever they are about; "" if there is none
+	least  int64
+	others int    // how many it sums up
+	dated  bool   // its times need the day
+	like   string // a display filter for the packets of all such findings, whatever they are about; "" if there is none
 
 	about Choice // its packets and those around them, at any time
 }
@@ -141,6 +143,8 @@ type Report struct {
 	Findings []Finding       `json:"findings"`
 	// Taps compares each file with the next, if that was asked for. Then all else is of the first file alone.
 	Taps []TapReport `json:"taps,omitempty"`
+	// Placed says that a fabric was given, on which losses are put beside this report.
+	Placed bool `json:"-"`
 
 	stats []*files.Stats
 }
@@ -195,6 +199,7 @@ func (r *Report) AddTaps(t *TapReport, findings []Finding) {
 
 // sort puts the worst first.
 func (r *Report) sort() {
+	r.date()
 	rank := map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 	slices.SortStableFunc(r.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(rank[x.Severity], rank[y.Severity]), cmp.Compare(y.weight(), x.weight()),
@@ -293,7 +298,7 @@ func (k *ranking) tell(r *Report, each func(candidate) Finding) {
 		r.Findings = append(r.Findings, Finding{
 			Finding: last.Finding, Severity: last.Severity, Subject: plural(int64(k.others), "other"), Count: k.sum, From: instant(k.from),
 			To: instant(k.to), Text: "more of the same, by subject less than those that are told singly", Rule: last.Rule, Filter: last.like,
-			least: max(1, last.Count),
+			least: max(1, last.Count), others: k.others,
 		})
 	}
 }

@@ -40,11 +40,14 @@ func (r *Report) Text() string {
 	case n == 0:
 		b.WriteString("\nno findings\n")
 	}
+	if len(r.Findings) >= shortFrom {
+		b.WriteString(r.short())
+	}
 	for i, f := range r.Findings {
 		fmt.Fprintf(&b, "\n%-3d %-8s  %s  %s\n", i+1, f.Severity, f.Finding, f.Subject)
 		fmt.Fprintf(&b, "              %s\n", f.Text)
-		if f.From != nil && f.To != nil {
-			fmt.Fprintf(&b, "              %s to %s\n", f.From.Format("15:04:05.000000"), f.To.Format("15:04:05.000000"))
+		if when := f.When(); when != "" {
+			fmt.Fprintf(&b, "              %s\n", when)
 		}
 		fmt.Fprintf(&b, "              rule    %s\n", f.Rule)
 		if f.Filter != "" {
@@ -53,6 +56,12 @@ func (r *Report) Text() string {
 	}
 	b.WriteByte('\n')
 	b.WriteString(r.Counts())
+	for i, step := range r.Next() {
+		if i == 0 {
+			b.WriteString("\nnext\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", step)
+	}
 	return b.String()
 }
 

@@ -331,6 +331,7 @@ func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []st
 		}
 		full.Diagnosis = d
 	}
+	r.Placed = full.Diagnosis != nil
 	if how.page != "" {
 		if err := e.writePage(a, &full, how.page); err != nil {
 			return err

@@ -97,7 +97,7 @@ func NewApp(ctx context.Context, cfg Config) *App {
 
 // begin goes to the screen that has something to show: of captures alone it is theirs.
 func (a *App) begin() {
-	if a.shown.Fabric == nil && len(a.shown.Findings.all()) > 0 {
+	if a.shown.Fabric == nil && (a.shown.Captures > 0 || len(a.shown.Findings.all()) > 0) {
 		a.visit(5)
 	}
 }

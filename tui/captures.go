@@ -104,7 +104,10 @@ func (c *capturesScreen) copied(*Snapshot) string {
 func (c *capturesScreen) draw(w, h int, s *Snapshot) page {
 	if len(c.list) == 0 {
 		says := "none: no capture was read. whichlink FILE.pcap opens one, and so does what whichlink pcap -o jsonl wrote"
-		if len(s.Findings.all()) > 0 {
+		switch {
+		case s.Captures > 0:
+			says = "none: nothing is wrong in the " + counted(s.Captures, "capture that was", "captures that were") + " read, as far as " + map[bool]string{true: "it shows", false: "they show"}[s.Captures == 1] + " it"
+		case len(s.Findings.all()) > 0:
 			says = "none: no flow with findings is known to cross this link"
 		}
 		return text(append([]line{line{}.gap(1).add(strong, "Findings of captures")}, labelled("", 1, dim, says, w-1)...)...).fill(w, h)

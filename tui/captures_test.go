@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 )
 
@@ -178,4 +179,25 @@ func TestFindingsWithoutFabric(t *testing.T) {
 	if n := s.Findings.surely(nil, graphs.LinkID(0)); n != 0 {
 		t.Errorf("%d findings on a link of no fabric", n)
 	}
+}
+
+// Captures in which nothing is wrong were read all the same; and where no fabric is known no screen takes that for health.
+func TestCapturesWithoutAFabric(t *testing.T) {
+	x := &Snapshot{Diagnosis: &diagnose.Diagnosis{Verdict: diagnose.Inconclusive, Summary: "too little evidence"}, Now: noon, Captures: 2}
+	s := newStage(t, x, 100, 30)
+	if s.top() != s.tabs[5] {
+		t.Error("it does not begin with the captures")
+	}
+	s.sees(t, "none: nothing is wrong in the 2 captures that were read, as far as they show it")
+	for key, want := range map[string]string{
+		"1": "? no fabric is known: --fabric FILE", "2": "no fabric is known: --fabric FILE", "3": "no fabric is known", "4": "no fabric is known",
+	} {
+		s.press(key)
+		s.sees(t, want)
+		s.hides(t, "every arc was crossed")
+	}
+	s = newStage(t, x, 80, 24)
+	s.press("1")
+	s.sees(t, "? no fabric is known: --fabric FILE")
+	s.hides(t, "0 of 0")
 }

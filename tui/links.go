@@ -371,7 +371,7 @@ func (l *linksScreen) longestName(f *graphs.Fabric) int {
 
 func (l *linksScreen) draw(w, h int, s *Snapshot) page {
 	if s.Picture == nil {
-		return text(line{}.gap(1).add(warn, "? no links").gap(2).add(plain, "nothing was measured on a known fabric yet")).fill(w, h)
+		return text(line{}.gap(1).add(warn, "? no links").gap(2).add(plain, elide(unmapped(s), max(w-13, 4)))).fill(w, h)
 	}
 	if w < stackFrom || h < 10 {
 		return l.table(w, h, s).fill(w, h)

@@ -287,7 +287,7 @@ func (m *mapScreen) bound(pane int) {
 
 func (m *mapScreen) draw(w, h int, s *Snapshot) page {
 	if s.Picture == nil {
-		return text(line{}.gap(1).add(warn, "? no map").gap(2).add(plain, "nothing was measured on a known fabric yet")).fill(w, h)
+		return text(line{}.gap(1).add(warn, "? no map").gap(2).add(plain, elide(unmapped(s), max(w-13, 4)))).fill(w, h)
 	}
 	m.prepare(w, h, s)
 	left, right := m.halves(w, h)

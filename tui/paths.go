@@ -241,7 +241,7 @@ func (p *pathsScreen) perRow(w int) int { return max(w-4-portLabel, 8) / 8 * 8 }
 
 func (p *pathsScreen) draw(w, h int, s *Snapshot) page {
 	if s.Picture == nil || p.src == graphs.None {
-		return text(line{}.gap(1).add(warn, "? no paths").gap(2).add(plain, "no pair of nodes is known")).fill(w, h)
+		return text(line{}.gap(1).add(warn, "? no paths").gap(2).add(plain, elide(unmapped(s), max(w-13, 4)))).fill(w, h)
 	}
 	p.refresh(s, true)
 	f := s.Picture.Fabric

@@ -93,6 +93,9 @@ func aside(s *Snapshot, reveal bool, w int) []line {
 
 // dark lists what no probe crossed. It stands where the proof would if there is no suspect.
 func dark(c diagnose.Coverage, w int) []line {
+	if c.Arcs == 0 {
+		return []line{line{}.add(warn, "? ").add(plain, elide("no arc is known", max(w-2, 4)))}
+	}
 	if c.Arcs == c.Measured {
 		return []line{line{}.add(dim, "none: every arc was crossed by a probe")}
 	}

@@ -34,8 +34,9 @@ type Snapshot struct {
 	History History
 	// Ports holds what ports counted in time; nil if nothing was kept.
 	Ports *diagnose.PortSeries
-	// Findings are what captures prove; nil if none was read.
+	// Findings are what captures prove; nil if they prove nothing, or none was read. Captures is how many were read for these screens.
 	Findings *Findings
+	Captures int
 	// Faults are what is broken on purpose, if this is a drill. They are hidden until asked for.
 	Faults []Fault
 	// Rounds are the faults of this drill so far and who named them, the oldest first.

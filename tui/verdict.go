@@ -50,12 +50,23 @@ func coverageLines(s *Snapshot, label int) []line {
 	out := []line{line{}.left(dim, "measured", label).add(plain, measured(c))}
 	dark := c.Arcs - c.Measured
 	l := line{}.left(dim, "dark", label)
-	if dark > 0 {
+	switch {
+	case c.Arcs == 0:
+		l = l.add(warn, "? ").add(plain, unmapped(s))
+	case dark > 0:
 		l = l.add(warn, "? "+counted(dark, "arc", "arcs")).add(plain, ": unknown, not healthy")
-	} else {
+	default:
 		l = l.add(plain, "none: every arc was crossed")
 	}
 	return append(out, l, line{}.left(dim, "evidence", label).add(plain, evidenceWindow(s)))
+}
+
+// unmapped says why there is no link to speak of, and what to do about it.
+func unmapped(s *Snapshot) string {
+	if s.Fabric == nil {
+		return "no fabric is known: --fabric FILE"
+	}
+	return "nothing was measured on this fabric yet"
 }
 
 func measured(c diagnose.Coverage) string {
@@ -150,6 +161,9 @@ func sourceLines(s *Snapshot, w, h int) []line {
 // is said before anything is explained.
 func evidenceInShort(s *Snapshot, w int) line {
 	c := s.Diagnosis.Coverage
+	if c.Arcs == 0 {
+		return line{}.gap(1).add(warn, "? ").add(plain, elide(unmapped(s), max(w-4, 4)))
+	}
 	l := line{}.gap(1).add(plain, fmt.Sprintf("%s of %s arcs measured", count(c.Measured), count(c.Arcs)))
 	why := ""
 	if dark := c.Arcs - c.Measured; dark > 0 {

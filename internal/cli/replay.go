@@ -27,9 +27,10 @@ const replayPoints = 720
 type rerun struct {
 	view
 	*session.Player
-	bare  bool                  // no fabric is known
-	whole atomic.Pointer[frame] // all of it
-	now   atomic.Pointer[frame]
+	bare     bool                  // no fabric is known
+	captures int                   // that were read
+	whole    atomic.Pointer[frame] // all of it
+	now      atomic.Pointer[frame]
 }
 
 // A frame is what a rerun shows at once.
@@ -86,7 +87,7 @@ func (r *rerun) ShowAll() { r.now.Store(r.whole.Load()) }
 // Snapshot implements [tui.Source].
 func (r *rerun) Snapshot() *tui.Snapshot {
 	f := r.now.Load()
-	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Ports: r.ports, Now: f.at, Status: r.status}
+	s := &tui.Snapshot{Diagnosis: f.picture.Diagnosis, Picture: f.picture, Fabric: r.fabric, History: f.history, Findings: f.findings, Captures: r.captures, Ports: r.ports, Now: f.at, Status: r.status}
 	if r.bare {
 		s.Fabric, s.Picture, s.History = nil, nil, nil
 	}
@@ -136,7 +137,7 @@ func (e *env) openFiles(ctx context.Context, fabric string, files []string) erro
 		if err != nil {
 			return nil, err
 		}
-		x := &replaying{rerun: &rerun{view: view{fabric: f, status: "replay"}, bare: !known}, packets: packets}
+		x := &replaying{rerun: &rerun{view: view{fabric: f, status: "replay"}, bare: !known, captures: len(packets.direct)}, packets: packets}
 		if x.files, x.forget, err = e.analyseFiles(ctx, f, known, files, packets); err != nil {
 			return nil, err
 		}

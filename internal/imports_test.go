@@ -30,7 +30,8 @@ var floors = map[string][]string{
 	"pathfind/delay":       {"graphs"},
 	"pathfind/heat":        {"graphs", "pathfind"},
 	"probes":               {"graphs", "internal/evidence", "pathfind", "pathfind/plan"},
-	"probes/snmp":          {"graphs", "graphs/spelling", "internal/evidence"},
+	"probes/snmp":          {"graphs", "graphs/spelling", "internal/evidence", "probes/snmp/ber"},
+	"probes/snmp/ber":      {},
 	"captures/files":       {"graphs"},
 	"captures/frames":      {"captures/files"},
 	"captures/roce":        {},
@@ -47,7 +48,7 @@ var floors = map[string][]string{
 	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
 	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "pathfind/heat", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
 	"":                     {"internal/cli"},
-	"probes/snmp/agentsim": {},
+	"probes/snmp/agentsim": {"probes/snmp/ber"},
 }
 
 func TestImportsPointDown(t *testing.T) {

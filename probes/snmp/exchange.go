@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // An exchanger asks one agent, one question at a time: as [communityClient] by SNMPv2c, or as [userClient] by SNMPv3.
@@ -189,7 +191,7 @@ func dial(ctx context.Context, host string, port uint16, c Credentials, l Limits
 		}
 		return newCommunityClient(conn, c.Community, l), nil
 	}
-	g := &gosnmp.GoSNMP{Target: host, Port: port, Transport: "udp", Context: ctx, Timeout: l.Timeout, Retries: l.Retries, MaxOids: mostParts}
+	g := &gosnmp.GoSNMP{Target: host, Port: port, Transport: "udp", Context: ctx, Timeout: l.Timeout, Retries: l.Retries, MaxOids: ber.MostParts}
 	c.apply(g)
 	if err := g.Connect(); err != nil {
 		return nil, err

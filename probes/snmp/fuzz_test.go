@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // A scripted is a connection that answers each request with the next piece of what a fuzzer made up, and with nothing at the end.
@@ -27,12 +29,12 @@ type piece struct {
 
 func (s *scripted) Write(b []byte) (int, error) {
 	s.asked++
-	c := cursor{b: b}
-	c.b = c.in(berSequence)
-	c.number()
-	c.in(berOctets)
-	_, c.b = c.next()
-	s.id = c.in(berInteger)
+	c := ber.Cursor{Rest: b}
+	c.Rest = c.In(ber.Sequence)
+	c.Number()
+	c.In(ber.OctetString)
+	_, c.Rest = c.Next()
+	s.id = c.In(ber.Integer)
 	return len(b), nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // An informed acknowledges informs (RFC 3416, 4.2.7). With SNMPv2c the answer is what was sent, with another type. With SNMPv3 the one who is asked for
@@ -118,9 +120,9 @@ func (x *informed) answer(m trapMessage, p *gosnmp.SnmpPacket) []byte {
 		return x.encode(p, gosnmp.GetResponse, with, g.MsgFlags&gosnmp.AuthPriv)
 	}
 	reply := slices.Clone(m.text)
-	message, _, _ := ber(reply, berSequence)
+	message, _, _ := element(reply, ber.Sequence)
 	_, rest, _ := berInt(message)
-	_, pdu, ok := ber(rest, berOctets)
+	_, pdu, ok := element(rest, ber.OctetString)
 	if !ok || len(pdu) == 0 {
 		return nil
 	}

@@ -4,20 +4,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // An OID is an object identifier, or what follows another one: the instance of a column. Parts are numbers of 32 bits, at most 128 (RFC 2578, 3.5).
 type OID []uint32
-
-// mostParts is how many parts an OID has at most.
-const mostParts = 128
 
 // parseOID reads the dotted form, without a leading dot.
 func parseOID(dotted string) (OID, bool) {
 	out := make(OID, 0, strings.Count(dotted, ".")+4) // room for an instance
 	for part := range strings.SplitSeq(dotted, ".") {
 		n, err := strconv.ParseUint(part, 10, 32)
-		if err != nil || len(out) == mostParts {
+		if err != nil || len(out) == ber.MostParts {
 			return nil, false
 		}
 		out = append(out, uint32(n))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // Why a message is not taken for a trap.
@@ -75,7 +77,7 @@ func (d *trapDecoder) decode(m trapMessage) (t Trap, reply []byte, err error) {
 
 // admit checks what stands before the payload: the version, and who sends. A reply goes with an error alone.
 func (d *trapDecoder) admit(m trapMessage) (client *gosnmp.GoSNMP, reply []byte, err error) {
-	message, rest, ok := ber(m.text, berSequence)
+	message, rest, ok := element(m.text, ber.Sequence)
 	if !ok || len(rest) > 0 {
 		return nil, nil, errTrapMalformed
 	}
@@ -93,7 +95,7 @@ func (d *trapDecoder) admit(m trapMessage) (client *gosnmp.GoSNMP, reply []byte,
 	case version != int(gosnmp.Version2c) || d.credentials.User != "":
 		return nil, nil, errTrapDenied
 	}
-	community, _, ok := ber(rest, berOctets)
+	community, _, ok := element(rest, ber.OctetString)
 	if !ok {
 		return nil, nil, errTrapMalformed
 	}
@@ -114,28 +116,28 @@ type userHeader struct {
 }
 
 func readUserHeader(rest []byte) (h userHeader, ok bool) {
-	global, rest, ok := ber(rest, berSequence)
+	global, rest, ok := element(rest, ber.Sequence)
 	if !ok {
 		return h, false
 	}
 	message, global, ok1 := berInt(global)
 	_, global, ok2 := berInt(global) // its sender's largest size
-	flags, global, ok3 := ber(global, berOctets)
+	flags, global, ok3 := element(global, ber.OctetString)
 	model, _, ok4 := berInt(global)
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(flags) != 1 || model != int(gosnmp.UserSecurityModel) {
 		return h, false
 	}
 	h.message, h.flags = message, flags[0]
-	parameters, _, ok1 := ber(rest, berOctets)
-	parameters, _, ok2 = ber(parameters, berSequence)
-	h.engine, parameters, ok3 = ber(parameters, berOctets)
+	parameters, _, ok1 := element(rest, ber.OctetString)
+	parameters, _, ok2 = element(parameters, ber.Sequence)
+	h.engine, parameters, ok3 = element(parameters, ber.OctetString)
 	h.boots, parameters, ok4 = berInt(parameters)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return h, false
 	}
 	h.time, parameters, ok1 = berInt(parameters)
-	h.user, parameters, ok2 = ber(parameters, berOctets)
-	h.digest, _, ok3 = ber(parameters, berOctets)
+	h.user, parameters, ok2 = element(parameters, ber.OctetString)
+	h.digest, _, ok3 = element(parameters, ber.OctetString)
 	return h, ok1 && ok2 && ok3
 }
 
@@ -208,16 +210,16 @@ func authentic(message, digest []byte, p *gosnmp.UsmSecurityParameters) bool {
 	return hmac.Equal(mac.Sum(nil)[:size], said)
 }
 
-// ber takes one element with the given tag off the front of a text.
-func ber(text []byte, tag byte) (body, rest []byte, ok bool) {
-	c := cursor{b: text}
-	body = c.in(tag)
-	return body, c.b, !c.bad && !c.cut
+// element takes one element with the given tag off the front of a text.
+func element(text []byte, tag byte) (body, rest []byte, ok bool) {
+	c := ber.Cursor{Rest: text}
+	body = c.In(tag)
+	return body, c.Rest, !c.Bad && !c.Cut
 }
 
 // berInt takes an integer of at most 32 bits that is not negative off the front of a text.
 func berInt(text []byte) (n int, rest []byte, ok bool) {
-	body, rest, ok := ber(text, berInteger)
+	body, rest, ok := element(text, ber.Integer)
 	if !ok || len(body) == 0 || len(body) > 5 || body[0]&0x80 != 0 {
 		return 0, nil, false
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // Faults say how an agent misbehaves. OIDs are in dotted form; empty and zero mean that it does not.
@@ -168,11 +170,11 @@ func message(community []byte, request int64, status, index int, bindings []byte
 	pdu := appendTLV(nil, Integer, signedContent(request))
 	pdu = appendTLV(pdu, Integer, signedContent(int64(status)))
 	pdu = appendTLV(pdu, Integer, signedContent(int64(index)))
-	pdu = appendTLV(pdu, sequence, bindings)
+	pdu = appendTLV(pdu, ber.Sequence, bindings)
 	body := appendTLV(nil, Integer, []byte{versionTwoC})
 	body = appendTLV(body, OctetString, community)
 	body = appendTLV(body, getResponse, pdu)
-	return appendTLV(make([]byte, 0, len(body)+4), sequence, body)
+	return appendTLV(make([]byte, 0, len(body)+4), ber.Sequence, body)
 }
 
 // A request is what was asked.
@@ -185,29 +187,28 @@ type request struct {
 
 func (a *Agent) parse(packet []byte) (request, bool) {
 	var r request
-	d := decoder{b: packet}
-	d.b = d.in(sequence)
-	version := d.integer()
-	community := d.in(OctetString)
-	kind, content := d.next()
-	r.kind = kind
-	d.b = content
-	r.id = d.integer()
-	r.nonRepeaters, r.times = int(max(0, d.integer())), int(max(0, d.integer()))
-	d.b = d.in(sequence)
-	for d.err == nil && len(d.b) > 0 && len(r.names) < cap(r.names)+1024 {
-		binding := decoder{b: d.in(sequence)}
+	c := ber.Cursor{Rest: packet}
+	c.Rest = c.In(ber.Sequence)
+	version := c.Number()
+	community := c.In(OctetString)
+	r.kind, c.Rest = c.Next()
+	r.id = c.Number()
+	r.nonRepeaters, r.times = int(max(0, c.Number())), int(max(0, c.Number()))
+	c.Rest = c.In(ber.Sequence)
+	for !c.Bad && !c.Cut && len(c.Rest) > 0 && len(r.names) < cap(r.names)+1024 {
+		binding := ber.Cursor{Rest: c.In(ber.Sequence)}
 		i := len(r.names)
 		if i == len(a.asked) {
 			a.asked = append(a.asked, nil)
 		}
-		a.asked[i] = binding.oid(a.asked[i])
-		if binding.err != nil {
+		name, ok := ber.Name(a.asked[i][:0], binding.In(ObjectIdentifier))
+		if !ok || binding.Bad || binding.Cut {
 			return r, false
 		}
+		a.asked[i] = name
 		r.names = a.asked[:i+1]
 	}
-	return r, d.err == nil && version == versionTwoC && string(community) == a.community
+	return r, !c.Bad && !c.Cut && version == versionTwoC && string(community) == a.community
 }
 
 // answer returns what to send, and when; nil if the agent is silent.

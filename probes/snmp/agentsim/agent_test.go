@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // TestWalked walks recordings of real devices with net-snmp's own tool: it must see what was recorded, value for value, no more and no less.
@@ -98,9 +100,9 @@ func loose(b []byte) bool {
 
 func TestIntegers(t *testing.T) {
 	for _, n := range []int64{0, 1, -1, 127, 128, -128, -129, 255, 256, 65535, -65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64} {
-		d := decoder{b: appendTLV(nil, Integer, signedContent(n))}
-		if got := d.integer(); got != n || d.err != nil {
-			t.Errorf("%d came back as %d, %v", n, got, d.err)
+		c := ber.Cursor{Rest: appendTLV(nil, Integer, signedContent(n))}
+		if got := c.Number(); got != n || c.Bad || c.Cut {
+			t.Errorf("%d came back as %d, %+v", n, got, c)
 		}
 	}
 	if c := unsignedContent(math.MaxUint64); len(c) != 9 || c[0] != 0 {
@@ -115,9 +117,9 @@ func TestOIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := decoder{b: appendTLV(nil, ObjectIdentifier, oidContent(o))}
-		if got := d.oid(nil); got.String() != s || d.err != nil {
-			t.Errorf("%s came back as %s, %v", s, got, d.err)
+		c := ber.Cursor{Rest: appendTLV(nil, ObjectIdentifier, oidContent(o))}
+		if got, ok := ber.Name(nil, c.In(ObjectIdentifier)); !ok || oid(got).String() != s || c.Bad || c.Cut {
+			t.Errorf("%s came back as %v, %+v", s, got, c)
 		}
 	}
 	for _, s := range []string{"", "1", "3.1", "1.40", "1.3.x", "1.3.4294967296", "1..3", strings.Repeat("1.", 128) + "1"} {
@@ -165,9 +167,9 @@ func FuzzRead(f *testing.F) {
 
 // FuzzRequest: no request makes an agent panic, whatever its faults.
 func FuzzRequest(f *testing.F) {
-	get := appendTLV(nil, sequence, appendTLV(appendTLV(nil, ObjectIdentifier, oidContent(oid{1, 3, 6, 1})), Null, nil))
-	pdu := appendTLV(appendTLV(appendTLV(appendTLV(nil, Integer, []byte{9}), Integer, []byte{0}), Integer, []byte{20}), sequence, get)
-	f.Add(appendTLV(nil, sequence, appendTLV(appendTLV(appendTLV(nil, Integer, []byte{1}), OctetString, []byte("public")), getBulk, pdu)))
+	get := appendTLV(nil, ber.Sequence, appendTLV(appendTLV(nil, ObjectIdentifier, oidContent(oid{1, 3, 6, 1})), Null, nil))
+	pdu := appendTLV(appendTLV(appendTLV(appendTLV(nil, Integer, []byte{9}), Integer, []byte{0}), Integer, []byte{20}), ber.Sequence, get)
+	f.Add(appendTLV(nil, ber.Sequence, appendTLV(appendTLV(appendTLV(nil, Integer, []byte{1}), OctetString, []byte("public")), getBulk, pdu)))
 	tree := &Tree{}
 	tree.Set("1.3.6.1.2.1.2.2.1.2.1", OctetString, "swp1")
 	tree.Set("1.3.6.1.2.1.2.2.1.2.2", OctetString, "swp2")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // A Tree is what an agent serves: values by OID. It is not safe for concurrent use; [Agent.Change] changes the tree of a running agent.
@@ -24,7 +26,7 @@ type row struct {
 func makeRow(id oid, tag byte, content []byte) row {
 	name := appendTLV(nil, ObjectIdentifier, oidContent(id))
 	value := appendTLV(nil, tag, content)
-	return row{id, tag, content, append(appendHead(nil, sequence, len(name)+len(value)), append(name, value...)...)}
+	return row{id, tag, content, append(ber.AppendHead(nil, ber.Sequence, len(name)+len(value)), append(name, value...)...)}
 }
 
 func (t *Tree) add(id oid, tag byte, content []byte) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gosnmp/gosnmp"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // Requests are written as the library writes them.
@@ -53,8 +55,8 @@ func TestRequests(t *testing.T) {
 // what is a broken one.
 func TestAnswers(t *testing.T) {
 	binding := func(value string) string {
-		b := append([]byte{berIdentifier, 4, 0x2b, 6, 0x81, 1}, value...) // the last part has two octets
-		return string(append(appendHead(nil, berSequence, len(b)), b...))
+		b := append([]byte{ber.ObjectIdentifier, 4, 0x2b, 6, 0x81, 1}, value...) // the last part has two octets
+		return string(append(ber.AppendHead(nil, ber.Sequence, len(b)), b...))
 	}
 	for value, want := range map[string]Value{
 		"\x02\x01\xff": {Type: 2, Number: 1<<64 - 1}, "\x02\x02\x00\xff": {Type: 2, Number: 255}, "\x41\x04\xff\xff\xff\xff": {Type: 0x41, Number: 1<<32 - 1},

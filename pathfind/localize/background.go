@@ -145,6 +145,9 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		if m.excess[c] > 0 {
 			continue
 		}
+		if slope := m.pulls[c].slope - m.ev.exposure[c]; !m.unsure[c] && m.normal[len(m.normal)-1]*slope < unevenCost {
+			continue
+		}
 		var over [len(m.normal)]float64
 		m.overGain(c, m.normal[:], over[:])
 		if slices.Max(over[:]) < unevenCost {

@@ -62,6 +62,9 @@ func (s *search) pick(h *hypothesis) {
 			continue
 		}
 		x := open{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
+		if s.mostGain(c)+x.odds+x.beside < 0 {
+			continue
+		}
 		if x.most = s.upper(c) + x.odds + x.beside; x.most > 0 {
 			list = append(list, x)
 		}

@@ -27,6 +27,7 @@ type model struct {
 
 	work int // evaluations so far
 
+	pulls  []pull    // by component, see feel
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
@@ -53,6 +54,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		weight: make([]float64, len(ev.share)),
 		terms:  make([]float64, len(ev.terms)),
 		losses: make([]float64, ix.n),
+		pulls:  make([]pull, ix.n),
 
 		unsure:  make([]bool, ix.n),
 		metered: make([]bool, ix.n),
@@ -229,6 +231,40 @@ func (m *model) gain(c int32, h float64) float64 {
 		}
 	}
 	return g + log(ratio)
+}
+
+// A pull is how a component's losses ask for a hazard of it, if all took a known way, with every bound from above.
+type pull struct {
+	slope float64 // of the log-likelihood of lossy observations, where they are loaded
+	rise  float64 // by which it rises up to the least bad rate
+	then  float64 // its slope from there on
+}
+
+// feel sets pulls for what is loaded.
+func (m *model) feel() {
+	clear(m.pulls)
+	least := m.bad[0] * m.most
+	for i := range m.ev.flows {
+		t := &m.ev.terms[i]
+		if t.n > 1 || t.lost == 0 {
+			continue
+		}
+		x := 1 / m.hazard[t.first]
+		p := pull{t.lost * m.most * x, t.lost * log(1+least*x), t.lost * m.most / (m.hazard[t.first] + least)}
+		for _, c := range m.ev.comps[m.ev.first[t.first]:m.ev.first[t.first+1]] {
+			to := &m.pulls[c]
+			to.slope, to.rise, to.then = to.slope+p.slope, to.rise+p.rise, to.then+p.then
+		}
+	}
+}
+
+// mostGain bounds the gain of a component at bad rates from above, without a look at its losses, by what it was felt to be pulled.
+func (m *model) mostGain(c int32) float64 {
+	p := &m.pulls[c]
+	if m.unsure[c] || p.then > m.ev.exposure[c] {
+		return math.Inf(1)
+	}
+	return p.rise - m.bad[0]*m.ev.exposure[c]
 }
 
 // overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with

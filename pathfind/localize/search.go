@@ -116,7 +116,6 @@ func newSearch(m *model) *search {
 
 func (s *search) run() {
 	s.remember(nil, nil, 0)
-
 	for i := int32(0); i >= 0; {
 		i = s.grow(i, handful)
 	}
@@ -230,7 +229,7 @@ func (s *search) weigh(h *hypothesis, floor float64, use func(addition)) {
 			continue
 		}
 		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
-		if s.hopeless(c, floor-prior-beside) {
+		if s.mostGain(c) < floor-prior-beside || s.hopeless(c, floor-prior-beside) {
 			continue
 		}
 		f := s.fit(c)
@@ -295,6 +294,7 @@ func (s *search) refit(h *hypothesis) {
 			s.overlap[c] = 0
 		}
 	}
+	s.feel()
 	s.uneven, s.spare = s.fitUneven(s.candidates), 0
 	for _, u := range s.uneven {
 		s.spare += u.gain

@@ -118,7 +118,7 @@ func TestTraceSilent(t *testing.T) {
 			t.Errorf("back %+v", x.Back)
 		}
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
 	b.breakIt("silent", "", b.fabric.LinkName(b.fabric.ArcInto(b.fabric.Ports(b.hosts[1])[0]).Link()))

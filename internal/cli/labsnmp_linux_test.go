@@ -137,6 +137,26 @@ func TestLabAgents(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	}
+	// A machine that is busy starves hosts and agents at times, which looks like a fault of its own: one of three tries is enough.
+	for try := 1; ; try++ {
+		wrong := l.together(bad)
+		if len(wrong) == 0 {
+			break
+		}
+		if t.Logf("try %d: %s", try, strings.Join(wrong, "\n")); try == 3 {
+			t.Fatal("probes and counters were not judged together in three tries")
+		}
+	}
+	if out, err := l.command("lab", "down", l.name).CombinedOutput(); err != nil {
+		t.Errorf("lab down: %v\n%s", err, out)
+	}
+}
+
+// together has a fault measured by probes, by a watch of the switches and by a check that does both, and returns what is wrong with what they say.
+func (l *agentLab) together(bad string) (wrong []string) {
+	t := l.t
+	t.Helper()
+	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	ports, probed, checked := filepath.Join(l.dir, "snmp.jsonl"), filepath.Join(l.dir, "probe.jsonl"), make(chan string, 1)
 	watch := l.in(lab.ManagementNode, "snmp", "watch", "--fabric", l.fabric, "--status", "1s", "--counters", "2s", "--for", "13s", "--out", ports)
 	var said bytes.Buffer
@@ -156,13 +176,13 @@ func TestLabAgents(t *testing.T) {
 	}
 	alone, text := l.suspects(probed)
 	if len(alone) == 0 || len(alone[0].Class) < 2 {
-		t.Errorf("probes alone were to name a class: %s", text)
+		fault("probes alone were to name a class: %s", text)
 	}
 	if named, text := l.suspects(ports); len(named) > 0 && named[0].Probability >= sure {
-		t.Errorf("drops alone were to be sure of nobody: %s", text)
+		fault("drops alone were to be sure of nobody: %s", text)
 	}
 	if both, text := l.suspects(probed, ports); len(both) == 0 || both[0].Probability < sure || both[0].ID != bad || len(both[0].Class) != 1 || !strings.Contains(text, "packets discarded on the way out at leaf1:swp1") {
-		t.Errorf("probes and counters: %s", text)
+		fault("probes and counters: %s", text)
 	}
 	var d struct {
 		Suspects []diagnose.Suspect
@@ -177,11 +197,9 @@ func TestLabAgents(t *testing.T) {
 		agents[s.By] = s.Source == "snmp" && s.Records > 0
 	}
 	if check.ProcessState.ExitCode() == int(stateUnknown) || len(d.Suspects) == 0 || d.Suspects[0].ID != bad || !agents["leaf1"] || !agents["spine1"] {
-		t.Errorf("check: %s", text)
+		fault("check: %s", text)
 	}
-	if out, err := l.command("lab", "down", l.name).CombinedOutput(); err != nil {
-		t.Errorf("lab down: %v\n%s", err, out)
-	}
+	return wrong
 }
 
 // polls has all agents of the fabric file asked at port 161, with v2c and with v3.

@@ -34,7 +34,7 @@ func TestKilled(t *testing.T) {
 		if last, err = time.Parse(time.RFC3339Nano, lines.Text()); err != nil {
 			t.Fatal(err)
 		}
-		if time.Since(begun) > 1200*time.Millisecond {
+		if time.Since(begun) > 2500*time.Millisecond {
 			break
 		}
 	}
@@ -64,7 +64,8 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost := last.Sub(r.to); lost > time.Second {
+	// A second, and half of one in which a busy machine may not have let the recorder run.
+	if lost := last.Sub(r.to); lost > 1500*time.Millisecond {
 		t.Errorf("the last %s are lost", lost)
 	}
 	if all, err := r.between(r.from.Add(-time.Second), r.to); err != nil || len(all) < 20 {

@@ -15,6 +15,9 @@ type icmpFinding struct {
 	text     string
 }
 
+// ttlRanOut is the finding of packets whose TTL ran out other than by a traceroute.
+const ttlRanOut = "icmp-time-exceeded"
+
 // icmpFindings lists them: of two that fit the first counts.
 var icmpFindings = []icmpFinding{
 	{"icmp-frag-needed", Critical, [2]int{3, 4}, [2]int{2, -1}, "too large for the next link"},
@@ -25,7 +28,7 @@ var icmpFindings = []icmpFinding{
 	{"icmp-prohibited", Warning, [2]int{3, 9}, [2]int{1, 6}, "refused by a filter or a reject route"},
 	{"icmp-unreachable", Critical, [2]int{3, -1}, [2]int{1, -1}, "dropped for want of a route or of a neighbour that answers"},
 	{"icmp-reassembly", Critical, [2]int{11, 1}, [2]int{3, 1}, "of which fragments were lost on the way"},
-	{"icmp-time-exceeded", Warning, [2]int{11, -1}, [2]int{3, -1}, "whose TTL ran out on the way: a forwarding loop, or a traceroute"},
+	{ttlRanOut, Warning, [2]int{11, -1}, [2]int{3, -1}, "whose TTL ran out on the way: a forwarding loop, or a traceroute of few hops"},
 	{"icmp-redirect", Warning, [2]int{5, -1}, [2]int{137, -1}, "that another router of the same network should have got: a wrong route or mask at the sender"},
 }
 
@@ -126,8 +129,13 @@ func (f *icmpFinder) report(r *Report) {
 	for i := range lists {
 		lists[i].most = f.a.cfg.MaxFindings
 	}
+	traces := f.traces()
+	f.reportTraces(r, traces)
 	for i := range f.told.all {
 		t := &f.told.all[i]
+		if j, known := traces.index[traceKey{t.src, t.dst, t.v6, t.proto}]; known && traces.all[j].made() && icmpFindings[t.finding].name == ttlRanOut {
+			continue
+		}
 		lists[t.finding].add(candidate{t.n, t.first, t.last, uint32(i), 0})
 	}
 	for i := range lists {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"whichlink/captures/files"
 )
 
 // sharedCapture names a capture beside the repository, or skips.
@@ -70,11 +72,40 @@ func TestICMP(t *testing.T) {
 func TestICMPOfCaptures(t *testing.T) {
 	for _, c := range []struct{ file, want, filter string }{
 		{"ppa__destunreachable.pcap", "icmp-unreachable", "icmp.type == 3"},
-		{"cs__icmp_traceroute.pcapng", "icmp-time-exceeded", "icmp.type == 11"},
+		{"cs__icmp_traceroute.pcapng", "icmp-traceroute", "icmp.type == 11"},
 	} {
 		_, r := analyse(t, Config{}, sharedCapture(t, c.file))
 		if f := find(r, c.want); f.Count == 0 || !strings.Contains(f.Filter, c.filter) {
 			t.Errorf("%s: %+v", c.file, r.Findings)
+		}
+	}
+}
+
+// TestTraceroute tells a traceroute, of which each router on the way tells, from a loop of two, and from one router that tells most.
+func TestTraceroute(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		routers []byte // that tell, one after the other
+		want    string
+	}{
+		{"three probes a hop", []byte{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}, "icmp-traceroute"},
+		{"of two hops", []byte{1, 1, 1, 2, 2, 2}, "icmp-time-exceeded icmp-time-exceeded"},
+		{"a loop of two", []byte{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, "icmp-time-exceeded icmp-time-exceeded"},
+		{"a loop, seen by a traceroute", []byte{1, 2, 3, 4, 3, 3, 3, 3, 3, 3}, "icmp-time-exceeded icmp-time-exceeded icmp-time-exceeded icmp-time-exceeded"},
+	} {
+		w := newWire()
+		for id, router := range c.routers {
+			quoted := []byte{0x45, 0, 0, 28, 0, 1, 0, 0, 1, 17, 0, 0, 10, 0, 0, 2, 10, 9, 9, 9, 0x30, byte(id), 0x82, 0x9b, 0, 8, 0, 0}
+			b := append([]byte{0x45, 0, 0, 56, 0, byte(id + 1), 0, 0, 60, 1, 0, 0, 10, 5, 5, router, 10, 0, 0, 2, 11, 0, 0, 0, 0, 0, 0, 0}, quoted...)
+			w.now += 1_000_000
+			w.Add(&files.Packet{Time: w.now, Link: files.Raw, Orig: len(b), Data: b})
+		}
+		r := w.report(t)
+		if got := names(r); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if f := find(r, "icmp-traceroute"); f.Finding != "" && f.Count != int64(len(c.routers)) {
+			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 }

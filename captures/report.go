@@ -39,6 +39,7 @@ type Finding struct {
 	least  int64
 	others int    // how many it sums up
 	dated  bool   // its times need the day
+	number int    // in the report, from 1 on
 	like   string // a display filter for the packets of all such findings, whatever they are about; "" if there is none
 
 	about Choice // its packets and those around them, at any time
@@ -205,7 +206,13 @@ func (r *Report) sort() {
 		return cmp.Or(cmp.Compare(rank[x.Severity], rank[y.Severity]), cmp.Compare(y.weight(), x.weight()),
 			strings.Compare(x.Finding, y.Finding), cmp.Compare(x.least, y.least), strings.Compare(x.Subject, y.Subject))
 	})
+	for i := range r.Findings {
+		r.Findings[i].number = i + 1
+	}
 }
+
+// Number is what pcap --finding names it by.
+func (f *Finding) Number() int { return f.number }
 
 // weight is what a finding is ranked by: the rest of a kind stands behind those that are told singly.
 func (f *Finding) weight() int64 {

@@ -214,10 +214,7 @@ func (s *Session) Run(ctx context.Context) error {
 		}
 	}
 	running.Wait()
-	// Answers take a round trip, and losses are sure when the engine's least patience has passed twice.
-	time.Sleep(400 * time.Millisecond)
-	s.askLast()
-	time.Sleep(100 * time.Millisecond)
+	s.linger()
 	s.report(true)
 	return nil
 }

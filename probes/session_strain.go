@@ -81,13 +81,29 @@ func (s *Session) emitStrain(x strain, host graphs.NodeID) {
 	s.cfg.Emit(r)
 }
 
-// askLast sends a last probe to each reflector that owes answers: with the next one it tells what its host lost of those.
+// linger waits for the last answers, which take a round trip; losses are sure when the engine's least patience has passed twice. Time in which this
+// process does not run is not waited: what came is not read then, and there is no later window in which to take it back.
+func (s *Session) linger() {
+	const tick, ticks, longest = 20 * time.Millisecond, 25, 3 * time.Second
+	end := time.Now().Add(longest)
+	for i := range ticks {
+		if time.Now().After(end) {
+			return
+		}
+		if i == ticks-5 {
+			s.askLast()
+		}
+		time.Sleep(tick)
+	}
+}
+
+// askLast sends a last probe to each reflector that owes answers, or did of late: with the next one it tells what its host lost of those.
 func (s *Session) askLast() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := map[*farEnd]bool{}
 	for _, fl := range s.flows {
-		if undecided, waiting := fl.stream.Pending(); undecided+waiting > 0 && !asked[fl.stream.end] {
+		if undecided, waiting := fl.stream.Pending(); (undecided+waiting > 0 || fl.losses > 0.1) && !asked[fl.stream.end] {
 			asked[fl.stream.end] = true
 			fl.stream.Reach()
 		}

@@ -115,17 +115,21 @@ func (s *Stream) echoed(a *answer, m *meta, at, now int64) (sent int64) {
 	return probe.sent
 }
 
-// overdue notes an answer to a probe that had been given up. If it would have come in time but for the reflector, which kept the probe
-// waiting, or for this process, which read the answer late, then the network lost nothing.
+// overdue notes an answer to a probe that had been given up: nobody lost it. It says who did that if it would have come in time but for the
+// reflector, which kept the probe waiting, or for this process, which read the answer late. A reflector that does not run after it has stamped an answer
+// and before it sends it does not know that itself.
 func (s *Stream) overdue(a *answer, probe *entry, at, now int64) {
 	there, here := max(0, int64(a.residence)), max(0, now-at)+int64(probe.held)
-	if probe.sent == 0 || at-probe.sent-int64(probe.held)-there > s.e.cfg.patience(s.longest).timeout {
-		return
-	}
 	x := strain{evidence.Overdue, probe.sent, probe.sent, 1}
-	if there > here {
+	switch {
+	case probe.sent == 0:
+		return
+	case at-probe.sent-int64(probe.held)-there > s.e.cfg.patience(s.longest).timeout:
+		x.what = evidence.Late
 		s.end.strains.add(x)
-	} else {
+	case there > here:
+		s.end.strains.add(x)
+	default:
 		s.e.own.add(x)
 	}
 }

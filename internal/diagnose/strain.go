@@ -40,12 +40,14 @@ type cut struct {
 	by   string
 	node graphs.NodeID // who was too busy
 	own  bool
-	// overflow and overdue are what it did to probes, by kind; idle is, of a pause, the time in which it sent nothing.
-	overflow, overdue int
-	idle              []stretch
+	// overflow, overdue and late are what it did to probes, by kind; idle is, of a pause, the time in which it sent nothing.
+	overflow, overdue, late int
+	idle                    []stretch
 	// sent and lost are the probes of the flows that may have suffered, in this time; those sent only of a pause.
 	sent float64
 	lost int
+	// others is how many of those the other end says that it lost at the same time: the reflectors of a prober, or the prober of a reflector.
+	others int
 }
 
 // A cutScope is the flows that a strain concerns: those of a prober to all hosts or to one, or those of a host as their source or their destination. What does
@@ -85,7 +87,7 @@ func (s *Store) addStrain(r *evidence.Record) {
 		x.count = *r.Count
 		s.refusals = append(s.refusals, x)
 		return
-	case r.Strain == evidence.Overflow || r.Strain == evidence.Overdue:
+	case r.Strain == evidence.Overflow || r.Strain == evidence.Overdue || r.Strain == evidence.Late:
 		x.count = *r.Count
 	default:
 		return
@@ -105,6 +107,7 @@ func (s *Store) leaveOut() {
 			suffered(l, cuts)
 		}
 	}
+	s.strained.shareOut()
 	for _, l := range s.order {
 		lists := s.cutsOf(l)
 		for i, cuts := range lists {
@@ -147,13 +150,32 @@ func suffered(l *flowLog, cuts []*cut) {
 // else loses, and nothing is left out.
 func (x *strained) holds(c *cut) bool {
 	if len(c.idle) == 0 {
-		return c.lost > 0 && float64(c.lost) <= strainTold*float64(c.overflow+c.overdue)
+		return c.lost > 0 && float64(c.lost) <= strainTold*float64(c.count())+float64(c.others)
 	}
 	if _, ever := x.ever[c.node]; ever {
 		x.ever[c.node] = x.ever[c.node] || c.lost > 0
 		return false
 	}
 	return c.lost >= pausedLeast && float64(c.lost) >= pausedLost*c.sent
+}
+
+// count is what the host says that it did.
+func (c *cut) count() int { return c.overflow + c.overdue + c.late }
+
+// shareOut tells each end of flows what the other says of the same time.
+func (x *strained) shareOut() {
+	for scope, cuts := range x.cuts {
+		own := x.cuts[cutScope{scope.by, graphs.None, graphs.None}]
+		if scope.by == "" || scope.dst == graphs.None {
+			continue
+		}
+		for _, c := range cuts {
+			for i := firstCut(own, c.from); i < len(own) && own[i].from.Before(c.to); i++ {
+				own[i].others += min(c.lost, int(strainTold*float64(c.count())))
+				c.others += own[i].count()
+			}
+		}
+	}
 }
 
 // strainedHosts sorts the strains by whom they concern.
@@ -177,6 +199,8 @@ func (s *Store) strainedHosts() strained {
 			continue
 		case r.what == evidence.Overflow:
 			c.overflow = r.count
+		case r.what == evidence.Late:
+			c.late = r.count
 		default:
 			c.overdue = r.count
 		}
@@ -199,7 +223,7 @@ func joined(cuts []*cut, c cut) []*cut {
 	if n := len(cuts); n > 0 && !c.from.After(cuts[n-1].to) {
 		last := cuts[n-1]
 		last.to = later(last.to, c.to)
-		last.overflow, last.overdue = last.overflow+c.overflow, last.overdue+c.overdue
+		last.overflow, last.overdue, last.late = last.overflow+c.overflow, last.overdue+c.overdue, last.late+c.late
 		last.idle = slices.Concat(last.idle, c.idle)
 		return cuts
 	}
@@ -344,26 +368,23 @@ func (x *strained) leave(c *cut, at time.Time) {
 
 // words say what a host did to probes and what is left out for that.
 func (x *leftover) words() string {
-	type sums struct{ overflow, overdue int }
-	by := map[string]sums{}
-	var most sums
+	overflow := map[string]int{} // each prober hears of all that a host has no room for
 	pauses := map[stretch]bool{} // the same ones for what goes to the host and for what comes from it
+	overdue, late, most := 0, 0, 0
 	for c := range x.cuts {
 		for _, p := range c.idle {
 			pauses[p] = true
 		}
-		sum := sums{by[c.by].overflow + c.overflow, by[c.by].overdue + c.overdue}
-		by[c.by] = sum
-		// Each prober hears of all that a host has no room for, and of its own probes that it kept waiting.
-		most.overflow = max(most.overflow, sum.overflow)
-		most.overdue += c.overdue
+		overflow[c.by] += c.overflow
+		most = max(most, overflow[c.by])
+		overdue, late = overdue+c.overdue, late+c.late
 	}
 	var did []string
-	if most.overflow > 0 {
-		did = append(did, fmt.Sprintf("had no room for %s packets that had reached it", thousands(most.overflow)))
+	if most > 0 {
+		did = append(did, fmt.Sprintf("had no room for %s packets that had reached it", thousands(most)))
 	}
-	if most.overdue > 0 {
-		did = append(did, fmt.Sprintf("kept %s waiting for too long", thousands(most.overdue)))
+	if overdue > 0 {
+		did = append(did, fmt.Sprintf("kept %s waiting for too long", thousands(overdue)))
 	}
 	if len(pauses) > 0 {
 		var paused time.Duration
@@ -372,8 +393,15 @@ func (x *leftover) words() string {
 		}
 		did = append(did, fmt.Sprintf("stood still %s, for %s in all", timesWord(len(pauses)), paused.Round(time.Millisecond)))
 	}
+	busy := "was too busy and "
+	if len(did) == 0 {
+		busy = ""
+	}
+	if late > 0 {
+		did = append(did, fmt.Sprintf("answered %s after they had been given up", thousands(late)))
+	}
 	clock := func(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }
-	return fmt.Sprintf("was too busy and %s: what was lost by that, %s probes between %s and %s, is left out", strings.Join(did, ", "), thousands(x.lost), clock(x.during.from),
+	return fmt.Sprintf("%s%s: what was lost by that, %s probes between %s and %s, is left out", busy, strings.Join(did, ", "), thousands(x.lost), clock(x.during.from),
 		clock(x.during.to))
 }
 

@@ -87,6 +87,30 @@ func TestStrain(t *testing.T) {
 				}
 			})
 		}, "healthy", "waiting for too long"},
+		{"answered too late, nobody knows why", atReflector, nil, func(p *play) {
+			each(func(from, to int) {
+				for _, by := range p.probers(busy) {
+					p.strain(by, busy, evidence.Late, from, to, 60)
+				}
+			})
+		}, "healthy", busy + " answered 480 after they had been given up"},
+		{"both ends keep waiting", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) {
+				return starved(w, k) && fl.by == busy, starved(w, k) && p.to(fl) == busy
+			}
+		}, nil, func(p *play) {
+			each(func(from, to int) {
+				p.strain(busy, busy, evidence.Overdue, from, to, 48)
+				for i := range p.flows {
+					if fl := &p.flows[i]; fl.by == busy {
+						p.strain(busy, p.to(fl), evidence.Overdue, from, to, 3)
+					} else if p.to(fl) == busy {
+						p.strain(fl.by, busy, evidence.Overdue, from, to, 3)
+						p.strain(fl.by, fl.by, evidence.Overdue, from, to, 3)
+					}
+				}
+			})
+		}, "healthy", "waiting for too long"},
 		{"no room at the prober", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
 			return func(fl *playFlow, w, k int) (bool, bool) { return false, starved(w, k) && fl.by == busy }
 		}, nil, func(p *play) {
@@ -238,7 +262,7 @@ func FuzzStrain(f *testing.F) {
 		p := newPlay(t, 16)
 		hosts := p.f.Hosts()
 		for ; len(say) >= 6; say = say[6:] {
-			what := []evidence.Strain{evidence.Overflow, evidence.Overdue, evidence.Pause, evidence.Refused, "other"}[say[0]%5]
+			what := []evidence.Strain{evidence.Overflow, evidence.Overdue, evidence.Pause, evidence.Refused, evidence.Late, "other"}[say[0]%6]
 			by, node := p.f.NodeName(hosts[int(say[4])%len(hosts)]), p.f.NodeName(hosts[int(say[5])%len(hosts)])
 			r := &evidence.Record{V: 1, Time: p.start.Add(time.Duration(say[1]) * 10 * time.Millisecond), Source: evidence.SourceProbe, By: by,
 				Kind: evidence.KindStrain, Node: node, Strain: what, WindowMS: int(say[2])}

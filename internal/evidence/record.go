@@ -56,6 +56,8 @@ const (
 	Overflow Strain = "overflow"
 	// Overdue: probes were counted as lost as the host kept them or their answers waiting. They came after all.
 	Overdue Strain = "overdue"
+	// Late: likewise, but neither end says that it kept them waiting.
+	Late Strain = "late"
 	// Refused: the host's own queues or filters dropped probes that it was to send, or its answers.
 	Refused Strain = "refused"
 	// Pause: the host's prober did not run, or its machine did not. By the host itself only, and without a count.

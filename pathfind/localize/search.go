@@ -183,7 +183,9 @@ func (s *search) expand(i int32) {
 	for j := range h.comps {
 		s.replace(&h, j)
 	}
-	s.exchange(&h)
+	if !slices.ContainsFunc(s.moves, func(m move) bool { return m.gain > 1 }) {
+		s.exchange(&h) // else what is clearly better is looked at, and its pairs
+	}
 	s.join(&h)
 	s.split(&h)
 	s.moving = false

@@ -192,6 +192,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, leastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
+	case 2*seen.crowded.sent > probes:
+		d.Verdict = Inconclusive
+		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
+		d.Notes = append(d.Notes, trace)
 	case 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
@@ -227,8 +231,11 @@ func (s *Store) notes(seen *observer) []string {
 	if !seen.since.IsZero() {
 		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", seen.since.UTC().Format("15:04:05.0Z")))
 	}
-	if seen.dropped > 0 {
-		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(seen.dropped)))
+	if n := seen.dropped - seen.crowded.sent; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(n)))
+	}
+	if seen.crowded.sent > 0 {
+		notes = append(notes, seen.crowded.note(s))
 	}
 	stateless := 0
 	for _, l := range s.order {

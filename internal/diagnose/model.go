@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+
 	"whichlink/graphs"
 	"whichlink/pathfind"
 )
@@ -21,15 +23,28 @@ func (s *Store) takeModel() {
 	s.words.add("", "the fabric's switches forward by another model than shortest-path ECMP: a link that nothing crosses is not judged")
 }
 
-// paths lists the paths of a pair under the forwarding model; none where they are too many or the model is not known.
-func (s *Store) paths(src, dst graphs.NodeID) []pathfind.Path {
-	if s.model == nil {
-		return nil
+// paths lists the paths of a pair under the forwarding model, and counts them; it lists none where they are too many or the model is not known.
+func (s *Store) paths(src, dst graphs.NodeID) ([]pathfind.Path, float64) {
+	switch s.model {
+	case nil:
+		return nil, 0
+	case pathfind.Model(s.ecmp):
+		return s.ecmp.Paths(src, dst, maxAlternatives)
 	}
-	if s.model == pathfind.Model(s.ecmp) {
-		paths, _ := s.ecmp.Paths(src, dst, maxAlternatives)
-		return paths
-	}
-	paths, _ := s.model.Ways(src, dst).Paths(maxAlternatives)
-	return paths
+	return s.model.Ways(src, dst).Paths(maxAlternatives)
 }
+
+// A crowd is packets of which no path is known, and whose pairs have too many for that to tell anything.
+type crowd struct {
+	sent  int
+	paths float64 // of a pair, at most
+}
+
+// note says what is left out, and why.
+func (c *crowd) note(s *Store) string {
+	return fmt.Sprintf("%s probes left out: their paths are not known, and under %s a pair has up to %s, too many for a loss to accuse one of them",
+		thousands(c.sent), s.model, thousands(int(c.paths)))
+}
+
+// trace is what to do about it.
+const trace = "have paths traced: let switches answer TTL-expired probes, and whichlink probe learns which way each source port takes"

@@ -17,17 +17,18 @@ type observer struct {
 	s       *Store
 	list    []localize.Observation
 	by      map[string]int // index into list
-	sets    map[[2]graphs.NodeID][]localize.Alternative
+	sets    map[[2]graphs.NodeID]listing
 	key     []byte
 	origin  []int       // by identity beyond those of flows, the flow
 	eras    map[era]int // identities of flows whose path is not known, one for each epoch
 	since   time.Time   // what was measured before is left out; zero where nothing is
 	many    bool        // pairs of many paths are spread over them, and these not listed
 	dropped int         // packets that no path is known for
+	crowded crowd       // those of them whose paths are too many
 }
 
 func (s *Store) observer() *observer {
-	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, sets: map[[2]graphs.NodeID][]localize.Alternative{}}
+	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, sets: map[[2]graphs.NodeID]listing{}}
 }
 
 // observe sums up what was measured outside of storms, and, where something has failed for good, since then.
@@ -189,20 +190,30 @@ func (o *observer) modelled(src, dst graphs.NodeID) way {
 	return w
 }
 
+// A listing is the paths of a pair with their shares, none if there are too many to say anything, and how many there are.
+type listing struct {
+	set   []localize.Alternative
+	count float64
+}
+
 // set returns the forwarding model's paths with their shares; nil if there are too many to say anything.
-func (o *observer) set(src, dst graphs.NodeID) []localize.Alternative {
+func (o *observer) set(src, dst graphs.NodeID) []localize.Alternative { return o.listing(src, dst).set }
+
+func (o *observer) listing(src, dst graphs.NodeID) listing {
 	if src == graphs.None || dst == graphs.None || src == dst {
-		return nil
+		return listing{}
 	}
 	k := [2]graphs.NodeID{src, dst}
-	set, ok := o.sets[k]
+	l, ok := o.sets[k]
 	if !ok {
-		for _, p := range o.s.paths(src, dst) {
-			set = append(set, alternative(p))
+		var paths []pathfind.Path
+		paths, l.count = o.s.paths(src, dst)
+		for _, p := range paths {
+			l.set = append(l.set, alternative(p))
 		}
-		o.sets[k] = set
+		o.sets[k] = l
 	}
-	return set
+	return l
 }
 
 func alternative(p pathfind.Path) localize.Alternative {
@@ -263,11 +274,15 @@ func (o *observer) add(c count, w way) {
 			o.addSpread(c, x)
 			return
 		}
-		if set := o.set(c.src, c.dst); set != nil {
-			o.addCertain(c, nil, set)
+		l := o.listing(c.src, c.dst)
+		if l.set != nil {
+			o.addCertain(c, nil, l.set)
 			return
 		}
 		o.dropped += c.sent
+		if l.count > maxAlternatives {
+			o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, l.count)}
+		}
 	}
 }
 

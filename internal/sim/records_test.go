@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,4 +73,50 @@ func TestBeginsMidway(t *testing.T) {
 	if named != 1 || innocent > 0 {
 		t.Errorf("the cable is named %d times, %d others are", named, innocent)
 	}
+}
+
+// TestTooManyPaths: where no path is known and all of a pair are too many to be of use, the program accuses nobody, and says why and what helps.
+func TestTooManyPaths(t *testing.T) {
+	p, err := generate.RNG(generate.RNGConfig{Routers: 600, Degree: 56, Rooms: 6, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := forwarding(t, p.Fabric(), "spraypoint")
+	cfg := noise
+	cfg.SwitchRate = -1
+	cfg.Faults = arcFaults(1, 0.03, 0.03)(f, rand.New(rand.NewPCG(0, 'F')))
+	d := diagnosed(t, Route(pathfind.NewSpraypoint(f, nil, pathfind.SpraypointConfig{}), meshed(f)[:1500], 1).Measure(cfg), 2*time.Second)
+	told := slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "too many for a loss to accuse one") })
+	if len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named || d.Verdict != diagnose.Inconclusive || !told || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "TTL-expired") }) {
+		t.Errorf("%s: %s; suspects %+v; notes %q", d.Verdict, d.Summary, d.Suspects, d.Notes)
+	}
+}
+
+// forwarding returns a fabric without its groups, whose switches name a forwarding model.
+func forwarding(t testing.TB, f *graphs.Fabric, model string) *graphs.Fabric {
+	var b graphs.Builder
+	for id := range graphs.NodeID(f.NumNodes()) {
+		n := *f.Node(id)
+		if !n.IsHost() {
+			n.Model = model
+		}
+		if _, err := b.AddNode(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range graphs.LinkID(f.NumLinks()) {
+		l := f.Link(id)
+		var ends [2]graphs.End
+		for i, p := range l.Ends {
+			ends[i] = graphs.End{Node: f.Port(p).Node, Port: f.Port(p).Name, Prefixes: f.Port(p).Prefixes}
+		}
+		if _, err := b.AddLink(ends[0], ends[1], l.Speed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with
 }

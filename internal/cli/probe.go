@@ -137,7 +137,7 @@ func hostHere(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 	}
 	if found == graphs.None {
 		return graphs.None, withHint(errors.New("this machine has no address of a host of the fabric"),
-			"run it on a host of the fabric; the file must have its addresses")
+			"run it on a host of the fabric, of which the file must have the addresses; from elsewhere switches can be asked, by whichlink snmp watch and localize")
 	}
 	return found, nil
 }

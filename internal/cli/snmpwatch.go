@@ -111,7 +111,7 @@ func (e *env) snmpWatch(ctx context.Context, w *watching, out string, duration t
 		e.sayTraps(cfg.Traps)
 	}
 	if answering == 0 {
-		return withSNMPHint(errors.New("no agent answers"), snmp.ErrNoAnswer, cfg.Credentials)
+		return withSNMPHint(errors.New("no agent answers"), watch.Err(), cfg.Credentials)
 	}
 	return nil
 }
@@ -143,6 +143,9 @@ func (w *watching) config(ctx context.Context, e *env, f *graphs.Fabric) (snmp.W
 	}
 	if w.traps == "" {
 		return cfg, nil
+	}
+	if _, _, err := net.SplitHostPort(w.traps); err != nil {
+		return cfg, usagef("--traps %s is not ADDRESS:PORT or :PORT, such as :1162", graphs.Clean(w.traps))
 	}
 	cfg.Traps, err = snmp.ListenTraps(snmp.TrapConfig{Address: w.traps, Credentials: c})
 	if errors.Is(err, syscall.EACCES) {

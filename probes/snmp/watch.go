@@ -101,8 +101,12 @@ func NewWatch(cfg WatchConfig) *Watch {
 
 // Statement says what the watch will send, before it does.
 func (w *Watch) Statement() string {
-	text := fmt.Sprintf("asking %d agents by SNMP, one request in flight each: states of ports every %s, counters every %s, at most %.0f requests a second in all and a third "+
-		"of each agent's time", len(w.agents), w.cfg.Status, w.cfg.Counters, w.cfg.Rate)
+	agents := "agents"
+	if len(w.agents) == 1 {
+		agents = "agent"
+	}
+	text := fmt.Sprintf("asking %d %s by SNMP, one request in flight each: states of ports every %s, counters every %s, at most %.0f requests a second in all and a third "+
+		"of each agent's time", len(w.agents), agents, w.cfg.Status, w.cfg.Counters, w.cfg.Rate)
 	if w.cfg.Traps != nil {
 		text += fmt.Sprintf("; hearing traps at %s", w.cfg.Traps.Addr())
 	}
@@ -161,6 +165,19 @@ func (w *Watch) Stats() (requests, answering int) {
 	return requests, answering
 }
 
+// Err is why an agent does not answer now, the first of those that do not; nil if all do or were not asked yet.
+func (w *Watch) Err() error {
+	for _, a := range w.agents {
+		a.mu.Lock()
+		err := a.failed
+		a.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *Watch) record(r *evidence.Record) {
 	w.recording.Lock()
 	defer w.recording.Unlock()
@@ -214,6 +231,7 @@ type watched struct {
 	turned             map[uint32]*turning
 	requests, failures int
 	answered           bool
+	failed             error // of the latest reading
 }
 
 func newWatched(w *Watch, a WatchedAgent) *watched {
@@ -442,6 +460,7 @@ func (a *watched) heard(err error) time.Duration {
 		a.failures++
 	}
 	n, answered := a.failures, a.answered
+	a.failed = err
 	a.mu.Unlock()
 	switch {
 	case err == nil && before >= 2:

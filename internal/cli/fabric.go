@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"io"
 	"maps"
 	"os"
@@ -55,7 +56,11 @@ func (e *env) putFabric(out string, f *graphs.Fabric) error {
 	if out == "-" {
 		return formats.WriteFabric(e.stdout, f)
 	}
-	if err := formats.WriteFile(out, f); err != nil {
+	var text bytes.Buffer
+	if err := formats.WriteFabric(&text, f); err != nil {
+		return err
+	}
+	if err := writeWhole(out, text.Bytes()); err != nil {
 		return err
 	}
 	e.say("wrote %s: %s", out, f)

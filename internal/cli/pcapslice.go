@@ -3,10 +3,8 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"whichlink/captures"
@@ -73,11 +71,10 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 			readable, from = append(readable, o.file), append(from, graphs.Clean(o.name))
 		}
 	}
-	out, err := os.CreateTemp(filepath.Dir(s.file), ".whichlink-*.pcapng")
+	out, finish, err := createWhole(s.file, 0o600)
 	if err != nil {
-		return fmt.Errorf("write slice: %w", err)
+		return err
 	}
-	defer os.Remove(out.Name())
 	buffered := bufio.NewWriterSize(out, 1<<20)
 	slice := captures.NewSlice(buffered, choice, from)
 	err = e.eachPacket(ctx, files.Merge(readable...), e.newProgress(sizes(opened), opened), func(packets []files.Packet) error {
@@ -88,14 +85,19 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 		}
 		return nil
 	})
-	if err = errors.Join(err, slice.Close(), buffered.Flush(), out.Close()); err != nil {
-		return fmt.Errorf("write slice %s: %w", graphs.Clean(s.file), err)
+	for _, next := range []func() error{slice.Close, buffered.Flush} {
+		if nerr := next(); err == nil {
+			err = nerr
+		}
 	}
-	if slice.Packets == 0 {
-		return fmt.Errorf("write slice: no packets of %s", graphs.Clean(what))
+	if err == nil && slice.Packets == 0 {
+		err = fmt.Errorf("no packets of %s", graphs.Clean(what))
 	}
-	if err := os.Rename(out.Name(), s.file); err != nil {
-		return fmt.Errorf("write slice: %w", err)
+	if ferr := finish(err == nil); err == nil {
+		err = ferr
+	}
+	if err != nil {
+		return fmt.Errorf("write slice %s: %w", graphs.Clean(s.file), graphs.Reason(err))
 	}
 	e.say("%s: %d packets of %s", graphs.Clean(s.file), slice.Packets, graphs.Clean(what))
 	return nil

@@ -5,41 +5,50 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"whichlink/graphs"
 )
 
-// writeWhole writes a file so that whoever reads it at the same moment finds the old one or the new one, never a part: it is written beside it and
-// renamed. What is no plain file, such as a pipe or /dev/stdout, is written to.
-func writeWhole(name string, data []byte) (err error) {
+// createWhole opens what is to become a file, so that whoever reads it at the same moment finds the old one or the new one, never a part: it is written
+// beside it. Finish closes it, and with ok puts it in its place, else removes it. What is no plain file, such as a pipe or a device, is written to as it is
+// and stays where it is.
+func createWhole(name string, mode os.FileMode) (file *os.File, finish func(ok bool) error, err error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			return fmt.Errorf("write: %w", err)
+		if file, err = os.OpenFile(name, os.O_WRONLY, 0); err != nil {
+			return nil, nil, fmt.Errorf("write %s: %w", graphs.Clean(name), graphs.Reason(err))
 		}
-		return nil
+		return file, func(bool) error { return file.Close() }, nil
 	}
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))
+	if file, err = os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"); err != nil {
+		return nil, nil, fmt.Errorf("write %s: %w", graphs.Clean(name), graphs.Reason(err))
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(file.Name())
-			err = fmt.Errorf("write %s: %w", name, err)
+	return file, func(ok bool) error {
+		err := errors.Join(file.Chmod(mode), file.Sync(), file.Close())
+		if ok && err == nil {
+			err = os.Rename(file.Name(), name)
 		}
-	}()
-	if _, err := file.Write(data); err != nil {
-		file.Close()
+		if !ok || err != nil {
+			os.Remove(file.Name())
+		}
+		return err
+	}, nil
+}
+
+// writeWhole writes a file as createWhole has it.
+func writeWhole(name string, data []byte) error {
+	file, finish, err := createWhole(name, 0o644) // monitoring runs as another user than who reads what it wrote
+	if err != nil {
 		return err
 	}
-	// Monitoring runs as another user than who reads what it wrote.
-	if err := file.Chmod(0o644); err != nil {
-		file.Close()
-		return err
+	_, err = file.Write(data)
+	if ferr := finish(err == nil); err == nil {
+		err = ferr
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("write %s: %w", graphs.Clean(name), graphs.Reason(err))
 	}
-	return os.Rename(file.Name(), name)
+	return nil
 }

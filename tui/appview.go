@@ -125,7 +125,17 @@ func (a *App) tabLine() line {
 	return append(l.gap(max(a.w-l.width()-rec.width(), 0)), rec...)
 }
 
-func (a *App) tabName(i int, t screen) string { return fmt.Sprintf("%d %s", i+1, t.title()) }
+// tabName is what stands on a tab. Where there is no room for all names, only the open one has its name.
+func (a *App) tabName(i int, t screen) string {
+	all := 1
+	for _, t := range a.tabs {
+		all += width(t.title()) + 4
+	}
+	if all > a.w && i != a.tab() {
+		return fmt.Sprint(i + 1)
+	}
+	return fmt.Sprintf("%d %s", i+1, t.title())
+}
 
 // tab returns which of the screens with a digit is open, or lies under what is.
 func (a *App) tab() int {

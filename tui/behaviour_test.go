@@ -118,6 +118,13 @@ func TestMouseIsOffUntilAskedFor(t *testing.T) {
 	if s.top() != s.tabs[4] {
 		t.Error("a click on a tab does not open it")
 	}
+	s.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
+	s.sees(t, " 1  2  3  4 [5 Events] 6  7")
+	row = strings.Split(bare(s.View().Content), "\n")[1]
+	s.Update(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(row, "6"), Y: 1})
+	if s.top() != s.tabs[5] {
+		t.Error("a click on a tab without its name does not open it")
+	}
 	s.press("M")
 	if m := s.View().MouseMode; m != tea.MouseModeNone {
 		t.Error("M does not turn the mouse off")

@@ -2,8 +2,11 @@ package tui
 
 import tea "charm.land/bubbletea/v2"
 
-// wheel does what the arrows do.
+// wheel does what the arrows do, but in a prompt, where these recall what was typed.
 func (a *App) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+	if a.prompt != nil {
+		return nil
+	}
 	switch msg.Button {
 	case tea.MouseWheelUp:
 		return a.press(tea.KeyPressMsg{Code: tea.KeyUp})

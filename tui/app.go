@@ -79,6 +79,7 @@ type App struct {
 	dialog dialog // nil if none is open
 
 	stopInquiry func() // nil if none is under way
+	bell        bell
 
 	message string
 	sayLeft int // ticks
@@ -162,6 +163,9 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		a.pull()
 		if settled { // rows that were held in their places may go where they belong
 			a.refresh()
+		}
+		if ring := a.bell.hear(a.latest); ring != nil {
+			return tea.Batch(tick(), ring)
 		}
 		return tick()
 	case proposalMsg:

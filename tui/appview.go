@@ -378,11 +378,17 @@ func (a *App) screenHints() []line {
 	case *pathsScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Swap, "swap"), hint(k.Next, "next lossy"))
 	case *eventsScreen:
-		hints = append(hints, hint(k.Open, "go to link"), hint(k.Moment, "that moment"), hint(k.Remark, "remark"))
+		hints = append(hints, hint(k.Open, "go to link"), hint(k.Moment, "that moment"))
+		if a.remark != nil {
+			hints = append(hints, hint(k.Remark, "remark"))
+		}
 	case *capturesScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Shark, "tshark"))
 	case *drillScreen:
-		hints = append(hints, hint(k.Open, "go to link"), hint(k.Answer, "answer"))
+		hints = append(hints, hint(k.Open, "go to link"))
+		if a.trainer != nil {
+			hints = append(hints, hint(k.Answer, "answer"))
+		}
 	case *findingScreen:
 		hints = append(hints, hint(k.Packets, "packets"), hint(k.Shark, "tshark"))
 	}

@@ -34,6 +34,7 @@ func commands() []command {
 	return []command{
 		{"all", "", "show all of the replayed evidence", nil, does((*App).whole)},
 		{"answer", "NAME", "in a drill: what is broken, or nothing", completeAnswers, answerDrill},
+		{"bell", "on|off", "ring when another suspect is named", func(*App, []string) []string { return []string{"off", "on"} }, setBell},
 		{"captures", "", "what captures prove", nil, screenTo(5)},
 		{"drill", "", "what is broken on purpose, and the score", nil, screenTo(6)},
 		{"events", "", "the events", nil, screenTo(4)},

@@ -38,6 +38,11 @@ func guarded(cmd tea.Cmd) tea.Cmd {
 		if err := Guard(func() error { msg = cmd(); return nil }); err != nil {
 			return crashMsg{err}
 		}
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = guarded(batch[i])
+			}
+		}
 		return msg
 	}
 }

@@ -217,7 +217,7 @@ type stage struct {
 func newStage(tb testing.TB, s *Snapshot, w, h int) *stage {
 	tb.Helper()
 	src, drill := &fixed{s}, &practice{}
-	a := NewApp(context.Background(), Config{Source: src, Trainer: drill})
+	a := NewApp(context.Background(), Config{Source: src, Trainer: drill, Remark: func(string) error { return nil }})
 	a.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	return &stage{a, src, drill}
 }

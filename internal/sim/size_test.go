@@ -150,19 +150,23 @@ func arcFaults(n int, low, high float64) func(*graphs.Fabric, *rand.Rand) []Faul
 // cableFault draws a trunk between the c-ports of two ShuffleBoxes; where there are none a cable is a link, and it draws one between two switches.
 func cableFault(loss float64, from time.Duration) func(*graphs.Fabric, *rand.Rand) []Fault {
 	return func(f *graphs.Fabric, rng *rand.Rand) []Fault {
-		if f.NumGroups() == 0 {
-			var cables []localize.Cause
-			for l := range graphs.LinkID(f.NumLinks()) {
-				if !f.IsHostArc(l.Forward()) {
-					cables = append(cables, localize.Cause{Kind: localize.Link, ID: int32(l)})
-				}
+		isTrunk := func(g graphs.GroupID) bool {
+			a, b, ok := strings.Cut(f.Group(g).Name, "--")
+			return ok && strings.Contains(a, "/c") && strings.Contains(b, "/c")
+		}
+		trunks := 0
+		for g := range graphs.GroupID(f.NumGroups()) {
+			if isTrunk(g) {
+				trunks++
 			}
-			return []Fault{{Cause: cables[rng.IntN(len(cables))], Loss: loss, From: from}}
 		}
 		for {
-			g := graphs.GroupID(rng.IntN(f.NumGroups()))
-			if a, b, ok := strings.Cut(f.Group(g).Name, "--"); ok && strings.Contains(a, "/c") && strings.Contains(b, "/c") {
-				return []Fault{{Cause: localize.Cause{Kind: localize.Group, ID: int32(g)}, Loss: loss, From: from}}
+			if trunks > 0 {
+				if g := graphs.GroupID(rng.IntN(f.NumGroups())); isTrunk(g) {
+					return []Fault{{Cause: localize.Cause{Kind: localize.Group, ID: int32(g)}, Loss: loss, From: from}}
+				}
+			} else if l := graphs.LinkID(rng.IntN(f.NumLinks())); !f.IsHostArc(l.Forward()) {
+				return []Fault{{Cause: localize.Cause{Kind: localize.Link, ID: int32(l)}, Loss: loss, From: from}}
 			}
 		}
 	}

@@ -116,13 +116,23 @@ func (s *search) look(suspects []Suspect) []int32 {
 			if o.Lost > 0 && s.spans[i].known() {
 				lossy[half] = append(lossy[half], int32(i))
 			}
-			if some && slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return on[a] }) {
+			if some && someOf(o.Path, on) {
 				crosses[half] = append(crosses[half], int32(i))
 			}
 		}
 	})
 	s.lossy = slices.Concat(lossy[0], lossy[1])
 	return slices.Concat(crosses[0], crosses[1])
+}
+
+// someOf reports whether some of the arcs are marked.
+func someOf(arcs []graphs.ArcID, marked []bool) bool {
+	for _, a := range arcs {
+		if marked[a] {
+			return true
+		}
+	}
+	return false
 }
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
@@ -145,7 +155,7 @@ func (s *search) begin(steady *localize.Result) []rhythm.Rhythm {
 	s.sent = slices.Clone(steady.Exposure)
 	for _, i := range crossing {
 		o := &s.obs[i]
-		if slices.ContainsFunc(o.Path, func(a graphs.ArcID) bool { return crosses[a] }) {
+		if someOf(o.Path, crosses) {
 			s.taken[i] = true
 			for _, a := range o.Path {
 				s.sent[a] -= o.Sent

@@ -287,7 +287,7 @@ func (s *search) refit(h *hypothesis) {
 		for j, c := range h.comps {
 			h.rates[j], s.occam[j] = s.again(c)
 		}
-		if i > 0 && s.sum < sum+gained {
+		if len(h.comps) == 0 || i > 0 && s.sum < sum+gained {
 			break
 		}
 	}

@@ -272,6 +272,16 @@ func (x *Suspect) count(found []crossing) {
 	}
 }
 
+// someOf reports whether some of the arcs are marked, those that there are none of left out.
+func someOf(arcs []graphs.ArcID, marked []bool) bool {
+	for _, a := range arcs {
+		if uint(a) < uint(len(marked)) && marked[a] {
+			return true
+		}
+	}
+	return false
+}
+
 // count fills in the flows that cross each suspect.
 func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 	// Most observations cross no suspect: they are told by a look at their arcs and hosts.
@@ -285,13 +295,12 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 		}
 	}
 	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
-	onArc := func(a graphs.ArcID) bool { return uint(a) < uint(len(arcs)) && arcs[a] }
 	var halved [2][][]crossing
 	halves.Do(len(obs), func(half, from, to int) {
 		found := make([][]crossing, len(comps))
 		for i := from; i < to; i++ {
 			o := &obs[i]
-			if !slices.ContainsFunc(o.Path, onArc) && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
+			if !someOf(o.Path, arcs) && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
 				continue
 			}
 			for j, c := range comps {

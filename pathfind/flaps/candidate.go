@@ -35,6 +35,9 @@ func (s *search) candidates() []candidate {
 		for _, a := range o.Path {
 			bound[a] += most
 		}
+		for _, p := range s.ways.of(o) {
+			bound[p.arc] += math.Log1p(p.share * math.Expm1(most))
+		}
 	}
 	var list []candidate
 	for a, b := range bound {
@@ -78,6 +81,7 @@ func (s *search) gather(list []candidate) {
 		obs    []int32
 		shares []float64
 	}
+	pairOf, pairs := s.pairs()
 	var halved [2][]crossing
 	halves.Do(len(s.obs), func(half, from, to int) {
 		found := make([]crossing, len(list))
@@ -91,15 +95,18 @@ func (s *search) gather(list []candidate) {
 					add(int(j-1), i, 1)
 				}
 			}
-			if o.From == o.To || s.paths == nil {
+		}
+		shares := make([]float64, len(pairs))
+		for j := range list {
+			if len(pairs) == 0 || s.fabric.IsHostArc(list[j].arc) {
 				continue
 			}
-			for j := range list {
-				if s.fabric.IsHostArc(list[j].arc) {
-					continue
-				}
-				if share := s.share(o, list[j].arc); share > 0 {
-					add(j, i, share)
+			for p, o := range pairs {
+				shares[p] = s.share(&s.obs[o], list[j].arc)
+			}
+			for i := from; i < to; i++ {
+				if p := pairOf[i]; p >= 0 && shares[p] > 0 {
+					add(j, i, shares[p])
 				}
 			}
 		}
@@ -110,6 +117,31 @@ func (s *search) gather(list []candidate) {
 			list[j].obs, list[j].shares = append(list[j].obs, found[j].obs...), append(list[j].shares, found[j].shares...)
 		}
 	}
+}
+
+// pairs numbers the pairs of switches between which the way of observations is not known. It returns the number of each observation's, negative if there is
+// none, and an observation of each pair.
+func (s *search) pairs() (of, pairs []int32) {
+	if s.paths == nil {
+		return nil, nil
+	}
+	of = make([]int32, len(s.obs))
+	number := map[[2]graphs.NodeID]int32{}
+	for i := range s.obs {
+		o := &s.obs[i]
+		if of[i] = -1; o.From == o.To {
+			continue
+		}
+		key := [2]graphs.NodeID{o.From, o.To}
+		n, ok := number[key]
+		if !ok {
+			n = int32(len(pairs))
+			number[key] = n
+			pairs = append(pairs, int32(i))
+		}
+		of[i] = n
+	}
+	return of, pairs
 }
 
 // share returns the part of the ways of an observation, as far as they are not known, that cross an arc.

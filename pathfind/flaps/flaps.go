@@ -86,6 +86,7 @@ type search struct {
 	obs    []localize.Observation
 	spans  []Span
 	paths  localize.PathSets
+	ways   ways
 	prior  float64 // log odds against a fault of one arc
 	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
 	taken, episodic []bool
@@ -96,7 +97,7 @@ type search struct {
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
 	return &search{
-		fabric: f, obs: obs, spans: spans, paths: cfg.Paths, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
+		fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
 		selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
@@ -150,6 +151,11 @@ func (s *search) begin(steady *localize.Result) []rhythm.Rhythm {
 		}
 		for _, a := range arcsOf(s.fabric, list[i].Cause) {
 			crosses[a] = true
+		}
+	}
+	for _, i := range s.lossy {
+		if slices.ContainsFunc(s.ways.of(&s.obs[i]), func(p part) bool { return crosses[p.arc] }) {
+			s.taken[i] = true
 		}
 	}
 	s.sent = slices.Clone(steady.Exposure)

@@ -170,3 +170,39 @@ func TestPathsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPathKnown: where no path is known, a link that flaps is found by its times all the same, among those that all flows which may cross it may cross in its place.
+func TestNoPathKnown(t *testing.T) {
+	for seed := range uint64(4) {
+		w := newWorld(t, 300+seed)
+		flapping := w.switchArc()
+		obs, spans := w.flows(4000, func(a graphs.ArcID, ms float64) float64 {
+			if a == flapping && seed > 0 && (ms >= 200 && ms < 240 || ms >= 500 && ms < 530 || ms >= 800 && ms < 840) {
+				return 1
+			}
+			return 5e-5
+		})
+		for i := range obs {
+			o := &obs[i]
+			if last := len(o.Path) - 1; last > 1 {
+				o.From, o.To = w.f.Head(o.Path[0]), w.f.Tail(o.Path[last])
+				o.Path = []graphs.ArcID{o.Path[0], o.Path[last]}
+			}
+		}
+		got := Solve(w.f, obs, spans, localize.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
+		found := 0
+		for i := range got.Suspects {
+			x := &got.Suspects[i]
+			if x.Probability < named {
+				continue
+			}
+			found++
+			if !slices.Contains(x.Class, localize.Cause{Kind: localize.Arc, ID: int32(flapping)}) || x.Rhythm.Kind != rhythm.Flapping {
+				t.Errorf("seed %d: %v is named, of kind %v; what flaps is arc %d", seed, x.Class, x.Rhythm.Kind, flapping)
+			}
+		}
+		if want := min(int(seed), 1); found != want {
+			t.Errorf("seed %d: %d named, want %d", seed, found, want)
+		}
+	}
+}

@@ -110,7 +110,6 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if s == nil {
 		return Rhythm{}
 	}
-	steady, _ := s.constant()
 	best, level := s.search()
 	if len(best) == 0 {
 		return Rhythm{}
@@ -120,6 +119,7 @@ func Find(counts []Count, quiet float64) Rhythm {
 		_, level = s.level(best)
 	}
 	value := s.bayes(best, level)
+	steady, _ := s.constant()
 	r := Rhythm{Bayes: value - steady, Proof: value - s.likelihoodOf(s.counts, nil, level, normal)}
 	if r.Bayes < decisive {
 		return r
@@ -129,7 +129,7 @@ func Find(counts []Count, quiet float64) Rhythm {
 		return r
 	}
 	s.describe(&r, best, level)
-	if s.ailing(&r, best) {
+	if s.ailing(&r, best) || s.bursting(&r, best, level) {
 		return Rhythm{Bayes: r.Bayes, Proof: r.Proof}
 	}
 	r.Period, r.Jitter = regular(r.Episodes)
@@ -168,6 +168,31 @@ func (s *scan) ailing(r *Rhythm, eps []episode) bool {
 	}
 	always, _ := peak(func(p float64) float64 { return s.likelihoodOf(outside, nil, p, p) })
 	return always-s.likelihoodOf(outside, nil, normal, normal) > decisive
+}
+
+// bursting reports whether what a suspect loses outside of its worst episode may as well be lost all the time: losses that are always there fall together
+// now and then, by chance, so that each time looks like an episode of its own.
+func (s *scan) bursting(r *Rhythm, eps []episode, bad float64) bool {
+	if len(eps) < 2 {
+		return false
+	}
+	worst := 0
+	for i := range r.Episodes {
+		if r.Episodes[i].Lost > r.Episodes[worst].Lost {
+			worst = i
+		}
+	}
+	var outside []count
+	lost := 0.0
+	for i := range s.counts {
+		if s.part(&s.counts[i], eps[worst:worst+1]) == 0 {
+			outside = append(outside, s.counts[i])
+			lost += s.counts[i].lost * s.counts[i].Share
+		}
+	}
+	others := slices.Delete(slices.Clone(eps), worst, worst+1)
+	always, _ := peak(func(p float64) float64 { return s.likelihoodOf(outside, nil, p, p) })
+	return always+width(lost) > s.likelihoodOf(outside, others, bad, normal)-s.price(others, bad)
 }
 
 func kindOf(eps []episode) Kind {

@@ -23,7 +23,8 @@ type scan struct {
 	first      []int32 // per count, the first and the last cell that it overlaps
 	last       []int32
 	edges      []float64 // of cells, ascending
-	penalty    float64   // of a change of state
+	penalty    float64   // of a change of state, while episodes are looked for
+	moments    float64   // at which it may have been: one for each packet
 	score      [2][]float64
 	rates      []float64 // scratch, of spread
 }
@@ -41,18 +42,20 @@ func newScan(all []Count) *scan {
 		return nil
 	}
 	s.begin, s.end = s.counts[0].From, s.counts[0].To
-	sent, lost := 0.0, 0
+	sent, crossing, lost := 0.0, 0.0, 0
 	for i := range s.counts {
 		c := &s.counts[i]
 		s.end = max(s.end, c.To)
 		s.until = append(s.until, s.end)
 		sent += (c.lost + c.passed) * c.Share
+		crossing += c.Share
 		lost += c.Lost
 	}
 	if lost < leastLosses {
 		return nil
 	}
-	s.penalty = math.Log(max(sent, 8))
+	// Changes are told apart about as finely as counts follow each other; what they cost in the end is worked out when they are found.
+	s.penalty, s.moments = math.Log(max(sent, 8))-1, max(sent, 8)
 	s.cut()
 	if len(s.cells) < 2 {
 		return nil // nothing lost, or never anything else
@@ -244,8 +247,8 @@ func (s *scan) search() (best []episode, level float64) {
 		if len(eps) == 0 {
 			continue
 		}
-		eps, bad = s.settle(eps)
-		if v := s.value(eps, bad); v > most {
+		eps, bad = s.worth(s.settle(eps))
+		if v := s.bayes(eps, bad); v > most {
 			best, level, most = eps, bad, v
 		}
 	}

@@ -242,7 +242,88 @@ func (s *scan) bayes(eps []episode, bad float64) float64 {
 			lost += s.hit(c, in*bad+(1-in)*normal) * c.lost * in * bad / (in*bad + (1-in)*normal)
 		}
 	}
-	return s.value(eps, bad) + width(lost)
+	return s.likelihoodOf(s.counts, eps, bad, normal) - s.price(eps, bad) + width(lost)
+}
+
+// worth drops the episodes that explain less than their price, the least first.
+func (s *scan) worth(eps []episode, bad float64) ([]episode, float64) {
+	for len(eps) > 1 {
+		least, best := -1, s.likelihoodOf(s.counts, eps, bad, normal)-s.price(eps, bad)
+		for i := range eps {
+			without := slices.Delete(slices.Clone(eps), i, i+1)
+			if v := s.likelihoodOf(s.counts, without, bad, normal) - s.price(without, bad); v > best {
+				least, best = i, v
+			}
+		}
+		if least < 0 {
+			break
+		}
+		eps = slices.Delete(slices.Clone(eps), least, least+1)
+		_, bad = s.level(eps)
+	}
+	return eps, bad
+}
+
+// price returns what the changes of episodes cost: each was at one of many moments, and all about it that explain the counts as well count for it.
+// A single episode gets no such discount: two flows with troubles of their own look like one, if they fall together.
+func (s *scan) price(eps []episode, bad float64) float64 {
+	cost := 0.0
+	for i := range eps {
+		for _, start := range []bool{true, false} {
+			if start && eps[i].begun || !start && eps[i].lasting {
+				continue
+			}
+			cost += math.Log(s.moments)
+			if len(eps) < 2 {
+				continue
+			}
+			cost -= math.Log(max(1, s.moments*s.leeway(eps, i, start, bad)/(s.end-s.begin)))
+		}
+	}
+	return cost
+}
+
+// leeway returns for how long an edge of an episode may be moved either way, each moment weighted by how well it explains the counts beside where
+// it is.
+func (s *scan) leeway(eps []episode, i int, start bool, bad float64) float64 {
+	const faint = 4 // nats
+	was := eps[i]
+	at, low, high := was.to, was.from, s.end
+	if i+1 < len(eps) {
+		high = eps[i+1].from
+	}
+	if start {
+		at, low, high = was.from, s.begin, was.to
+		if i > 0 {
+			low = eps[i-1].to
+		}
+	}
+	all := 0.0
+	for _, sign := range []float64{-1, 1} {
+		last, weight := 0.0, 1.0
+		for step := (s.end - s.begin) / s.moments; ; step *= 1.5 {
+			to := at + sign*(last+step)
+			done := to <= low || to >= high
+			to = min(max(to, low), high)
+			near := s.touched(min(at, to), max(at, to))
+			before := s.likelihoodOf(near, eps, bad, normal)
+			if start {
+				eps[i].from = to
+			} else {
+				eps[i].to = to
+			}
+			gain := s.likelihoodOf(near, eps, bad, normal) - before
+			eps[i] = was
+			now := math.Exp(min(gain, 0))
+			far := math.Abs(to - at)
+			all += (far - last) * (weight + now) / 2
+			last, weight = far, now
+			if done || gain < -faint {
+				break
+			}
+		}
+	}
+	return all
 }
 
 // constant returns the log marginal likelihood of one loss all the time, and that loss.

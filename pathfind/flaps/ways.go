@@ -1,0 +1,58 @@
+package flaps
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// A part is the share of the flows of a pair of switches that cross an arc.
+type part struct {
+	arc   graphs.ArcID
+	share float64
+}
+
+// Ways knows the arcs that flows may have crossed whose way is not known. Those of flows that lost packets are asked for: few pairs, beside all.
+type ways struct {
+	fabric *graphs.Fabric
+	paths  localize.PathSets
+	known  map[[2]graphs.NodeID][]part
+}
+
+// of returns the arcs on the ways of an observation, as far as they are not known, by their numbers.
+func (w *ways) of(o *localize.Observation) []part {
+	if o.From == o.To || w.paths == nil || w.paths.Hops(o.From, o.To) == 0 {
+		return nil
+	}
+	key := [2]graphs.NodeID{o.From, o.To}
+	if parts, ok := w.known[key]; ok {
+		return parts
+	}
+	var parts []part
+	// All paths are of one length, so what is reached in as many steps is reached by all that lead to it.
+	for at := map[graphs.NodeID]float64{o.From: 1}; len(at) > 0; {
+		next := map[graphs.NodeID]float64{}
+		for _, n := range slices.Sorted(maps.Keys(at)) {
+			reach := at[n]
+			if n == o.To {
+				continue
+			}
+			for _, a := range w.fabric.Out(n) {
+				if step := w.paths.Step(a, o.To); step > 0 {
+					parts = append(parts, part{a, min(1, reach*step)})
+					next[w.fabric.Head(a)] += reach * step
+				}
+			}
+		}
+		at = next
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.arc, b.arc) })
+	if w.known == nil {
+		w.known = map[[2]graphs.NodeID][]part{}
+	}
+	w.known[key] = parts
+	return parts
+}

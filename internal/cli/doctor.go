@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,18 @@ It prints what is missing with the command that mends it, and never runs that co
 					Checks []check `json:"checks"`
 				}{checks})
 			}
+			out := bufio.NewWriter(e.stdout)
 			for _, c := range checks {
 				word := "ok  "
 				if !c.OK {
 					word = "LACK"
 				}
-				fmt.Fprintf(e.stdout, "%s  %-22s %s\n", word, c.Name, c.Why)
+				fmt.Fprintf(out, "%s  %-22s %s\n", word, c.Name, c.Why)
 				if c.Fix != "" {
-					fmt.Fprintf(e.stdout, "      %-22s %s\n", "mend it:", c.Fix)
+					fmt.Fprintf(out, "      %-22s %s\n", "mend it:", c.Fix)
 				}
 			}
-			return nil
+			return out.Flush()
 		},
 	}
 	outputFlag(cmd, &output, "text", "json")

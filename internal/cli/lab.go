@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -240,8 +241,8 @@ func newLabBreakCmd(e *env) *cobra.Command {
 			if output == "json" {
 				return printJSON(e.stdout, map[string]any{"id": id, "text": fault.String()})
 			}
-			fmt.Fprintf(e.stdout, "%d  %s\n", id, fault)
-			return nil
+			_, err = fmt.Fprintf(e.stdout, "%d  %s\n", id, fault)
+			return err
 		},
 	}
 	fl := cmd.Flags()
@@ -386,13 +387,14 @@ func newLabTruthCmd(e *env) *cobra.Command {
 				}
 				return printJSON(e.stdout, map[string]any{"lab": nameOr(a), "faults": truth})
 			}
+			out := bufio.NewWriter(e.stdout)
 			for _, f := range truth {
-				fmt.Fprintf(e.stdout, "%d  %s  since %s, hit %d packets\n", f.ID, f.Text, f.Since.Format(time.RFC3339Nano), f.Hit)
+				fmt.Fprintf(out, "%d  %s  since %s, hit %d packets\n", f.ID, f.Text, f.Since.Format(time.RFC3339Nano), f.Hit)
 			}
 			if len(truth) == 0 {
-				fmt.Fprintln(e.stdout, "nothing is broken")
+				fmt.Fprintln(out, "nothing is broken")
 			}
-			return nil
+			return out.Flush()
 		},
 	}
 	outputFlag(cmd, &output, "text", "json")
@@ -426,15 +428,16 @@ func newLabListCmd(e *env) *cobra.Command {
 				}
 				return printJSON(e.stdout, map[string]any{"labs": labs})
 			}
+			out := bufio.NewWriter(e.stdout)
 			for _, s := range labs {
 				condition := "up"
 				if !s.Alive {
 					condition = "dead; whichlink lab down " + s.Name + " removes what is left"
 				}
-				fmt.Fprintf(e.stdout, "%s  %d switches, %d hosts, %d links, since %s, %s\n", graphs.Clean(s.Name), s.Switches, s.Hosts, s.Links,
+				fmt.Fprintf(out, "%s  %d switches, %d hosts, %d links, since %s, %s\n", graphs.Clean(s.Name), s.Switches, s.Hosts, s.Links,
 					s.Created.Format(time.RFC3339), condition)
 			}
-			return nil
+			return out.Flush()
 		},
 	}
 	outputFlag(cmd, &output, "text", "json")

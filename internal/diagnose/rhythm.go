@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
@@ -188,6 +189,11 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
+	if r.Kind == rhythm.Once && r.Stray < 0.5 && duration(last.To-last.From) < stormLeast && s.instrument() == string(evidence.SourceProbe) {
+		// One burst of probes was lost, as a host does that sends or reads many at once after it did not run. It will not come again to be found.
+		out.Probability = min(out.Probability, shaded)
+		out.Against = "all that it lost, it lost at one moment; " + out.Against
+	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
 	}

@@ -17,6 +17,8 @@ const (
 	stormBin = 100 * time.Millisecond
 	// stormLosses is the least number of losses in a bin that make a storm.
 	stormLosses = 5
+	// stormLeast is the least that a storm lasts. Links that go down take longer to come up; what is lost at one moment was sent or read at one.
+	stormLeast = 5 * time.Millisecond
 	// stormShare is the part of the time above which storms are the weather, and no storms.
 	stormShare = 0.4
 	// stormLoss is the share of packets that an outage loses at least where it is, and stormTold the share of a storm's losses that
@@ -65,6 +67,9 @@ func (s *Store) storms() []stretch {
 		for b+1 < bins && float64(lost[b+1].n) > usual {
 			b++
 			whole.to = lost[b].to
+		}
+		if whole.to.Sub(whole.from) < stormLeast {
+			continue
 		}
 		found = append(found, stretch{whole.from, whole.to.Add(time.Millisecond)})
 		stormy += whole.to.Sub(whole.from)

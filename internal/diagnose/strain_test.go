@@ -301,3 +301,13 @@ func FuzzStrain(f *testing.F) {
 		}
 	})
 }
+
+// TestMoment: what is lost at one moment, of one burst, is no link that went down and came up within a millisecond.
+func TestMoment(t *testing.T) {
+	p := newPlay(t, 128)
+	p.host = func(fl *playFlow, w, k int) (bool, bool) { return w == 5 && k == 4 && fl.by == busy, false }
+	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
+	if d := p.store.Diagnose(); d.Verdict == Suspects {
+		t.Errorf("named is\n%s", d.Text())
+	}
+}

@@ -141,7 +141,7 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 		if t.streams, err = p.open(engine, t.Src, t.Dst, probes.Options{Size: p.size}); err != nil {
 			return nil, err
 		}
-		if err := t.choose(ctx, pacer); err != nil {
+		if err := t.choose(ctx, pacer, p.size); err != nil {
 			return nil, err
 		}
 		if t.Method == probes.MethodSTAMP {
@@ -165,7 +165,7 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 }
 
 // choose finds out by which method a destination answers: a few flows ask, for at most half a second.
-func (t *pingTarget) choose(ctx context.Context, p *pacer) error {
+func (t *pingTarget) choose(ctx context.Context, p *pacer, size int) error {
 	some := t.streams[:min(4, len(t.streams))]
 	for try := range 10 {
 		for _, s := range some {
@@ -173,7 +173,9 @@ func (t *pingTarget) choose(ctx context.Context, p *pacer) error {
 				if err := p.wait(ctx); err != nil {
 					return fmt.Errorf("ping: %w", context.Cause(ctx))
 				}
-				s.Reach()
+				if !s.Reach() && errors.Is(s.Take().Err, syscall.EMSGSIZE) {
+					return withHint(fmt.Errorf("ping %s: echoes of this --size are longer than the link of %s carries, and they are never fragmented", t.Name, t.Src), "choose a smaller --size")
+				}
 			}
 		}
 		time.Sleep(min(10*time.Millisecond<<try, 60*time.Millisecond))
@@ -189,6 +191,9 @@ func (t *pingTarget) choose(ctx context.Context, p *pacer) error {
 		}
 	}
 	t.Method, t.Why = probes.MethodTCPSYN, fmt.Sprintf("nothing answers at UDP port %d", t.streams[0].Flow().DstPort)
+	if size > probes.DefaultSize {
+		t.Why += fmt.Sprintf("; that is of echoes of %d bytes, and shorter ones may pass", size)
+	}
 	return nil
 }
 

@@ -102,11 +102,18 @@ func (l *agentLab) run(arguments ...string) string {
 	return l.finish(l.command(arguments...))
 }
 
+// A judged is what is read of a suspect in the JSON of a diagnosis, which has more than can be read back.
+type judged struct {
+	ID          string   `json:"id"`
+	Class       []string `json:"class"`
+	Probability float64  `json:"probability"`
+}
+
 // suspects are those that files of evidence name.
-func (l *agentLab) suspects(files ...string) (named []diagnose.Suspect, text string) {
+func (l *agentLab) suspects(files ...string) (named []judged, text string) {
 	l.t.Helper()
 	text = l.run(append([]string{"localize", "--fabric", l.fabric, "-o", "json"}, files...)...)
-	var d struct{ Suspects []diagnose.Suspect }
+	var d struct{ Suspects []judged }
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		l.t.Fatal(err)
 	}
@@ -185,7 +192,7 @@ func (l *agentLab) together(bad string) (wrong []string) {
 		fault("probes and counters: %s", text)
 	}
 	var d struct {
-		Suspects []diagnose.Suspect
+		Suspects []judged
 		Sources  []diagnose.Source
 	}
 	text = <-checked

@@ -58,7 +58,7 @@ func reflector(t *testing.T) string {
 
 func TestTraceJSON(t *testing.T) {
 	port := reflector(t)
-	out, said, err := runs(t, newTraceCmd, "127.0.0.1", "--port", port, "--flows", "3", "--sport", "53000", "-o", "json")
+	out, said, err := runs(t, newTraceCmd, "127.0.0.1", "--port", port, "--flows", "3", "--sport", "23000", "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestTraceJSON(t *testing.T) {
 
 func TestTraceText(t *testing.T) {
 	port := reflector(t)
-	out, _, err := runs(t, newTraceCmd, "127.0.0.1", "--port", port, "--flows", "1", "--sport", "53010")
+	out, _, err := runs(t, newTraceCmd, "127.0.0.1", "--port", port, "--flows", "1", "--sport", "23010")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,11 @@ func TestTraceText(t *testing.T) {
 
 func TestPingJSON(t *testing.T) {
 	port := reflector(t)
-	out, _, err := runs(t, newPingCmd, "127.0.0.1", "localhost", "-4", "--port", port, "--flows", "2", "--sport", "53020", "-c", "5", "-o", "json")
+	out, _, err := runs(t, newPingCmd, "127.0.0.1", "localhost", "-4", "--port", port, "--flows", "2", "--sport", "23020", "-c", "5", "-o", "json")
 	if err == nil || !strings.Contains(err.Error(), "one destination") {
 		t.Fatalf("the same destination twice: %v %s", err, out)
 	}
-	out, _, err = runs(t, newPingCmd, "127.0.0.1", "--port", port, "--flows", "2", "--sport", "53020", "-c", "5", "-o", "json")
+	out, _, err = runs(t, newPingCmd, "127.0.0.1", "--port", port, "--flows", "2", "--sport", "23020", "-c", "5", "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestPingWithoutReflector(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("probing needs Linux")
 	}
-	out, _, err := runs(t, newPingCmd, "127.0.0.1", "--port", "9", "--flows", "2", "--sport", "53030", "-c", "2", "-o", "json")
+	out, _, err := runs(t, newPingCmd, "127.0.0.1", "--port", "9", "--flows", "2", "--sport", "23030", "-c", "2", "-o", "json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,6 +75,9 @@ func examineProbing(ctx context.Context) check {
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "udp4", "127.0.0.1:9")
+	if err != nil { // there are machines without IPv4
+		conn, err = d.DialContext(ctx, "udp6", "[::1]:9")
+	}
 	if err != nil {
 		c.Why = err.Error()
 		return c

@@ -217,7 +217,7 @@ func (s *Session) lookCloser(ctx context.Context) {
 		var lossy, clean []*sessionFlow
 		for _, fl := range s.flows {
 			switch {
-			case !fl.path.certain() || len(fl.path.alternatives[0]) < 3:
+			case !fl.path.certain() || len(fl.path.alternatives[0]) < 2: // no switch, or no way known
 			case fl.losses >= suspicious:
 				lossy = append(lossy, fl)
 			case fl.losses < 0.1:

@@ -105,11 +105,6 @@ func (s *scan) changes(eps []episode) float64 {
 	return float64(n) * s.penalty
 }
 
-// value is the logarithm of the posterior of episodes, but for a constant.
-func (s *scan) value(eps []episode, bad float64) float64 {
-	return s.likelihoodOf(s.counts, eps, bad, normal) - s.changes(eps)
-}
-
 // touched returns the counts that may overlap a stretch of time.
 func (s *scan) touched(from, to float64) []count {
 	a := sort.SearchFloat64s(s.until, from)

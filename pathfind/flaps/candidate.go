@@ -156,12 +156,14 @@ func (s *search) share(o *localize.Observation, a graphs.ArcID) float64 {
 // times finds the rhythm of a candidate, of what nothing else explains.
 func (s *search) times(c *candidate) rhythm.Rhythm {
 	counts := make([]rhythm.Count, 0, len(c.obs))
+	sent := 0.0 // that may have crossed it
 	for i, o := range c.obs {
 		if !s.taken[o] || s.obs[o].Lost == 0 && s.episodic[o] {
 			counts = append(counts, s.count(int(o), c.shares[i]))
+			sent += c.shares[i] * float64(s.obs[o].Sent)
 		}
 	}
-	if even(counts) {
+	if c.bound <= s.prior+2*math.Log(max(sent, 8))-alike || even(counts) {
 		return rhythm.Rhythm{}
 	}
 	return rhythm.Find(counts, 0)

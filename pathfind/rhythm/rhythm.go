@@ -36,11 +36,13 @@ type Count struct {
 	Outlier float64
 }
 
-// A count is a Count, how many of its packets prove something, and the log-likelihood of its losses as an outlier.
+// A count is a Count, how many of its packets prove something, and what of its likelihood does not depend on the suspect's loss.
 type count struct {
 	Count
 	lost, passed float64
-	odd          float64
+	// What follows are logarithms of the chance that the packets had a trouble of their own, that a count with losses had none, that the packets crossed
+	// the suspect, and that they did not and fared so elsewhere.
+	odd, usual, crossed, beside float64
 }
 
 // A Kind is how the loss of a suspect lies in time.
@@ -222,7 +224,7 @@ func clean(counts []Count) []count {
 			c.Share = 1
 		}
 		c.Outlier = min(c.Outlier, 0.5)
-		x := count{c, float64(c.Lost), float64(c.Sent - c.Lost), math.Inf(-1)}
+		x := count{Count: c, lost: float64(c.Lost), passed: float64(c.Sent - c.Lost), odd: math.Inf(-1)}
 		if x.lost > mostLosses && c.To > c.From {
 			x.passed *= mostLosses / x.lost
 			x.lost = mostLosses
@@ -232,6 +234,14 @@ func clean(counts []Count) []count {
 			m, _ := math.Lgamma(x.passed + 1)
 			n, _ := math.Lgamma(x.lost + x.passed + 2)
 			x.odd = math.Log(c.Outlier) + k + m - n // lost with a probability of which any is as likely
+		}
+		x.usual = math.Log1p(-c.Outlier)
+		if c.Share < 1 {
+			good := x.passed * math.Log1p(-normal)
+			if x.lost > 0 {
+				good += x.lost*math.Log(normal) + x.usual
+			}
+			x.crossed, x.beside = math.Log(c.Share), logSum(good, x.odd)+math.Log1p(-c.Share)
 		}
 		out = append(out, x)
 	}

@@ -40,24 +40,14 @@ func likelihood(c *count, p float64) float64 {
 
 // likelihoods returns also the part of it that the packets crossed the suspect and were lost there.
 func likelihoods(c *count, p float64) (here, all float64) {
-	k, m := c.lost, c.passed
-	if k == 0 && c.Share == 1 {
-		here = m * math.Log1p(-p)
-		return here, here
+	here = c.passed * math.Log1p(-p)
+	if c.lost > 0 {
+		here += c.lost*math.Log(p) + c.usual
 	}
-	bernoulli := func(p float64) float64 {
-		v := m * math.Log1p(-p)
-		if k > 0 {
-			v += k*math.Log(p) + math.Log1p(-c.Outlier)
-		}
-		return v
-	}
-	here = bernoulli(p)
 	all = logSum(here, c.odd)
 	if c.Share < 1 {
-		share := math.Log(c.Share)
-		here += share
-		all = logSum(all+share, logSum(bernoulli(normal), c.odd)+math.Log1p(-c.Share))
+		here += c.crossed
+		all = logSum(all+c.crossed, c.beside)
 	}
 	return here, all
 }
@@ -240,38 +230,73 @@ func (s *scan) bayes(eps []episode, bad float64) float64 {
 	return s.likelihoodOf(s.counts, eps, bad, normal) - s.price(eps, bad) + width(lost)
 }
 
+// mostWeighed is how many episodes are weighed one by one; of more, each has to explain its changes in full.
+const mostWeighed = 64
+
 // worth drops the episodes that explain less than their price, the least first.
 func (s *scan) worth(eps []episode, bad float64) ([]episode, float64) {
+	if len(eps) > mostWeighed {
+		return eps, bad
+	}
 	for len(eps) > 1 {
-		least, best := -1, s.likelihoodOf(s.counts, eps, bad, normal)-s.price(eps, bad)
+		before := len(eps)
+		gains := make([]float64, before)
 		for i := range eps {
-			without := slices.Delete(slices.Clone(eps), i, i+1)
-			if v := s.likelihoodOf(s.counts, without, bad, normal) - s.price(without, bad); v > best {
-				least, best = i, v
+			gains[i] = s.without(eps, i, bad)
+		}
+		for len(eps) > 1 {
+			least := 0
+			for i, g := range gains {
+				if g > gains[least] {
+					least = i
+				}
+			}
+			if gains[least] <= 0 {
+				break
+			}
+			eps, gains = slices.Delete(slices.Clone(eps), least, least+1), slices.Delete(gains, least, least+1)
+			for i := max(0, least-1); i < min(len(eps), least+1); i++ {
+				gains[i] = s.without(eps, i, bad)
 			}
 		}
-		if least < 0 {
+		if len(eps) == before {
 			break
 		}
-		eps = slices.Delete(slices.Clone(eps), least, least+1)
 		_, bad = s.level(eps)
 	}
 	return eps, bad
 }
 
-// price returns what the changes of episodes cost: each was at one of many moments, and all about it that explain the counts as well count for it.
-// A single episode gets no such discount: two flows with troubles of their own look like one, if they fall together.
+// without returns what is gained where one of several episodes is dropped.
+func (s *scan) without(eps []episode, i int, bad float64) float64 {
+	rest := slices.Delete(slices.Clone(eps), i, i+1)
+	price := s.changing(eps, i, bad)
+	if len(eps) == 2 {
+		price = s.price(eps, bad) - s.price(rest, bad) // the other one loses its discount
+	}
+	near := s.touched(eps[i].from, eps[i].to)
+	return price + s.likelihoodOf(near, rest, bad, normal) - s.likelihoodOf(near, eps, bad, normal)
+}
+
+// price returns what the changes of episodes cost.
 func (s *scan) price(eps []episode, bad float64) float64 {
 	cost := 0.0
 	for i := range eps {
-		for _, start := range []bool{true, false} {
-			if start && eps[i].begun || !start && eps[i].lasting {
-				continue
-			}
-			cost += math.Log(s.moments)
-			if len(eps) < 2 {
-				continue
-			}
+		cost += s.changing(eps, i, bad)
+	}
+	return cost
+}
+
+// changing returns what the changes of one episode cost: each was at one of many moments, and all about it that explain the counts as well count for
+// it. A single episode gets no such discount: two flows with troubles of their own look like one, if they fall together.
+func (s *scan) changing(eps []episode, i int, bad float64) float64 {
+	cost := 0.0
+	for _, start := range []bool{true, false} {
+		if start && eps[i].begun || !start && eps[i].lasting {
+			continue
+		}
+		cost += math.Log(s.moments)
+		if 2 <= len(eps) && len(eps) <= mostWeighed {
 			cost -= math.Log(max(1, s.moments*s.leeway(eps, i, start, bad)/(s.end-s.begin)))
 		}
 	}

@@ -42,13 +42,12 @@ func newScan(all []Count) *scan {
 		return nil
 	}
 	s.begin, s.end = s.counts[0].From, s.counts[0].To
-	sent, crossing, lost := 0.0, 0.0, 0
+	sent, lost := 0.0, 0
 	for i := range s.counts {
 		c := &s.counts[i]
 		s.end = max(s.end, c.To)
 		s.until = append(s.until, s.end)
 		sent += (c.lost + c.passed) * c.Share
-		crossing += c.Share
 		lost += c.Lost
 	}
 	if lost < leastLosses {

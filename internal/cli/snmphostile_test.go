@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // What an agent calls itself, its ports and its neighbours is shown by every command that asks it, cleaned: with no more in it than what can be printed.
@@ -20,12 +21,12 @@ func TestSNMPHostileNames(t *testing.T) {
 		"1.3.6.1.2.1.1.1.0": "descr", "1.3.6.1.2.1.1.5.0": "sys", "1.3.6.1.2.1.31.1.1.1.18.1": "alias", "1.3.6.1.2.1.2.2.1.2.2": "ifdescr", "1.3.6.1.2.1.31.1.1.1.1.2": "ifname",
 		remote + "5.0.1.1": "chassis", remote + "7.0.1.1": "portid", remote + "8.0.1.1": "portdescr", remote + "9.0.1.1": "remote", remote + "10.0.1.1": "sysdescr",
 	} {
-		tree.Set(oid, agentsim.OctetString, text+evil)
+		tree.Set(oid, ber.OctetString, text+evil)
 	}
-	tree.Set(remote+"4.0.1.1", agentsim.Integer, 7)
-	tree.Set(remote+"6.0.1.1", agentsim.Integer, 7)
-	tree.Set(local+"2.1", agentsim.Integer, 5)
-	tree.Set(local+"3.1", agentsim.OctetString, "swp1")
+	tree.Set(remote+"4.0.1.1", ber.Integer, 7)
+	tree.Set(remote+"6.0.1.1", ber.Integer, 7)
+	tree.Set(local+"2.1", ber.Integer, 5)
+	tree.Set(local+"3.1", ber.OctetString, "swp1")
 	sim, err := agentsim.Start("127.0.0.1:0", secret, tree, agentsim.Faults{})
 	if err != nil {
 		t.Fatal(err)

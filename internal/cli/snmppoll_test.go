@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 const secret = "not-for-your-eyes"
@@ -20,13 +21,13 @@ const secret = "not-for-your-eyes"
 func switchTree() *agentsim.Tree {
 	t := &agentsim.Tree{}
 	t.Set("1.3.6.1.2.1.1.3.0", agentsim.TimeTicks, 8_640_000)
-	t.Set("1.3.6.1.2.1.1.5.0", agentsim.OctetString, "sw\x1b[2J01")
+	t.Set("1.3.6.1.2.1.1.5.0", ber.OctetString, "sw\x1b[2J01")
 	for i := 1; i <= 2; i++ {
 		for column, v := range map[string]int{"3": 6, "7": 1, "8": i} {
-			t.Set(fmt.Sprintf("1.3.6.1.2.1.2.2.1.%s.%d", column, i), agentsim.Integer, v)
+			t.Set(fmt.Sprintf("1.3.6.1.2.1.2.2.1.%s.%d", column, i), ber.Integer, v)
 		}
 		t.Set(fmt.Sprintf("1.3.6.1.2.1.2.2.1.14.%d", i), agentsim.Counter32, 900)
-		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.1.%d", i), agentsim.OctetString, []string{"swp1", "swp\x1b[31m2"}[i-1])
+		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.1.%d", i), ber.OctetString, []string{"swp1", "swp\x1b[31m2"}[i-1])
 		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.6.%d", i), agentsim.Counter64, 1_000_000)
 		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.10.%d", i), agentsim.Counter64, 2_000_000)
 		t.Set(fmt.Sprintf("1.3.6.1.2.1.31.1.1.1.15.%d", i), agentsim.Gauge32, 100_000)

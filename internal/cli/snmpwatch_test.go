@@ -11,6 +11,7 @@ import (
 
 	"whichlink/internal/evidence"
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 const twoSwitches = `name: two
@@ -25,7 +26,7 @@ topology:
 // TestSNMPWatch watches a switch one of whose links flaps between two polls and goes down in the end, and has the evidence judged.
 func TestSNMPWatch(t *testing.T) {
 	tree := switchTree()
-	tree.Set("1.3.6.1.2.1.1.5.0", agentsim.OctetString, "sw.example.net")
+	tree.Set("1.3.6.1.2.1.1.5.0", ber.OctetString, "sw.example.net")
 	tree.Set("1.3.6.1.2.1.2.2.1.9.1", agentsim.TimeTicks, 0)
 	tree.Set("1.3.6.1.4.1.2636.3.3.1.1.26.1", agentsim.Counter64, uint64(33))
 	sim, err := agentsim.Start("127.0.0.1:0", secret, tree, agentsim.Faults{})

@@ -12,30 +12,31 @@ import (
 	"unicode/utf8"
 
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // device makes what a plain switch serves: ports of 10 Gbit/s, all up, with counters that tell ports apart.
 func device(ports int) *agentsim.Tree {
 	t := &agentsim.Tree{}
 	t.Set(oidSysUpTime, agentsim.TimeTicks, 500_000)
-	t.Set(oidSysName, agentsim.OctetString, "sw01")
+	t.Set(oidSysName, ber.OctetString, "sw01")
 	for i := 1; i <= ports; i++ {
 		row := func(column string, tag byte, value any) { t.Set(fmt.Sprintf("%s.%d", column, i), tag, value) }
-		row(ifEntry+"2", agentsim.OctetString, fmt.Sprintf("Ethernet port %d", i))
-		row(ifEntry+"3", agentsim.Integer, 6)
+		row(ifEntry+"2", ber.OctetString, fmt.Sprintf("Ethernet port %d", i))
+		row(ifEntry+"3", ber.Integer, 6)
 		row(ifEntry+"5", agentsim.Gauge32, uint64(1<<32-1))
-		row(ifEntry+"7", agentsim.Integer, 1)
-		row(ifEntry+"8", agentsim.Integer, 1)
+		row(ifEntry+"7", ber.Integer, 1)
+		row(ifEntry+"8", ber.Integer, 1)
 		row(ifEntry+"9", agentsim.TimeTicks, 100*i)
 		for k, c := range []string{"10", "11", "13", "14", "16", "17", "19", "20"} {
 			row(ifEntry+c, agentsim.Counter32, 1000*i+k)
 		}
-		row(ifXEntry+"1", agentsim.OctetString, fmt.Sprintf("swp%d", i))
+		row(ifXEntry+"1", ber.OctetString, fmt.Sprintf("swp%d", i))
 		for _, c := range []string{"6", "7", "10", "11"} {
 			row(ifXEntry+c, agentsim.Counter64, uint64(i)*1e9)
 		}
 		row(ifXEntry+"15", agentsim.Gauge32, 10_000)
-		row(ifXEntry+"18", agentsim.OctetString, "")
+		row(ifXEntry+"18", ber.OctetString, "")
 		row(ifXEntry+"19", agentsim.TimeTicks, 0)
 	}
 	return t
@@ -69,7 +70,7 @@ func TestMisbehaviour(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tree := device(40)
-			tree.Set("1.3.6.1.2.1.99.1.1.1.1.7", agentsim.Integer, 6)
+			tree.Set("1.3.6.1.2.1.99.1.1.1.1.7", ber.Integer, 6)
 			sim := start(t, tree, c.f)
 			began := time.Now()
 			r := newAgent(t, sim, c.l).Read(context.Background())
@@ -137,9 +138,9 @@ func TestNoAgent(t *testing.T) {
 func TestNames(t *testing.T) {
 	tree := device(7)
 	name := func(i int, ifName, descr string, oper int) {
-		tree.Set(fmt.Sprintf("%s.%d", ifXEntry+"1", i), agentsim.OctetString, ifName)
-		tree.Set(fmt.Sprintf("%s.%d", ifEntry+"2", i), agentsim.OctetString, descr)
-		tree.Set(fmt.Sprintf("%s.%d", ifEntry+"8", i), agentsim.Integer, oper)
+		tree.Set(fmt.Sprintf("%s.%d", ifXEntry+"1", i), ber.OctetString, ifName)
+		tree.Set(fmt.Sprintf("%s.%d", ifEntry+"2", i), ber.OctetString, descr)
+		tree.Set(fmt.Sprintf("%s.%d", ifEntry+"8", i), ber.Integer, oper)
 	}
 	name(1, "1/1", "slot 1 port 1", 1)
 	name(2, "1/1", "slot 2 port 1", 1)
@@ -148,7 +149,7 @@ func TestNames(t *testing.T) {
 	name(5, "swp2", "swp2", 2) // what is left of it
 	name(6, "swp2", "swp2", 1)
 	name(7, "up\x1b[2Jlink\xff\u202e"+strings.Repeat("x", 400), "", 1)
-	tree.Set(oidSysName, agentsim.OctetString, "sw\r\n01")
+	tree.Set(oidSysName, ber.OctetString, "sw\r\n01")
 	r := newAgent(t, start(t, tree, agentsim.Faults{}), Limits{}).Read(context.Background())
 	var got []string
 	for _, q := range r.Ports {
@@ -173,15 +174,15 @@ func TestNewPorts(t *testing.T) {
 	}
 	sim.Change(func(tree *agentsim.Tree) {
 		for _, c := range []string{"1", "6", "10", "15"} {
-			tree.Set(ifXEntry+c+".9", agentsim.OctetString, "swp9")
+			tree.Set(ifXEntry+c+".9", ber.OctetString, "swp9")
 		}
 		tree.Set(ifXEntry+"6.9", agentsim.Counter64, 5)
-		tree.Set(ifEntry+"8.9", agentsim.Integer, 1)
+		tree.Set(ifEntry+"8.9", ber.Integer, 1)
 	})
 	if r := a.Read(context.Background()); len(r.Ports) != 4 || r.Ports[3].Name != "swp9" {
 		t.Errorf("%+v", r.Ports)
 	}
-	sim.Change(func(tree *agentsim.Tree) { tree.Set(ifXEntry+"1.2", agentsim.OctetString, "other") })
+	sim.Change(func(tree *agentsim.Tree) { tree.Set(ifXEntry+"1.2", ber.OctetString, "other") })
 	sim.SetUptime(100)
 	if r := a.Read(context.Background()); r.Ports[1].Name != "other" {
 		t.Errorf("after a restart: %s", r.Ports[1].Name)
@@ -192,12 +193,12 @@ func TestNewPorts(t *testing.T) {
 func TestHearsAfterRestart(t *testing.T) {
 	tree := device(2)
 	for column, v := range map[string]string{"5": "sw11", "7": "swp9", "9": "sw11"} {
-		tree.Set(lldpBase+"4.1.1."+column+".77.2.1", agentsim.OctetString, v)
+		tree.Set(lldpBase+"4.1.1."+column+".77.2.1", ber.OctetString, v)
 	}
-	tree.Set(lldpBase+"4.1.1.4.77.2.1", agentsim.Integer, 7)
-	tree.Set(lldpBase+"4.1.1.6.77.2.1", agentsim.Integer, 5)
-	tree.Set(lldpBase+"3.7.1.2.2", agentsim.Integer, 5)
-	tree.Set(lldpBase+"3.7.1.3.2", agentsim.OctetString, "swp2")
+	tree.Set(lldpBase+"4.1.1.4.77.2.1", ber.Integer, 7)
+	tree.Set(lldpBase+"4.1.1.6.77.2.1", ber.Integer, 5)
+	tree.Set(lldpBase+"3.7.1.2.2", ber.Integer, 5)
+	tree.Set(lldpBase+"3.7.1.3.2", ber.OctetString, "swp2")
 	sim := start(t, tree, agentsim.Faults{})
 	a := newAgent(t, sim, Limits{})
 	want := Neighbour{Port: "swp2", Chassis: "sw11", System: "sw11", RemotePort: "swp9", index: 2,

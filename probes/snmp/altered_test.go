@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // An alteration makes of a recording what other devices are like. It returns how what is read differs from what was: the ports' names by ifIndex, and
@@ -41,20 +42,20 @@ var alterations = []alteration{
 	}},
 	{name: "all of one name", make: func(tree *agentsim.Tree, was *Reading) {
 		for _, q := range was.Ports {
-			tree.Set(fmt.Sprintf("%s1.%d", ifXEntry, q.Index), agentsim.OctetString, "port")
-			tree.Set(fmt.Sprintf("%s2.%d", ifEntry, q.Index), agentsim.OctetString, "port")
+			tree.Set(fmt.Sprintf("%s1.%d", ifXEntry, q.Index), ber.OctetString, "port")
+			tree.Set(fmt.Sprintf("%s2.%d", ifEntry, q.Index), ber.OctetString, "port")
 		}
 	}},
 	{name: "hostile names", make: func(tree *agentsim.Tree, was *Reading) {
 		evil := "\x1b[2J\r\n\xff\u202e" + strings.Repeat("x", 20_000)
 		for _, q := range was.Ports[:min(len(was.Ports), 5)] {
 			for _, oid := range []string{ifXEntry + "1", ifXEntry + "18", ifEntry + "2"} {
-				tree.Set(fmt.Sprintf("%s.%d", oid, q.Index), agentsim.OctetString, evil)
+				tree.Set(fmt.Sprintf("%s.%d", oid, q.Index), ber.OctetString, evil)
 			}
 		}
 		for _, oid := range instancesOf(tree, lldpBase+"4.1.1") {
 			if strings.HasPrefix(oid, lldpBase+"4.1.1.9.") || strings.HasPrefix(oid, lldpBase+"4.1.1.7.") || strings.HasPrefix(oid, lldpBase+"4.1.1.5.") {
-				tree.Set(oid, agentsim.OctetString, evil)
+				tree.Set(oid, ber.OctetString, evil)
 			}
 		}
 	}},
@@ -92,7 +93,7 @@ var alterations = []alteration{
 	{name: "all numbers are texts", make: func(tree *agentsim.Tree, was *Reading) {
 		for _, q := range was.Ports {
 			for _, column := range []string{"5", "7", "14"} {
-				tree.Set(fmt.Sprintf("%s%s.%d", ifEntry, column, q.Index), agentsim.OctetString, "n/a")
+				tree.Set(fmt.Sprintf("%s%s.%d", ifEntry, column, q.Index), ber.OctetString, "n/a")
 			}
 		}
 	}, names: true, neighbours: true},

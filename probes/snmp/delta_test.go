@@ -9,6 +9,7 @@ import (
 
 	"whichlink/internal/evidence"
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // moment is a reading of one port of 10 Gbit/s, made for the tests of deltas.
@@ -219,8 +220,8 @@ func TestNothingInvented(t *testing.T) {
 		}, [3]any{uint64(0), uint64(0), "reset"}},
 		{"the agent restarts and nothing else does", true, func(tree *agentsim.Tree) { add(tree, errs(1), agentsim.Counter32, 2) }, [3]any{uint64(2), uint64(0), uint64(0)}},
 		{"ports are numbered anew", true, func(tree *agentsim.Tree) {
-			tree.Set(ifXEntry+"1.1", agentsim.OctetString, "swp2")
-			tree.Set(ifXEntry+"1.2", agentsim.OctetString, "swp1")
+			tree.Set(ifXEntry+"1.1", ber.OctetString, "swp2")
+			tree.Set(ifXEntry+"1.2", ber.OctetString, "swp1")
 			tree.Set(errs(1), agentsim.Counter32, 4_000)
 			tree.Set(errs(2), agentsim.Counter32, 90_000)
 		}, [3]any{"reset", "reset", uint64(0)}},

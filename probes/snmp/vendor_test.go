@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // TestVendorTables: pause frames by priority, drops by queue and light, as SONiC, Cisco, Arista, Juniper, H3C, Nokia and Huawei serve them. No recording of a real device has the
@@ -31,9 +32,9 @@ func TestVendorTables(t *testing.T) {
 	}
 	sensor := func(table string, index int, name string, kind, scale, precision, value, status int) {
 		for i, n := range []int{kind, scale, precision, value, status} {
-			set(n, agentsim.Integer, "%s%d.%d", table, i+1, index)
+			set(n, ber.Integer, "%s%d.%d", table, i+1, index)
 		}
-		set(name, agentsim.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.%d", index)
+		set(name, ber.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.%d", index)
 	}
 	const standard, cisco = "1.3.6.1.2.1.99.1.1.1.", "1.3.6.1.4.1.9.9.91.1.1.1.1."
 	sensor(standard, 11, "DOM RX Power Sensor for swp1", 6, 8, 4, 6322, 1)          // 0.6322 mW, as Arista writes it
@@ -44,20 +45,20 @@ func TestVendorTables(t *testing.T) {
 	sensor(cisco, 21, "swp2 Lane 1 Transceiver Receive Power Sensor", 14, 8, 0, -2310, 1) // -2.31 dBm, as NX-OS writes it
 	sensor(cisco, 22, "swp2 Lane 1 Transceiver Transmit Power Sensor", 14, 8, 0, 0, 1)    // no light, as NX-OS writes it
 	sensor(cisco, 23, "Receive Power Sensor", 14, 9, 1, -45, 1)                           // of what contains it
-	set(30, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.23")
-	set(31, agentsim.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.30")
-	set(ifEntry+"1.3", agentsim.ObjectIdentifier, "1.3.6.1.2.1.47.1.3.2.1.2.31.0")
-	set(-1250, agentsim.Integer, "1.3.6.1.4.1.2636.3.60.1.1.1.1.7.3")              // hundredths, as Juniper writes it
-	set(-834, agentsim.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.12.4")               // the same, as H3C writes it
-	set(2147483647, agentsim.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.9.4")          // not measured
-	set(5012, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.21.1.5")          // tenths of a microwatt, as Nokia writes it
-	set(0, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.16.1.5")             // no light
-	set(10000, agentsim.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.66.1.12.1.5.3")       // lane 3
-	set(536, agentsim.Integer, "%s8.67", huaweiModule)                             // microwatts
-	set(-1, agentsim.Integer, "%s9.67", huaweiModule)                              // not measured
-	set("-270.19", agentsim.OctetString, "%s32.67", huaweiModule)                  // the same in hundredths of a dBm
-	set("-110.4, 0.00,-3000.00,90", agentsim.OctetString, "%s33.67", huaweiModule) // of four lanes
-	set("swp6", agentsim.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.67")
+	set(30, ber.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.23")
+	set(31, ber.Integer, "1.3.6.1.2.1.47.1.1.1.1.4.30")
+	set(ifEntry+"1.3", ber.ObjectIdentifier, "1.3.6.1.2.1.47.1.3.2.1.2.31.0")
+	set(-1250, ber.Integer, "1.3.6.1.4.1.2636.3.60.1.1.1.1.7.3")              // hundredths, as Juniper writes it
+	set(-834, ber.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.12.4")               // the same, as H3C writes it
+	set(2147483647, ber.Integer, "1.3.6.1.4.1.25506.2.70.1.1.1.9.4")          // not measured
+	set(5012, ber.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.21.1.5")          // tenths of a microwatt, as Nokia writes it
+	set(0, ber.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.16.1.5")             // no light
+	set(10000, ber.Integer, "1.3.6.1.4.1.6527.3.1.2.2.4.66.1.12.1.5.3")       // lane 3
+	set(536, ber.Integer, "%s8.67", huaweiModule)                             // microwatts
+	set(-1, ber.Integer, "%s9.67", huaweiModule)                              // not measured
+	set("-270.19", ber.OctetString, "%s32.67", huaweiModule)                  // the same in hundredths of a dBm
+	set("-110.4, 0.00,-3000.00,90", ber.OctetString, "%s33.67", huaweiModule) // of four lanes
+	set("swp6", ber.OctetString, "1.3.6.1.2.1.47.1.1.1.1.7.67")
 
 	sim := start(t, tree, agentsim.Faults{})
 	a := newAgent(t, sim, Limits{})
@@ -119,14 +120,14 @@ func TestOnyxCienaArista(t *testing.T) {
 			set(uint64(n+class), agentsim.Counter64, "%s%s.1.%d", mellanoxQoS, column, class)
 		}
 	}
-	set("2", agentsim.OctetString, ifXEntry+"1.2") // as SAOS names its ports
-	set(-10679, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.2")
-	set(0, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.106.2")      // no light
-	set(-31000, agentsim.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.9") // of a port that is not there
-	set(501, agentsim.Integer, cienaTransceiver+"6.77")
-	set(1000, agentsim.Integer, cienaTransceiver+"35.77")
-	set("swp3", agentsim.OctetString, cienaTransceiver+"40.77")
-	set(777, agentsim.Integer, cienaTransceiver+"6.4") // which port it is in is not told: not the one of that ifIndex
+	set("2", ber.OctetString, ifXEntry+"1.2") // as SAOS names its ports
+	set(-10679, ber.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.2")
+	set(0, ber.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.106.2")      // no light
+	set(-31000, ber.Integer, "1.3.6.1.4.1.6141.2.60.4.1.1.1.1.105.9") // of a port that is not there
+	set(501, ber.Integer, cienaTransceiver+"6.77")
+	set(1000, ber.Integer, cienaTransceiver+"35.77")
+	set("swp3", ber.OctetString, cienaTransceiver+"40.77")
+	set(777, ber.Integer, cienaTransceiver+"6.4") // which port it is in is not told: not the one of that ifIndex
 	set(uint64(12), agentsim.Counter32, "%s8.4", aristaIf)
 	set(497_700, agentsim.TimeTicks, "%s1.4", aristaIf)
 
@@ -175,7 +176,7 @@ func TestRMON(t *testing.T) {
 	tree := device(2)
 	tree.Delete("1.3.6.1.2.1.10.7")
 	set := func(row, port int, crc, jabbers uint64) {
-		tree.Set(fmt.Sprintf("%s.%d", etherStatsDataSource, row), agentsim.ObjectIdentifier, fmt.Sprintf("%s1.%d", ifEntry, port))
+		tree.Set(fmt.Sprintf("%s.%d", etherStatsDataSource, row), ber.ObjectIdentifier, fmt.Sprintf("%s1.%d", ifEntry, port))
 		tree.Set(fmt.Sprintf("%s.%d", etherStatsCRCAlignErrors, row), agentsim.Counter32, crc)
 		tree.Set(fmt.Sprintf("%s.%d", etherStatsJabbers, row), agentsim.Counter32, jabbers)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"whichlink/internal/evidence"
 	"whichlink/probes/snmp/agentsim"
+	"whichlink/probes/snmp/ber"
 )
 
 // A tape keeps records of a watch.
@@ -95,7 +96,7 @@ func TestWatch(t *testing.T) {
 		tree.Set(fmt.Sprintf("%s.%d", carrierColumn, i), agentsim.Counter32, 40)
 	}
 	for _, c := range []string{"1.1.1.1.5.1", "1.2.1.1.6.2.0", "1.2.1.1.6.2.1"} { // JUNIPER-DOM-MIB: a module with one lane, and two lanes of another
-		tree.Set("1.3.6.1.4.1.2636.3.60."+c, agentsim.Integer, -231)
+		tree.Set("1.3.6.1.4.1.2636.3.60."+c, ber.Integer, -231)
 	}
 	sim := start(t, tree, agentsim.Faults{})
 	traps, err := ListenTraps(TrapConfig{Address: "127.0.0.1:0", Credentials: Credentials{Community: "public"}})
@@ -122,7 +123,7 @@ func TestWatch(t *testing.T) {
 	}
 	sim.Change(func(tree *agentsim.Tree) {
 		tree.Set(ifXEntry+"6.2", agentsim.Counter64, uint64(2e9+1_000_000))
-		tree.Set(ifEntry+"8.3", agentsim.Integer, 2)
+		tree.Set(ifEntry+"8.3", ber.Integer, 2)
 		tree.Set(carrierColumn+".4", agentsim.Counter32, 64)
 	})
 	p.find(t, "octets", func(r *evidence.Record) bool {
@@ -175,13 +176,13 @@ func TestWatch(t *testing.T) {
 // hears adds to a switch that one of its ports hears a neighbour by LLDP, in a row of some index.
 func hears(tree *agentsim.Tree, port, row int, system, remote string) {
 	for column, text := range map[string]string{"5": system, "7": remote, "9": system} {
-		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), agentsim.OctetString, text)
+		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), ber.OctetString, text)
 	}
 	for _, column := range []string{"4", "6"} { // chassis: local(7); port: interfaceName(5)
-		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), agentsim.Integer, map[string]int{"4": 7, "6": 5}[column])
+		tree.Set(fmt.Sprintf("%s4.1.1.%s.100.%d.%d", lldpBase, column, port, row), ber.Integer, map[string]int{"4": 7, "6": 5}[column])
 	}
-	tree.Set(fmt.Sprintf("%s3.7.1.2.%d", lldpBase, port), agentsim.Integer, 5)
-	tree.Set(fmt.Sprintf("%s3.7.1.3.%d", lldpBase, port), agentsim.OctetString, fmt.Sprintf("swp%d", port))
+	tree.Set(fmt.Sprintf("%s3.7.1.2.%d", lldpBase, port), ber.Integer, 5)
+	tree.Set(fmt.Sprintf("%s3.7.1.3.%d", lldpBase, port), ber.OctetString, fmt.Sprintf("swp%d", port))
 }
 
 // lldpGone is what a switch counts of neighbours that went.

@@ -167,12 +167,12 @@ func (a *Agent) serve() {
 var nothing = message([]byte("public"), 0x7fffff0, 0, 0, makeRow(sysUpTime, TimeTicks, []byte{1}).encoded)
 
 func message(community []byte, request int64, status, index int, bindings []byte) []byte {
-	pdu := appendTLV(nil, Integer, signedContent(request))
-	pdu = appendTLV(pdu, Integer, signedContent(int64(status)))
-	pdu = appendTLV(pdu, Integer, signedContent(int64(index)))
+	pdu := appendTLV(nil, ber.Integer, signedContent(request))
+	pdu = appendTLV(pdu, ber.Integer, signedContent(int64(status)))
+	pdu = appendTLV(pdu, ber.Integer, signedContent(int64(index)))
 	pdu = appendTLV(pdu, ber.Sequence, bindings)
-	body := appendTLV(nil, Integer, []byte{versionTwoC})
-	body = appendTLV(body, OctetString, community)
+	body := appendTLV(nil, ber.Integer, []byte{versionTwoC})
+	body = appendTLV(body, ber.OctetString, community)
 	body = appendTLV(body, getResponse, pdu)
 	return appendTLV(make([]byte, 0, len(body)+4), ber.Sequence, body)
 }
@@ -190,7 +190,7 @@ func (a *Agent) parse(packet []byte) (request, bool) {
 	c := ber.Cursor{Rest: packet}
 	c.Rest = c.In(ber.Sequence)
 	version := c.Number()
-	community := c.In(OctetString)
+	community := c.In(ber.OctetString)
 	r.kind, c.Rest = c.Next()
 	r.id = c.Number()
 	r.nonRepeaters, r.times = int(max(0, c.Number())), int(max(0, c.Number()))
@@ -201,7 +201,7 @@ func (a *Agent) parse(packet []byte) (request, bool) {
 		if i == len(a.asked) {
 			a.asked = append(a.asked, nil)
 		}
-		name, ok := ber.Name(a.asked[i][:0], binding.In(ObjectIdentifier))
+		name, ok := ber.Name(a.asked[i][:0], binding.In(ber.ObjectIdentifier))
 		if !ok || binding.Bad || binding.Cut {
 			return r, false
 		}
@@ -334,7 +334,7 @@ func (w *writer) put(r *row) (full bool) {
 		return true
 	}
 	if odd.mistyped != nil && under(r.id, odd.mistyped) {
-		x := makeRow(r.id, OctetString, []byte("n/a"))
+		x := makeRow(r.id, ber.OctetString, []byte("n/a"))
 		r = &x
 	}
 	if w.written > 0 && len(w.out)+len(r.encoded) > w.most || w.written == w.values {

@@ -68,13 +68,13 @@ func same(t *testing.T, file string, want, got *Tree) {
 		if j < len(got.rows) && w.id.String() == got.rows[j].id.String() {
 			g := &got.rows[j]
 			j++
-			if bytes.Equal(w.content, g.content) || w.id.String() == sysUpTime.String() || w.tag == Opaque || w.tag == OctetString && loose(w.content) {
+			if bytes.Equal(w.content, g.content) || w.id.String() == sysUpTime.String() || w.tag == Opaque || w.tag == ber.OctetString && loose(w.content) {
 				continue
 			}
 			t.Errorf("%s: %s: %q, served is %q", file, w.id, g.content, w.content)
 			return
 		}
-		if w.tag != Opaque && w.tag != Null && walkKnows(w.tag) {
+		if w.tag != Opaque && w.tag != ber.Null && walkKnows(w.tag) {
 			t.Errorf("%s: %s was not seen", file, w.id)
 			return
 		}
@@ -90,7 +90,7 @@ func walkKnows(tag byte) bool {
 			return true
 		}
 	}
-	return tag == OctetString
+	return tag == ber.OctetString
 }
 
 // loose texts do not come back from a walk as they were: it prints line ends, marks and blanks at the ends as they are.
@@ -100,7 +100,7 @@ func loose(b []byte) bool {
 
 func TestIntegers(t *testing.T) {
 	for _, n := range []int64{0, 1, -1, 127, 128, -128, -129, 255, 256, 65535, -65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64} {
-		c := ber.Cursor{Rest: appendTLV(nil, Integer, signedContent(n))}
+		c := ber.Cursor{Rest: appendTLV(nil, ber.Integer, signedContent(n))}
 		if got := c.Number(); got != n || c.Bad || c.Cut {
 			t.Errorf("%d came back as %d, %+v", n, got, c)
 		}
@@ -117,8 +117,8 @@ func TestOIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := ber.Cursor{Rest: appendTLV(nil, ObjectIdentifier, oidContent(o))}
-		if got, ok := ber.Name(nil, c.In(ObjectIdentifier)); !ok || oid(got).String() != s || c.Bad || c.Cut {
+		c := ber.Cursor{Rest: appendTLV(nil, ber.ObjectIdentifier, oidContent(o))}
+		if got, ok := ber.Name(nil, c.In(ber.ObjectIdentifier)); !ok || oid(got).String() != s || c.Bad || c.Cut {
 			t.Errorf("%s came back as %v, %+v", s, got, c)
 		}
 	}
@@ -167,12 +167,12 @@ func FuzzRead(f *testing.F) {
 
 // FuzzRequest: no request makes an agent panic, whatever its faults.
 func FuzzRequest(f *testing.F) {
-	get := appendTLV(nil, ber.Sequence, appendTLV(appendTLV(nil, ObjectIdentifier, oidContent(oid{1, 3, 6, 1})), Null, nil))
-	pdu := appendTLV(appendTLV(appendTLV(appendTLV(nil, Integer, []byte{9}), Integer, []byte{0}), Integer, []byte{20}), ber.Sequence, get)
-	f.Add(appendTLV(nil, ber.Sequence, appendTLV(appendTLV(appendTLV(nil, Integer, []byte{1}), OctetString, []byte("public")), getBulk, pdu)))
+	get := appendTLV(nil, ber.Sequence, appendTLV(appendTLV(nil, ber.ObjectIdentifier, oidContent(oid{1, 3, 6, 1})), ber.Null, nil))
+	pdu := appendTLV(appendTLV(appendTLV(appendTLV(nil, ber.Integer, []byte{9}), ber.Integer, []byte{0}), ber.Integer, []byte{20}), ber.Sequence, get)
+	f.Add(appendTLV(nil, ber.Sequence, appendTLV(appendTLV(appendTLV(nil, ber.Integer, []byte{1}), ber.OctetString, []byte("public")), getBulk, pdu)))
 	tree := &Tree{}
-	tree.Set("1.3.6.1.2.1.2.2.1.2.1", OctetString, "swp1")
-	tree.Set("1.3.6.1.2.1.2.2.1.2.2", OctetString, "swp2")
+	tree.Set("1.3.6.1.2.1.2.2.1.2.1", ber.OctetString, "swp1")
+	tree.Set("1.3.6.1.2.1.2.2.1.2.2", ber.OctetString, "swp2")
 	a, err := Start("127.0.0.1:0", "public", tree, Faults{Endless: "1.3.6.1.2.1.2", Loop: "1.3.6.1.2.1.1", MaxMessage: 1400})
 	if err != nil {
 		f.Fatal(err)

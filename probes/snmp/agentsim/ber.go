@@ -9,18 +9,14 @@ import (
 	"whichlink/probes/snmp/ber"
 )
 
-// The types of values (RFC 2578, RFC 3416).
+// The types of values that are SNMP's own (RFC 2578, RFC 3416), beside those of package ber.
 const (
-	Integer          byte = 0x02
-	OctetString      byte = 0x04
-	Null             byte = 0x05
-	ObjectIdentifier byte = 0x06
-	IPAddress        byte = 0x40
-	Counter32        byte = 0x41
-	Gauge32          byte = 0x42
-	TimeTicks        byte = 0x43
-	Opaque           byte = 0x44
-	Counter64        byte = 0x46
+	IPAddress byte = 0x40
+	Counter32 byte = 0x41
+	Gauge32   byte = 0x42
+	TimeTicks byte = 0x43
+	Opaque    byte = 0x44
+	Counter64 byte = 0x46
 )
 
 const (

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // Load reads a recording, which may be compressed with gzip.
@@ -135,7 +137,7 @@ func (t *Tree) record(line string) error {
 // recorded is the content of a value of the given type in its textual form.
 func recorded(tag byte, value string) ([]byte, error) {
 	switch tag {
-	case Integer:
+	case ber.Integer:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not an integer", clip(value))
@@ -151,7 +153,7 @@ func recorded(tag byte, value string) ([]byte, error) {
 			return nil, fmt.Errorf("%q is not a number of %d bits", clip(value), bits)
 		}
 		return unsignedContent(n), nil
-	case ObjectIdentifier:
+	case ber.ObjectIdentifier:
 		o, err := parseOID(value)
 		if err != nil {
 			return nil, err
@@ -163,9 +165,9 @@ func recorded(tag byte, value string) ([]byte, error) {
 			return nil, fmt.Errorf("%q is not an IPv4 address", clip(value))
 		}
 		return a.AsSlice(), nil
-	case OctetString, Opaque:
+	case ber.OctetString, Opaque:
 		return []byte(value), nil
-	case Null:
+	case ber.Null:
 		return nil, nil
 	}
 	return nil, fmt.Errorf("type %d is not known", tag)

@@ -24,7 +24,7 @@ type row struct {
 }
 
 func makeRow(id oid, tag byte, content []byte) row {
-	name := appendTLV(nil, ObjectIdentifier, oidContent(id))
+	name := appendTLV(nil, ber.ObjectIdentifier, oidContent(id))
 	value := appendTLV(nil, tag, content)
 	return row{id, tag, content, append(ber.AppendHead(nil, ber.Sequence, len(name)+len(value)), append(name, value...)...)}
 }
@@ -88,14 +88,14 @@ func (t *Tree) Set(id string, tag byte, value any) {
 func contentOf(tag byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case int:
-		if v >= 0 && tag != Integer {
+		if v >= 0 && tag != ber.Integer {
 			return unsignedContent(uint64(v)), nil
 		}
 		return signedContent(int64(v)), nil
 	case uint64:
 		return unsignedContent(v), nil
 	case string:
-		if tag != ObjectIdentifier {
+		if tag != ber.ObjectIdentifier {
 			return []byte(v), nil
 		}
 		o, err := parseOID(v)
@@ -124,7 +124,7 @@ func (t *Tree) Number(id string) (uint64, bool) {
 		return 0, false
 	}
 	i, ok := t.at(o)
-	if !ok || t.rows[i].tag == OctetString || t.rows[i].tag == ObjectIdentifier || len(t.rows[i].content) == 0 {
+	if !ok || t.rows[i].tag == ber.OctetString || t.rows[i].tag == ber.ObjectIdentifier || len(t.rows[i].content) == 0 {
 		return 0, false
 	}
 	n := uint64(int64(int8(t.rows[i].content[0])))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"whichlink/probes/snmp/ber"
 )
 
 // A walk reads what snmpwalk printed, line by line.
@@ -92,7 +94,7 @@ func typeOf(value string) (kind, text string) {
 var texts = map[string]bool{"STRING": true, "Hex-STRING": true, "BITS": true, "Opaque": true, "NULL": true}
 
 var walkTypes = map[string]byte{
-	"INTEGER": Integer, "OID": ObjectIdentifier, "IpAddress": IPAddress, "Network Address": IPAddress, "Counter32": Counter32, "Gauge32": Gauge32, "Unsigned32": Gauge32,
+	"INTEGER": ber.Integer, "OID": ber.ObjectIdentifier, "IpAddress": IPAddress, "Network Address": IPAddress, "Counter32": Counter32, "Gauge32": Gauge32, "Unsigned32": Gauge32,
 	"UInteger32": Gauge32, "Timeticks": TimeTicks, "Counter64": Counter64,
 }
 
@@ -136,10 +138,10 @@ func (v *walked) read() (tag byte, content []byte, err error) {
 	case "":
 		return guess(text)
 	case "STRING":
-		return OctetString, unquote(text), nil
+		return ber.OctetString, unquote(text), nil
 	case "Hex-STRING", "BITS":
 		raw, _ := hexOf(text)
-		return OctetString, raw, nil
+		return ber.OctetString, raw, nil
 	case "Opaque", "NULL":
 		return 0, nil, nil
 	case "Timeticks":
@@ -150,7 +152,7 @@ func (v *walked) read() (tag byte, content []byte, err error) {
 		return TimeTicks, unsignedContent(n), nil
 	case "OID":
 		if id, ok := walkedOID(text); ok {
-			return ObjectIdentifier, oidContent(id), nil
+			return ber.ObjectIdentifier, oidContent(id), nil
 		}
 	case "INTEGER": // up(1), or 30 seconds
 		if _, number, ok := strings.Cut(text, "("); ok {
@@ -219,12 +221,12 @@ func guess(text string) (tag byte, content []byte, err error) {
 	}
 	if strings.HasPrefix(text, `"`) {
 		if raw, whole := hexOf(strings.Trim(text, `"`)); whole && strings.HasSuffix(text, ` "`) {
-			return OctetString, raw, nil
+			return ber.OctetString, raw, nil
 		}
-		return OctetString, unquote(text), nil
+		return ber.OctetString, unquote(text), nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n < 1<<31 {
-		return Integer, signedContent(n), nil
+		return ber.Integer, signedContent(n), nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		if n < 1<<32 {
@@ -236,10 +238,10 @@ func guess(text string) (tag byte, content []byte, err error) {
 		return IPAddress, a.AsSlice(), nil
 	}
 	if id, ok := walkedOID(text); ok {
-		return ObjectIdentifier, oidContent(id), nil
+		return ber.ObjectIdentifier, oidContent(id), nil
 	}
 	if n, ok := ticksOf(text); ok {
 		return TimeTicks, unsignedContent(n), nil
 	}
-	return OctetString, unquote(text), nil
+	return ber.OctetString, unquote(text), nil
 }

@@ -66,7 +66,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	}
 	began := time.Now()
 	var delays flock.Delays
-	f, obs, spans, err := readFlock(x, traces[0], delays.Add)
+	f, seen, err := readFlock(x, traces[0], delays.Add)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	if x.ecmp == "hop" {
 		spread = pathfind.PerHop
 	}
-	d := flockDiagnosis(f, obs, flock.Solve(f, obs, spans, spread))
+	d := flockDiagnosis(f, seen.Observations, seen.Solve(f, spread))
 	addFlockDelays(d, f, &delays, spread)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
@@ -89,23 +89,23 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	return printJSON(e.stdout, text)
 }
 
-func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, []localize.Observation, []flaps.Span, error) {
+func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, *flock.Observed, error) {
 	top, err := os.Open(x.topology)
 	if err != nil {
-		return nil, nil, nil, openError("topology", err)
+		return nil, nil, openError("topology", err)
 	}
 	defer top.Close()
 	f, err := flock.ReadTopology(top, x.topology)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	in, err := os.Open(trace)
 	if err != nil {
-		return nil, nil, nil, openError("trace", err)
+		return nil, nil, openError("trace", err)
 	}
 	defer in.Close()
-	obs, spans, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
-	return f, obs, spans, err
+	seen, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
+	return f, seen, err
 }
 
 // withStats writes a diagnosis with one more field.

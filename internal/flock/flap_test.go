@@ -111,14 +111,14 @@ func badWindows(t *testing.T, trace string) map[string][][2]float64 {
 func (s *flapScore) add(t *testing.T, file string, seen Evidence) {
 	t.Helper()
 	f, trace := openTrace(t, file)
-	obs, spans, err := Observe(trace, file, f, seen)
+	x, err := Observe(trace, file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Solve(f, obs, spans, pathfind.PerPath)
+	r := x.Solve(f, pathfind.PerPath)
 	tr := readTruth(t, file)
 	bad := badWindows(t, file)
-	s.classes(t, file, f, bad, r, obs, spans, seen)
+	s.classes(t, file, f, bad, r, x, seen)
 	arcs, devices := named(f, r)
 	precision, recall := tr.score(f, arcs, devices)
 	s.traces++
@@ -168,8 +168,8 @@ func (s *flapScore) compare(windows [][2]float64, eps []rhythm.Episode) {
 }
 
 // classes counts by the classes of suspects, and asks the oracle.
-func (s *flapScore) classes(t *testing.T, file string, f *graphs.Fabric, bad map[string][][2]float64, r *flaps.Result, obs []localize.Observation,
-	spans []flaps.Span, seen Evidence) {
+func (s *flapScore) classes(t *testing.T, file string, f *graphs.Fabric, bad map[string][][2]float64, r *flaps.Result, observed *Observed,
+	seen Evidence) {
 	truth := map[graphs.ArcID][][2]float64{}
 	for a := range graphs.ArcID(f.NumArcs()) {
 		if w := bad[f.NodeName(f.Tail(a))+">"+f.NodeName(f.Head(a))]; len(w) > 0 {
@@ -196,12 +196,12 @@ func (s *flapScore) classes(t *testing.T, file string, f *graphs.Fabric, bad map
 	s.held += len(held)
 	s.arcs += len(truth)
 	_, trace := openTrace(t, file)
-	every, times, err := Observe(trace, file, f, INT)
+	every, err := Observe(trace, file, f, INT)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newFlapOracle(f, truth, every, times)
-	x.obs, x.spans, x.only = obs, spans, seen == A2
+	x := newFlapOracle(f, truth, every.Observations, every.Spans)
+	x.obs, x.spans, x.only = observed.Observations, observed.Spans, seen == A2
 	for a := range truth {
 		if p, class := x.posterior(a); p*float64(class) >= 0.5 {
 			s.known++

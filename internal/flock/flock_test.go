@@ -123,11 +123,11 @@ func TestTrace(t *testing.T) {
 	}
 	for _, seen := range Kinds {
 		for _, spread := range []pathfind.Spread{pathfind.PerPath, pathfind.PerHop} {
-			obs, spans, err := Observe(bytes.NewReader(trace), "leafspine.trace", f, seen)
+			x, err := Observe(bytes.NewReader(trace), "leafspine.trace", f, seen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			arcs, devices := named(f, Solve(f, obs, spans, spread))
+			arcs, devices := named(f, x.Solve(f, spread))
 			if len(arcs) == 0 || arcs[0] != "4>2" || seen != A2 && len(arcs)+len(devices) > 1 {
 				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
 			}
@@ -152,16 +152,16 @@ func FuzzReadTrace(f *testing.F) {
 	fabric := squareFabric(f)
 	f.Fuzz(func(t *testing.T, data []byte, kind uint8) {
 		seen := Kinds[int(kind)%len(Kinds)]
-		obs, spans, err := Observe(bytes.NewReader(data), "f", fabric, seen)
+		x, err := Observe(bytes.NewReader(data), "f", fabric, seen)
 		if err != nil {
 			return
 		}
-		for _, o := range obs {
+		for _, o := range x.Observations {
 			if o.Sent <= 0 || o.Lost < 0 || o.Lost > o.Sent || len(o.Path) == 0 && o.From == o.To {
 				t.Errorf("observation %+v", o)
 			}
 		}
-		for _, s := range Solve(fabric, obs, spans, pathfind.PerHop).Suspects {
+		for _, s := range x.Solve(fabric, pathfind.PerHop).Suspects {
 			if r := &s.Rhythm; !(s.Probability >= 0 && s.Probability <= 1 && r.Duty >= 0 && r.Duty <= 1 && r.Loss >= 0 && r.Loss <= 1) {
 				t.Errorf("suspect %+v", s)
 			}

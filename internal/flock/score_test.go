@@ -210,7 +210,7 @@ const turns = 3
 func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.Spread, ours, best *tally) (took solveTime) {
 	t.Helper()
 	f, trace := openTrace(t, file)
-	obs, spans, err := Observe(trace, file, f, seen)
+	x, err := Observe(trace, file, f, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	for range turns {
 		runtime.GC()
 		cpu, wall := cpuTime(), time.Now()
-		result = Solve(f, obs, spans, spread)
+		result = x.Solve(f, spread)
 		took.wall, took.cpu = min(took.wall, time.Since(wall)), min(took.cpu, cpuTime()-cpu)
 	}
 	arcs, devices := named(f, result)
@@ -227,7 +227,7 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	precision, recall := tr.score(f, arcs, devices)
 	ours.add(precision, recall)
 	if p, ok := priorOf(set); ok && (seen == INT || seen == A1) {
-		best.add(tr.score(f, oracle(t, file, f, obs, p), nil))
+		best.add(tr.score(f, oracle(t, file, f, x.Observations, p), nil))
 	}
 	if *misses && (precision < 1 || recall < 1) {
 		fmt.Printf("%s %s %s: truth %v %v, said %v %v\n", filepath.Base(filepath.Dir(file)), filepath.Base(file), seen, tr.arcs, tr.devices, arcs, devices)

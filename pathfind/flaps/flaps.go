@@ -51,10 +51,10 @@ const (
 
 // Solve ranks the causes that explain the observations, of which each was sent within the span at its place. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
-	steady := localize.Solve(f, obs, cfg)
+	steady, touched := localize.SolveTouched(f, obs, cfg)
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
-	times := s.begin(steady)
+	times := s.begin(steady, touched)
 	flaps := s.flaps()
 	if len(flaps) > 0 {
 		// What the episodes explain tells nothing of other faults.
@@ -68,7 +68,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		}
 	}
 	if times == nil {
-		times = s.rhythms(r.Suspects, s.look(r.Suspects))
+		times = s.rhythms(r.Suspects, s.cross(r.Suspects))
 	}
 	for i := range r.Suspects {
 		r.Suspects[i].Rhythm = times[i]
@@ -102,27 +102,25 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 	}
 }
 
-// look goes through all observations once: it finds the lossy ones whose time is known, and returns those that cross the arcs of suspects.
-func (s *search) look(suspects []Suspect) []int32 {
-	on, some := make([]bool, s.fabric.NumArcs()), false
+// cross returns the observations that cross the arcs of suspects.
+func (s *search) cross(suspects []Suspect) []int32 {
+	if len(suspects) == 0 {
+		return nil
+	}
+	on := make([]bool, s.fabric.NumArcs())
 	for i := range suspects {
 		for _, a := range arcsOf(s.fabric, suspects[i].Cause) {
-			on[a], some = true, true
+			on[a] = true
 		}
 	}
-	var lossy, crosses [2][]int32
+	var crosses [2][]int32
 	halves.Do(len(s.obs), func(half, from, to int) {
 		for i := from; i < to; i++ {
-			o := &s.obs[i]
-			if o.Lost > 0 && s.spans[i].known() {
-				lossy[half] = append(lossy[half], int32(i))
-			}
-			if some && someOf(o.Path, on) {
+			if someOf(s.obs[i].Path, on) {
 				crosses[half] = append(crosses[half], int32(i))
 			}
 		}
 	})
-	s.lossy = slices.Concat(lossy[0], lossy[1])
 	return slices.Concat(crosses[0], crosses[1])
 }
 
@@ -137,13 +135,17 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 }
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
-func (s *search) begin(steady *localize.Result) []rhythm.Rhythm {
+func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhythm.Rhythm {
 	list := make([]Suspect, len(steady.Suspects))
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]
 	}
-	crossing := s.look(list)
-	rhythms := s.rhythms(list, crossing)
+	for _, i := range touched.Lossy {
+		if s.spans[i].known() {
+			s.lossy = append(s.lossy, i)
+		}
+	}
+	rhythms := s.rhythms(list, touched.Crossing)
 	crosses := make([]bool, s.fabric.NumArcs())
 	for i, times := range rhythms {
 		if list[i].Probability < named || times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
@@ -159,7 +161,7 @@ func (s *search) begin(steady *localize.Result) []rhythm.Rhythm {
 		}
 	}
 	s.sent = slices.Clone(steady.Exposure)
-	for _, i := range crossing {
+	for _, i := range touched.Crossing {
 		o := &s.obs[i]
 		if someOf(o.Path, crosses) {
 			s.taken[i] = true

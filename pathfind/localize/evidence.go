@@ -13,6 +13,7 @@ import (
 type evidence struct {
 	all     []Observation // as they came
 	obs     []merged      // those that are not plain: see sift
+	lossy   []int32       // of all, those that lost packets
 	ignored int
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64

@@ -182,13 +182,25 @@ type Responder struct {
 
 // Solve ranks the causes that explain the observations. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []Observation, cfg Config) *Result {
+	r, _ := SolveTouched(f, obs, cfg)
+	return r
+}
+
+// Touched are the observations to look at again, in order, by their place among all.
+type Touched struct {
+	Lossy    []int32 // they lost packets
+	Crossing []int32 // their Path crosses an arc of a suspect
+}
+
+// SolveTouched is Solve, for callers who would have to go through all observations otherwise.
+func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Touched) {
 	if f == nil {
-		return &Result{Healthy: 1, Ignored: len(obs)}
+		return &Result{Healthy: 1, Ignored: len(obs)}, Touched{}
 	}
 	cfg = cfg.withDefaults()
 	ix := newIndex(f, cfg)
 	ev := compile(ix, obs, cfg)
 	s := newSearch(newModel(ix, ev, cfg))
 	s.run()
-	return s.result()
+	return s.result(), Touched{ev.lossy, s.crossing}
 }

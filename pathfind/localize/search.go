@@ -30,7 +30,8 @@ type search struct {
 	additions  []addition
 	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
-	bounds     bounds // of the component looked at last
+	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result
+	bounds     bounds  // of the component looked at last
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32

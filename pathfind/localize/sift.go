@@ -57,21 +57,21 @@ func (s sieve) has(flow int) bool {
 // sift drops what cannot be used and counts plain observations: measured from end to end, no loss, one path or one set of them. Of those only
 // the exposure of components matters, so that the bulk of all flows is neither copied nor sorted. What needs more thought goes to obs.
 func (ev *evidence) sift(ix *index, ps PathSets) {
-	lossy := newSieve(ev.all)
-	var sifted [2]sifting
-	halves.Do(len(ev.all), func(half, from, to int) {
-		sifted[half] = newSifting(ix, ps)
-		sifted[half].sift(ev.all[from:to], lossy)
-	})
+	sifted, ok := siftHalves(ix, ps, ev.all, nil)
+	if !ok {
+		lossy := newSieve(ev.all)
+		sifted, _ = siftHalves(ix, ps, ev.all, &lossy)
+	}
 	t, loose, hops := &sifted[0], sifted[0].loose, sifted[0].hops
 	if u := &sifted[1]; u.ix != nil {
 		t.tally.join(&u.tally)
+		t.lossy = append(t.lossy, u.lossy...)
 		t.obs = append(t.obs, u.obs...)
 		loose = append(loose, u.loose...)
 		hops += u.hops
 		t.ignored += u.ignored
 	}
-	ev.obs, ev.ignored = t.obs, t.ignored
+	ev.obs, ev.lossy, ev.ignored = t.obs, t.lossy, t.ignored
 	t.expose(ev)
 	ev.linear += float64(hops)
 	ev.crossings = ev.linear
@@ -80,11 +80,23 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 	}
 }
 
+// siftHalves sifts both halves of all observations. Without a sieve that holds only if no flow was observed twice: it reports whether their numbers
+// tell so by their order, and stops where they do not.
+func siftHalves(ix *index, ps PathSets, all []Observation, lossy *sieve) (sifted [2]sifting, ok bool) {
+	var stopped [2]bool
+	halves.Do(len(all), func(half, from, to int) {
+		sifted[half] = newSifting(ix, ps)
+		stopped[half] = !sifted[half].sift(all, from, to, lossy)
+	})
+	return sifted, !stopped[0] && !stopped[1]
+}
+
 // A sifting is what comes of sifting some observations.
 type sifting struct {
 	tally
 	ways    enumerator
 	obs     []merged
+	lossy   []int32 // of all observations, those that lost packets
 	loose   []looseFlow
 	hops    int // of the packets of loose flows: an integer, so that the order of the sum does not matter
 	ignored int
@@ -97,21 +109,27 @@ func newSifting(ix *index, ps PathSets) sifting {
 	}
 }
 
-func (s *sifting) sift(all []Observation, lossy sieve) {
+func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 	ix := s.ix
-	for i := range all {
+	for i := from; i < to; i++ {
 		o := &all[i]
+		if lossy == nil && i > 0 && all[i-1].Flow >= o.Flow {
+			return false
+		}
+		if o.Lost > 0 {
+			s.lossy = append(s.lossy, int32(i))
+		}
 		set := o.From != o.To && len(o.Alternatives) == 0
 		if o.Sent <= 0 || !ix.known(o) || set && !s.ways.usable(o) {
 			s.ignored++
 			continue
 		}
-		if ix.plain(o) && !lossy.has(o.Flow) {
+		if ix.plain(o) && (lossy == nil || !lossy.has(o.Flow)) {
 			n := min(o.Sent, mostSent)
 			s.add(o, n, set)
 			if set {
 				if s.loose == nil {
-					s.loose = make([]looseFlow, 0, len(all)-i)
+					s.loose = make([]looseFlow, 0, to-i)
 				}
 				s.loose = append(s.loose, newLooseFlow(o.From, o.To, n))
 				s.hops += n * s.ways.ps.Hops(o.From, o.To)
@@ -131,6 +149,7 @@ func (s *sifting) sift(all []Observation, lossy sieve) {
 		}
 		s.obs = append(s.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0)})
 	}
+	return true
 }
 
 // A tally counts the packets of plain observations.
@@ -282,8 +301,11 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 	return false
 }
 
-// count fills in the flows that cross each suspect.
-func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
+// count fills in the flows that cross each suspect. It returns the observations whose path crosses an arc of one.
+func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) []int32 {
+	if len(suspects) == 0 {
+		return nil
+	}
 	// Most observations cross no suspect: they are told by a look at their arcs and hosts.
 	arcs, nodes := make([]bool, ix.links), make([]bool, len(ix.host))
 	for _, c := range comps {
@@ -296,11 +318,16 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 	}
 	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
 	var halved [2][][]crossing
+	var crosses [2][]int32
 	halves.Do(len(obs), func(half, from, to int) {
 		found := make([][]crossing, len(comps))
 		for i := from; i < to; i++ {
 			o := &obs[i]
-			if !someOf(o.Path, arcs) && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
+			onPath := someOf(o.Path, arcs)
+			if onPath {
+				crosses[half] = append(crosses[half], int32(i))
+			}
+			if !onPath && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
 				continue
 			}
 			for j, c := range comps {
@@ -320,4 +347,5 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) {
 		x.count(found)
 		x.Against.Expected = float64(x.Against.CleanSent) * x.Loss
 	}
+	return slices.Concat(crosses[0], crosses[1])
 }

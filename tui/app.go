@@ -57,6 +57,7 @@ type App struct {
 	save    func(ctx context.Context, name string, data []byte) error
 	theme   *theme
 	keys    keyMap
+	memory  remembering
 
 	load  load
 	crash error // what a command panicked with
@@ -90,6 +91,9 @@ type App struct {
 func NewApp(ctx context.Context, cfg Config) *App {
 	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, save: cfg.Save, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	a.setTabs()
+	if err := a.memory.recall(cfg.Memory, a.linkTable()); err != nil {
+		a.say("! " + err.Error())
+	}
 	a.load = load{make: cfg.Load, says: cfg.Loading, waiting: cfg.Load != nil}
 	a.pull()
 	a.begin()
@@ -106,9 +110,15 @@ func (a *App) begin() {
 // setTabs makes the screens that have a digit, and goes to the first.
 func (a *App) setTabs() {
 	k := &a.keys
-	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), newLinksScreen(k), newPathsScreen(k), newEventsScreen(k), newCapturesScreen(k, a.reader), newDrillScreen(k, a.trainer)}
+	links := newLinksScreen(k)
+	if a.tabs != nil {
+		links.choose(a.linkTable().choice())
+	}
+	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), links, newPathsScreen(k), newEventsScreen(k), newCapturesScreen(k, a.reader), newDrillScreen(k, a.trainer)}
 	a.stack = []screen{a.tabs[0]}
 }
+
+func (a *App) linkTable() *linksScreen { return a.tabs[2].(*linksScreen) }
 
 // Init implements tea.Model.
 func (a *App) Init() tea.Cmd {
@@ -164,10 +174,7 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		if settled { // rows that were held in their places may go where they belong
 			a.refresh()
 		}
-		if ring := a.bell.hear(a.latest); ring != nil {
-			return tea.Batch(tick(), ring)
-		}
-		return tick()
+		return tea.Batch(tick(), a.bell.hear(a.latest), a.memory.keep(a.linkTable()))
 	case proposalMsg:
 		a.propose(msg)
 	case loadedMsg:
@@ -184,6 +191,10 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case crashMsg:
 		a.crash = msg.err
 		return tea.Quit
+	case keptMsg:
+		if a.memory.keeping = false; msg.err != nil {
+			a.say("! " + msg.err.Error())
+		}
 	case packetsMsg:
 		msg.to.took(msg)
 	case tea.PasteMsg:
@@ -286,7 +297,7 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 			a.say("this screen shows no table to export")
 		}
 	case key.Matches(msg, k.Columns) && a.top() == a.tabs[2]:
-		a.dialog = newChooser(k, a.tabs[2].(*linksScreen))
+		a.dialog = newChooser(k, a.linkTable())
 	case key.Matches(msg, k.Moment):
 		a.moment()
 	case key.Matches(msg, k.Packets) && a.packets():

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A chooser says which columns a table has, and in what order. What is chosen works at once, and stays for the session.
+// A chooser says which columns a table has, and in what order. What is chosen works at once, and is remembered.
 type chooser struct {
 	keys  *keyMap
 	links *linksScreen
@@ -18,7 +18,11 @@ type chooser struct {
 
 func newChooser(k *keyMap, l *linksScreen) *chooser {
 	c := &chooser{keys: k, links: l}
-	for _, x := range l.wanted() {
+	at := l.wanted
+	if l.chosen != nil { // wide columns are not chosen by being seen
+		at = l.picked
+	}
+	for _, x := range at() {
 		c.names = append(c.names, x.name)
 	}
 	c.shown = len(c.names)
@@ -46,9 +50,11 @@ func (c *chooser) handle(msg tea.KeyPressMsg) (open bool, e *errand) {
 	case key.Matches(msg, k.Later):
 		c.swap(c.at + 1)
 	}
-	c.links.chosen = slices.Clone(c.names[:c.shown])
 	return true, nil
 }
+
+// take hands over what was chosen.
+func (c *chooser) take() { c.links.chosen = slices.Clone(c.names[:c.shown]) }
 
 // toggle shows or hides the column under the cursor. The last one stays.
 func (c *chooser) toggle() {
@@ -65,6 +71,7 @@ func (c *chooser) toggle() {
 	default:
 		c.names = slices.Insert(c.names, 0, name)
 	}
+	c.take()
 }
 
 // swap moves a column that is shown to the place of another one.
@@ -72,6 +79,7 @@ func (c *chooser) swap(to int) {
 	if c.at < c.shown && to >= 0 && to < c.shown {
 		c.names[c.at], c.names[to] = c.names[to], c.names[c.at]
 		c.at = to
+		c.take()
 	}
 }
 

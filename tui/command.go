@@ -340,7 +340,7 @@ func showPaths(a *App, words []string) (tea.Cmd, error) {
 }
 
 func sortLinks(a *App, words []string) (tea.Cmd, error) {
-	l := a.tabs[2].(*linksScreen)
+	l := a.linkTable()
 	if len(words) != 1 || !l.sortBy(words[0], a.shown) {
 		return nil, fmt.Errorf("columns are %s", strings.Join(linkFields(), ", "))
 	}

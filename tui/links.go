@@ -323,8 +323,8 @@ func (l *linksScreen) copied(s *Snapshot) string {
 // wanted are the columns that are to be shown, in their order. The one that sorts is always among them.
 func (l *linksScreen) wanted() []linkColumn {
 	all := linkColumns()
-	var out []linkColumn
 	if l.chosen == nil {
+		var out []linkColumn
 		for i, c := range all {
 			if !c.wide || l.wide || i == l.by || c.name == foundColumn && l.marked {
 				out = append(out, c)
@@ -332,6 +332,22 @@ func (l *linksScreen) wanted() []linkColumn {
 		}
 		return out
 	}
+	out := l.picked()
+	if !l.wide {
+		return out
+	}
+	for _, c := range all { // those that somebody chose stand first, and what there is room for goes by the order
+		if !slices.ContainsFunc(out, func(o linkColumn) bool { return o.name == c.name }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// picked are the columns that somebody chose, and the one that sorts.
+func (l *linksScreen) picked() []linkColumn {
+	all := linkColumns()
+	var out []linkColumn
 	for _, n := range l.chosen {
 		out = append(out, all[slices.Index(linkFields(), n)])
 	}

@@ -14,6 +14,8 @@ type load struct {
 	waiting bool
 	err     error
 
+	mu      sync.Mutex // guards over
+	over    bool       // the program ends: nothing is begun any more
 	running sync.WaitGroup
 }
 
@@ -23,10 +25,12 @@ type loadedMsg struct {
 	err error
 }
 
-// cmd returns the command that loads. From then on [load.wait] waits for it.
+// cmd returns the command that loads. Once it runs, [load.wait] waits for it; if somebody quits at once, it never does.
 func (l *load) cmd(ctx context.Context) tea.Cmd {
-	l.running.Add(1)
 	return func() tea.Msg {
+		if !l.begin() {
+			return nil
+		}
 		defer l.running.Done()
 		var cfg Config
 		err := Guard(func() (err error) { cfg, err = l.make(ctx); return err })
@@ -34,8 +38,23 @@ func (l *load) cmd(ctx context.Context) tea.Cmd {
 	}
 }
 
-// wait waits until a load that was begun has ended.
-func (l *load) wait() { l.running.Wait() }
+// begin reports whether there is still something to load for.
+func (l *load) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.running.Add(1)
+	}
+	return !l.over
+}
+
+// wait waits until a load that was begun has ended, and lets none begin.
+func (l *load) wait() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.running.Wait()
+}
 
 // words say what is waited for.
 func (l *load) words() string {

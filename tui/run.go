@@ -42,6 +42,8 @@ type Config struct {
 	Save func(ctx context.Context, name string, data []byte) error
 	// Captures fetches the packets behind the findings of captures; nil where nothing can.
 	Captures PacketReader
+	// Memory keeps what somebody chose on the screens over the end of the program; nil keeps nothing.
+	Memory Memory
 	// Theme is one of [ThemeNames]; empty means the first.
 	Theme string
 	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.
@@ -87,6 +89,7 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 		model.crash = err
 	}
 	model.load.wait()
+	forgot := model.memory.finish(model.linkTable())
 	if model.crash != nil {
 		return model.crash
 	}
@@ -98,9 +101,9 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 	}
 	if a, ok := last.(*App); ok && a.keep {
 		_, err := fmt.Fprintln(cmp.Or[io.Writer](cfg.Output, os.Stdout), a.left())
-		return err
+		return errors.Join(err, forgot)
 	}
-	return nil
+	return forgot
 }
 
 // left is the last screen as plain text, for the terminal's own memory.

@@ -80,6 +80,12 @@ func TestLoadEnds(t *testing.T) {
 	if err := Run(context.Background(), Config{Load: func(context.Context) (Config, error) { return Config{}, wrong }, Input: r, Output: new(bytes.Buffer)}); err != wrong {
 		t.Errorf("%v, not the error of what is loaded", err)
 	}
+	var l load
+	late := l.cmd(t.Context())
+	l.wait() // somebody quit before it was begun
+	if msg := late(); msg != nil {
+		t.Errorf("after the end it loads: %v", msg)
+	}
 	begun, let := make(chan struct{}), false
 	in, keys := io.Pipe()
 	go func() {

@@ -27,7 +27,7 @@ a probability, the proof and the next step. Without arguments it opens the termi
 namespaces, with a fault to find. With --fabric it measures from this host, and with evidence files it shows what they say, and moves in them.
 
 What is measured on screens is recorded to $XDG_STATE_HOME/whichlink (~/.local/state/whichlink), at most 64 MiB a session and 256 MiB in all;
-whichlink FILE shows such a recording again.`,
+whichlink FILE shows such a recording again. How the links are sorted, and which columns they have, is remembered beside it (screens.json).`,
 		Args: func(_ *cobra.Command, files []string) error {
 			for _, f := range files {
 				if _, err := os.Stat(f); err != nil && f != "-" && !strings.ContainsAny(f, "./") {

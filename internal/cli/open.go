@@ -138,6 +138,9 @@ func (e *env) screens(ctx context.Context, loading func() string, open func(cont
 		return s.config(), nil
 	}
 	cfg := tui.Config{Load: load, Loading: loading, NoColor: !e.colour(), ASCII: e.ascii, Theme: e.theme, Output: e.stdout}
+	if memory, err := newKept(); err == nil {
+		cfg.Memory = memory
+	}
 	show := tui.Run
 	if e.plain {
 		show = tui.RunPlain

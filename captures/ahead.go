@@ -23,46 +23,52 @@ type preview struct {
 func ported(ip *frames.IP) bool { return ip.SrcPort|ip.DstPort != 0 && !ip.Fragment }
 
 // look decodes packets, and touches what they will be compared with: the slots that tell which flow they are of, the sets of
-// packets that passed, and then the flows. What it sees there may change before they are followed, so nothing is kept of it. Each
-// loop that touches does nothing else: the processor waits for memory together only where little stands between.
+// packets that passed, and then the flows. Each loop that touches does nothing else: the processor waits for memory together only
+// where little stands between.
 func (a *Analyzer) look(packets []files.Packet) {
 	for i := range packets {
-		p, v := &packets[i], &a.ahead[i]
-		f := &v.frame
-		f.Decode(p.Link, p.Orig, p.Data)
-		v.ported, v.judged, v.marks = false, false, 0
-		switch {
-		case f.MAC < 0:
-			v.marks = markAlone
-		case f.Data[f.MAC]&1 != 0 || f.EtherType == typeARP:
-			v.marks = markGroup
-		}
-		ip := f.IP()
-		if ip == nil {
-			continue
-		}
-		if f.CE() {
-			v.marks |= markCE
-		}
-		if !ported(ip) {
-			continue
-		}
-		if f.Kind == frames.TCPSegment && (ip.DstPort == bgpPort || ip.SrcPort == bgpPort) {
-			v.marks |= markBGP
-		}
-		v.ported = true
-		v.hash = flowHash(ip)
-		v.copy, v.judged = copyHash(f, ip)
-		a.hashes[i] = [2]uint64{v.hash, v.copy}
+		v := &a.ahead[i%batch]
+		a.preview(&packets[i], v)
+		a.hashes[i%batch] = [2]uint64{v.hash, v.copy}
 	}
-	var numbers [batch]uint32
+	a.flows.renewed = false
 	touched := uint64(0)
-	for i, h := range a.hashes[:len(packets)] {
-		numbers[i] = a.flows.index.guess(h[0])
+	for i := range packets {
+		h := a.hashes[i%batch]
+		a.numbers[i%batch] = a.flows.index.guess(h[0])
 		touched += a.copies.touch(h[1])
 	}
-	for _, n := range numbers[:len(packets)] {
-		touched += a.flows.touch(n)
+	for i := range packets {
+		touched += a.flows.touch(a.numbers[i%batch])
 	}
 	a.touched += touched
+}
+
+// preview decodes a packet. Hashes that do not count stay those of an earlier packet, for there is always one to touch.
+func (a *Analyzer) preview(p *files.Packet, v *preview) {
+	f := &v.frame
+	f.Decode(p.Link, p.Orig, p.Data)
+	v.ported, v.judged, v.marks = false, false, 0
+	switch {
+	case f.MAC < 0:
+		v.marks = markAlone
+	case f.Data[f.MAC]&1 != 0 || f.EtherType == typeARP:
+		v.marks = markGroup
+	}
+	ip := f.IP()
+	if ip == nil {
+		return
+	}
+	if ip.CE() || f.NumIPs > 1 && f.CE() {
+		v.marks |= markCE
+	}
+	if !ported(ip) {
+		return
+	}
+	if f.Kind == frames.TCPSegment && (ip.DstPort == bgpPort || ip.SrcPort == bgpPort) {
+		v.marks |= markBGP
+	}
+	v.ported = true
+	v.hash = flowHash(ip)
+	v.copy, v.judged = copyHash(f, ip)
 }

@@ -32,6 +32,7 @@ type Analyzer struct {
 	cfg     Config
 	ahead   [batch]preview
 	hashes  [batch][2]uint64
+	numbers [batch]uint32 // of flows, as far as half of their hash tells; 0 for none
 	one     [1]files.Packet
 	touched uint64 // keeps what is only touched from being left out
 	sight   Sight
@@ -46,17 +47,11 @@ type Analyzer struct {
 	finders []finder
 	byKind  [frames.NumKinds][]finder
 	copied  [frames.NumKinds][]finder // those that want copies
-	marked  []marked
+	byMarks [markEvery + 1][]finder   // those that want any of the marks of a packet
 	points  points
 	pauses  *pauseFinder
 	spells  spellBook
 	series  *recorder // nil unless it was asked for
-}
-
-// A marked finder is one that wants what bears certain marks.
-type marked struct {
-	marks mark
-	finder
 }
 
 // New makes an analyzer.
@@ -64,7 +59,7 @@ func New(cfg Config) *Analyzer {
 	if cfg.MaxFindings <= 0 {
 		cfg.MaxFindings = DefaultMaxFindings
 	}
-	a := &Analyzer{cfg: cfg, points: points{roll: roll[pointKey, tapLoad]{most: maxTold}, speed: cfg.LinkSpeed}}
+	a := &Analyzer{cfg: cfg, copies: newCopyTable(), points: points{roll: roll[pointKey, tapLoad]{most: maxTold}, speed: cfg.LinkSpeed}}
 	if cfg.Series {
 		a.series = &recorder{}
 	}
@@ -74,8 +69,10 @@ func New(cfg Config) *Analyzer {
 		for _, k := range w.kinds {
 			a.byKind[k] = append(a.byKind[k], f)
 		}
-		if w.marks != 0 {
-			a.marked = append(a.marked, marked{w.marks, f})
+		for marks := range a.byMarks {
+			if w.marks&mark(marks) != 0 {
+				a.byMarks[marks] = append(a.byMarks[marks], f)
+			}
 		}
 		for _, k := range w.copies {
 			a.copied[k] = append(a.copied[k], f)
@@ -94,23 +91,25 @@ func (a *Analyzer) Add(p *files.Packet) {
 // them before it follows the first.
 func (a *Analyzer) AddAll(packets []files.Packet) {
 	for len(packets) > 0 {
-		n := min(len(packets), batch)
-		a.look(packets[:n])
-		for i := range n {
-			a.add(&packets[i], &a.ahead[i])
+		now := packets[:min(len(packets), batch)]
+		if a.packets == 0 {
+			a.first, a.last = now[0].Time, now[0].Time
+			a.roce.began = a.first
 		}
-		packets = packets[n:]
+		a.packets += int64(len(now))
+		for i := range now {
+			a.last, a.first = max(a.last, now[i].Time), min(a.first, now[i].Time)
+		}
+		a.look(now)
+		for i := range now {
+			a.add(&now[i], &a.ahead[i%batch], a.numbers[i%batch])
+		}
+		packets = packets[len(now):]
 	}
 }
 
-// add follows a packet that was looked at.
-func (a *Analyzer) add(p *files.Packet, v *preview) {
-	if a.packets == 0 {
-		a.first, a.last = p.Time, p.Time
-		a.roce.began = p.Time
-	}
-	a.packets++
-	a.last, a.first = max(a.last, p.Time), min(a.first, p.Time)
+// add follows a packet that was looked at. Number is that of its flow as it was guessed then.
+func (a *Analyzer) add(p *files.Packet, v *preview, number uint32) {
 	f := &v.frame
 	s := &a.sight
 	s.Packet, s.Frame, s.IP = p, f, f.IP()
@@ -120,13 +119,17 @@ func (a *Analyzer) add(p *files.Packet, v *preview) {
 		a.outer(s)
 	}
 	if v.ported {
-		s.number, s.flow, s.Dir = a.flows.find(s.IP, v.hash, s.Time)
+		s.number, s.flow, s.Dir = a.flows.find(s.IP, v.hash, number, p.Time)
 		s.before = s.flow.last
-		s.flow.last = max(s.before, s.Time)
+		s.flow.last = max(s.before, p.Time)
 	}
-	if s.flow != nil && v.judged && a.isCopy(s, v.copy) {
-		s.Copy = true
+	if v.judged {
+		s.Copy, s.CopyGap, s.CopyTTL = a.copies.look(v.copy, s.IP.TTL, p.Time)
+		s.Copy = s.Copy && a.isCopy(s)
+	}
+	if s.Copy {
 		s.flow.state |= sawCopy
+		a.copies.limit = maxCopySetsMirror
 		for _, x := range a.copied[f.Kind] {
 			x.see(s)
 		}
@@ -152,30 +155,31 @@ func (a *Analyzer) add(p *files.Packet, v *preview) {
 		marks |= markLoss
 	}
 	if s.flow != nil {
-		h := &s.flow.halves[s.Dir]
+		h := &s.flow.halves[s.Dir&1]
 		if before := h.count(s, marks); before != s.IP.TTL && before != 0 {
 			a.ttl.change(s, before)
 		}
-		if h.packets == 1 || s.flow.halves[1-s.Dir].packets == 0 {
+		if h.packets == 1 || s.flow.halves[s.Dir&1^1].packets == 0 {
 			marks |= markAlone
 		}
 	} else {
 		marks |= markAlone
 	}
-	if a.pauses.concerns(s) {
+	if a.pauses.frames > 0 && a.pauses.concerns(s) {
 		marks |= markPaused
 	}
-	if s.point = a.points.of(s); s.point != nil {
+	if s.point = a.points.last; s.point == nil || s.point.file != p.File || s.point.iface != p.Interface {
+		s.point = a.points.find(s)
+	}
+	if s.point != nil {
 		s.point.add(s.Time, int64(s.Orig))
 	}
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
 	}
 	if marks != 0 {
-		for _, x := range a.marked {
-			if x.marks&marks != 0 {
-				x.see(s)
-			}
+		for _, x := range a.byMarks[marks&markEvery] {
+			x.see(s)
 		}
 	}
 	if a.series != nil {
@@ -200,7 +204,7 @@ func (a *Analyzer) answered(s *Sight) {
 // quoted notes the flow that an ICMP error quotes, of which nothing else may have been captured.
 func (a *Analyzer) quoted(q *frames.Quoted, now int64) {
 	ip := frames.IP{Src: q.Src, Dst: q.Dst, SrcPort: q.SrcPort, DstPort: q.DstPort, Proto: q.Proto}
-	a.flows.find(&ip, flowHash(&ip), now)
+	a.flows.find(&ip, flowHash(&ip), 0, now)
 }
 
 // outer counts a packet in the flows of all its IP headers but the innermost, which alone is followed further.
@@ -210,7 +214,7 @@ func (a *Analyzer) outer(s *Sight) {
 		if !ported(ip) {
 			continue
 		}
-		_, f, dir := a.flows.find(ip, flowHash(ip), s.Time)
+		_, f, dir := a.flows.find(ip, flowHash(ip), 0, s.Time)
 		f.last = max(f.last, s.Time)
 		h := &f.halves[dir]
 		h.packets++

@@ -36,41 +36,44 @@ const (
 	maxCopySetsMirror = 1 << 17 // 8 MiB
 )
 
-// touch fetches where a hash will be looked for.
-func (c *copyTable) touch(hash uint64) uint64 {
-	if c.sets == nil {
-		return 0
-	}
-	return c.sets[hash>>32&uint64(len(c.sets)-1)][0].key
+func newCopyTable() copyTable {
+	return copyTable{sets: make([][4]seen, minCopySets), limit: maxCopySets}
 }
+
+// set returns where a hash is looked for.
+func (c *copyTable) set(hash uint64) *[4]seen { return &c.sets[hash>>32&uint64(len(c.sets)-1)] }
+
+// touch fetches that.
+func (c *copyTable) touch(hash uint64) uint64 { return c.set(hash)[0].key }
 
 // look says whether an equal packet passed within the window, and remembers this one. Gap is the time since, ttl what it had then.
 // A set is kept in the order of arrival, so that nothing but what is found decides where the processor goes on.
 func (c *copyTable) look(hash uint64, ttl uint8, now int64) (found bool, gap int64, before uint8) {
-	if c.sets == nil {
-		c.sets, c.limit = make([][4]seen, minCopySets), maxCopySets
-	}
-	key := hash &^ 0xff
-	set := &c.sets[hash>>32&uint64(len(c.sets)-1)]
-	for i := range set {
-		s := &set[i]
-		if s.key&^0xff != key {
-			continue
+	set, key := c.set(hash), hash&^0xff
+	s := &set[0]
+	switch key {
+	case set[0].key &^ 0xff:
+	case set[1].key &^ 0xff:
+		s = &set[1]
+	case set[2].key &^ 0xff:
+		s = &set[2]
+	case set[3].key &^ 0xff:
+		s = &set[3]
+	default:
+		last := set[3]
+		set[3], set[2], set[1], set[0] = set[2], set[1], set[0], seen{key | uint64(ttl), now}
+		if last.key != 0 && now-last.time < copyWindow && len(c.sets) < c.limit {
+			if c.forgot++; c.forgot > len(c.sets)/64 {
+				c.grow()
+			}
 		}
-		gap, before = now-s.time, uint8(s.key)
-		if gap >= -copyWindow && gap <= copyWindow {
-			return true, max(gap, -gap), before
-		}
-		s.key, s.time = key|uint64(ttl), now
 		return false, 0, 0
 	}
-	last := set[3]
-	set[3], set[2], set[1], set[0] = set[2], set[1], set[0], seen{key | uint64(ttl), now}
-	if last.key != 0 && now-last.time < copyWindow && len(c.sets) < c.limit {
-		if c.forgot++; c.forgot > len(c.sets)/64 {
-			c.grow()
-		}
+	gap, before = now-s.time, uint8(s.key)
+	if gap >= -copyWindow && gap <= copyWindow {
+		return true, max(gap, -gap), before
 	}
+	s.key, s.time = key|uint64(ttl), now
 	return false, 0, 0
 }
 
@@ -120,28 +123,20 @@ func copyHash(f *frames.Frame, ip *frames.IP) (uint64, bool) {
 	return 0, false
 }
 
-// isCopy says whether a packet of a flow passed before, and how long before with which TTL. Hash is its copyHash.
-func (a *Analyzer) isCopy(s *Sight, hash uint64) bool {
+// isCopy says whether a packet of a flow that is equal to one before it is a copy of that, and not sent again.
+func (a *Analyzer) isCopy(s *Sight) bool {
 	f, ip := s.Frame, s.IP
-	found, gap, ttl := a.copies.look(hash, ip.TTL, s.Time)
-	if !found {
-		return false
-	}
 	if ip.ID == 0 {
 		switch {
-		case gap > copyWindowNoID:
+		case s.CopyGap > copyWindowNoID:
 			return false
-		case ttl != ip.TTL:
+		case s.CopyTTL != ip.TTL:
 		case f.Kind == frames.RoCEPacket:
-			if gap > copyWindowRoCE {
-				return false
-			}
+			return s.CopyGap <= copyWindowRoCE
 		case f.Kind == frames.TCPSegment && a.likelySentAgain(s):
 			return false
 		}
 	}
-	s.CopyGap, s.CopyTTL = gap, ttl
-	a.copies.limit = maxCopySetsMirror
 	return true
 }
 

@@ -44,7 +44,9 @@ const (
 	markBGP                     // of TCP port 179
 	markLoss                    // by it more or less was found lost than before
 	markAlone                   // nobody answered its flow up to now, or it is the first of its direction, or has none
-	markPaused                  // it may have waited for a pause to end
+	markPaused                  // it tells something of pauses
+
+	markEvery = 1<<iota - 1
 )
 
 // A wish is a finder and the packets that it wants to see.
@@ -66,7 +68,7 @@ var wishes = []wish{
 	{copies: everyKind, make: newCopyFinder},
 	{make: newDropFinder},
 	{make: newTCPFinder},
-	{kinds: []frames.Kind{frames.RoCEPacket}, make: newRoCEFinder},
+	{make: newRoCEFinder},
 	{marks: markCE, make: newECNFinder},
 	{kinds: []frames.Kind{frames.MACControl}, marks: markPaused, make: newPauseFinder},
 	{kinds: []frames.Kind{frames.ICMPPacket}, make: newICMPFinder},

@@ -85,7 +85,8 @@ func (f *pauseFinder) see(s *Sight) {
 		}
 		if fresh {
 			x.pauser, x.first = who, s.Time
-			f.held.senders[f.held.slot(src)] = true
+			_, from := macSlots((*[12]byte)(s.Frame.Data[s.Frame.MAC:]))
+			f.held.senders[from] = true
 			f.held.met++
 		}
 		x.take(s.Time, p.Quanta[class], f.speed(s))

@@ -3,6 +3,7 @@ package captures
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type neighbour struct {
 
 // heldUp follows the flows towards senders of pauses.
 type heldUp struct {
-	senders    []bool // by slot: whether a sender of pauses has it
+	senders    [256]bool // by macSlot: whether a sender of pauses has it
 	victims    roll[victimKey, victim]
 	neighbours roll[[6]byte, neighbour]
 	met        uint16 // how many senders of pauses were met
@@ -50,23 +51,36 @@ type heldUp struct {
 
 func newHeldUp() heldUp {
 	return heldUp{
-		senders: make([]bool, 256), victims: roll[victimKey, victim]{most: maxTold}, neighbours: roll[[6]byte, neighbour]{most: maxTold},
+		victims: roll[victimKey, victim]{most: maxTold}, neighbours: roll[[6]byte, neighbour]{most: maxTold},
 	}
 }
 
-// slot is a place for an address, so that most are known not to be a sender's without a search.
-func (*heldUp) slot(mac []byte) uint8 { return mac[3]*7 ^ mac[4]*3 ^ mac[5] }
+// macSlot is a place for an address of Ethernet, the lower 48 bits of a word, so that most are known not to be
+// a sender's without a search.
+func macSlot(mac uint64) uint8 { return uint8(mac << 16 * 0x9e3779b97f4a7c15 >> 56) }
+
+// macSlots returns those of the receiver and the sender of a frame, of which the two addresses are given.
+func macSlots(ends *[12]byte) (dst, src uint8) {
+	return macSlot(binary.LittleEndian.Uint64(ends[:])), macSlot(binary.LittleEndian.Uint64(ends[4:]) >> 16)
+}
 
 // concerns says whether a packet tells anything of pauses: it came when one had just ended, or it is the first of its direction since
-// the last sender of pauses was met, and so tells who its neighbours are.
+// the last sender of pauses was met, and so tells who its neighbours are; and it goes to or comes from what may be a sender of pauses.
 func (f *pauseFinder) concerns(s *Sight) bool {
-	if f.frames == 0 || s.IP == nil {
+	if s.IP == nil || s.Frame.MAC < 0 {
 		return false
 	}
-	if s.flow == nil {
-		return s.Frame.Kind == frames.RoCEPacket
+	if s.flow != nil {
+		met := &s.flow.met[s.Dir&1]
+		if *met == f.held.met && s.Time > f.held.until {
+			return false
+		}
+		*met = f.held.met
+	} else if s.Frame.Kind != frames.RoCEPacket {
+		return false
 	}
-	return s.flow.met[s.Dir] != f.held.met || s.Time <= f.held.until
+	dst, src := macSlots((*[12]byte)(s.Frame.Data[s.Frame.MAC:]))
+	return f.held.senders[dst] || f.held.senders[src]
 }
 
 // stretch returns the pause that is running, or the last one.
@@ -77,22 +91,17 @@ func (p *pause) stretch() (since, end int64) {
 	return p.endSince, p.ended
 }
 
-// victim looks at a packet once pauses were seen.
+// victim looks at a packet that tells something of pauses.
 func (f *pauseFinder) victim(s *Sight) {
-	if s.flow != nil {
-		s.flow.met[s.Dir] = f.held.met
-	}
-	dst := s.Frame.DstMAC()
-	if dst == nil {
-		return
-	}
-	if src := s.Frame.SrcMAC(); f.held.senders[f.held.slot(src)] {
+	to, from := macSlots((*[12]byte)(s.Frame.Data[s.Frame.MAC:]))
+	dst, src := s.Frame.DstMAC(), s.Frame.SrcMAC()
+	if f.held.senders[from] {
 		if n, fresh := f.held.neighbours.of([6]byte(src)); n != nil {
 			n.many = n.many || !fresh && n.addr != (frames.Addr{}) && n.addr != s.Frame.IPs[0].Src
 			n.addr = s.Frame.IPs[0].Src
 		}
 	}
-	if !f.held.senders[f.held.slot(dst)] || s.flow == nil {
+	if !f.held.senders[to] || s.flow == nil {
 		return
 	}
 	class := s.IP.TOS >> 5 // by its DSCP, as switches map them unless told otherwise
@@ -105,7 +114,7 @@ func (f *pauseFinder) victim(s *Sight) {
 			continue
 		}
 		if n, _ := f.held.neighbours.of(who.mac); n != nil {
-			copy(n.partner[:], s.Frame.SrcMAC())
+			copy(n.partner[:], src)
 		}
 		f.stopped(s, who, &f.pauses.all[i])
 	}

@@ -124,17 +124,23 @@ type flowTable struct {
 	index index
 	tcp   int
 	udp   int
+	// renewed says that another flow took the place of one with the same key; whoever guesses numbers clears it.
+	renewed bool
 }
 
-// find returns the flow of an IP header, whose flowHash is given, and the direction of its packet: 0 from a to b. A flow that is
-// new is made.
-func (t *flowTable) find(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
-	if n := t.index.guess(hash); n != 0 {
-		f := t.flows.at(n)
+// find returns the flow of an IP header, whose flowHash is given and what its number is guessed to be, or 0, and the direction of its
+// packet: 0 from a to b. A flow that is new is made.
+func (t *flowTable) find(ip *frames.IP, hash uint64, guess uint32, now int64) (uint32, *flow, int) {
+	if guess != 0 && !t.renewed {
+		f := t.flows.at(guess)
 		if dir, ok := f.key.matches(ip); ok {
-			return n, f, dir
+			return guess, f, dir
 		}
 	}
+	return t.search(ip, hash, now)
+}
+
+func (t *flowTable) search(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
 	dir := 0
 	n := t.index.find(hash, func(i uint32) (same bool) {
 		dir, same = t.flows.at(i).key.matches(ip)
@@ -171,6 +177,7 @@ func (t *flowTable) add(k *flowKey, hash uint64, old uint32, now int64) (uint32,
 
 // renew begins a new flow of the same ports, for a connection that follows another. Its first packet goes in direction dir.
 func (t *flowTable) renew(old uint32, dir int, now int64) (uint32, *flow) {
+	t.renewed = true
 	k := t.flows.at(old).key
 	if dir == 1 {
 		k.a, k.b, k.aPort, k.bPort = k.b, k.a, k.bPort, k.aPort

@@ -22,15 +22,7 @@ type tapSlot struct {
 	number int // its index and one
 }
 
-// of returns the point of a packet, nil if there are too many. It lasts until the next call.
-func (t *points) of(s *Sight) *tapLoad {
-	if p := t.last; p != nil && p.file == s.File && p.iface == s.Interface {
-		return p
-	}
-	return t.find(s)
-}
-
-// find looks for a point that is not that of the packet before, and makes it if it is new.
+// find returns the point of a packet where that is not last, and makes it if it is new; nil if there are too many. It lasts until the next call.
 func (t *points) find(s *Sight) *tapLoad {
 	k := pointKey{s.File, s.Interface}
 	slot := &t.near[uint(k.file*7+k.iface)%nearPoints]

@@ -58,27 +58,27 @@ func after(a, b uint32) bool { return int32(a-b) > 0 }
 // track looks at a segment. It may begin a new flow where ports were used again.
 func (t *tcpTracker) track(s *Sight, table *flowTable) {
 	seg := &s.Frame.TCP
-	f := s.flow
-	h := &f.halves[s.Dir]
+	h := &s.flow.halves[s.Dir&1]
 	if seg.Flags&(frames.SYN|frames.ACK) == frames.SYN && h.flags&hasBase != 0 && seg.Seq != h.base {
 		s.number, s.flow = table.renew(s.number, s.Dir, s.Time)
 		s.Dir = 0
-		f = s.flow
-		h = &f.halves[0]
+		h = &s.flow.halves[0]
 		t.reused++
 	}
 	if seg.Flags&frames.SYN != 0 && seg.Seq != h.base {
 		h.flags &^= hasNext | hasBase // what came before, such as a reset, was of another connection
 	}
-	peer := &f.halves[1-s.Dir]
-	t.handshake(s, seg)
+	peer := &s.flow.halves[s.Dir&1^1]
+	if s.flow.irtt == 0 {
+		t.handshake(s, seg)
+	}
 	length := uint32(seg.Len)
 	occupies := length
-	if seg.Flags&(frames.SYN|frames.FIN) != 0 {
+	control := seg.Flags&(frames.SYN|frames.FIN|frames.RST) != 0
+	if control && seg.Flags&(frames.SYN|frames.FIN) != 0 {
 		occupies++
 	}
 	end := seg.Seq + occupies
-	control := seg.Flags&(frames.SYN|frames.FIN|frames.RST) != 0
 	known := h.flags&hasNext != 0
 	probe := known && length == 1 && seg.Seq == h.next && peer.flags&hasAck != 0 && peer.window == 0
 	if seg.Window == 0 && !control {
@@ -129,7 +129,7 @@ func (t *tcpTracker) handshake(s *Sight, seg *frames.TCP) {
 	case frames.SYN | frames.ACK:
 		f.state |= sawSynAck
 	case frames.ACK:
-		if s.Dir == 0 && f.irtt == 0 && f.state&(sawSyn|sawSynAck) == sawSyn|sawSynAck {
+		if s.Dir == 0 && f.state&(sawSyn|sawSynAck) == sawSyn|sawSynAck {
 			f.irtt = uint32(min(max(s.Time-f.synTime, 1), 1<<32-1))
 		}
 	}
@@ -331,8 +331,10 @@ func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 			t.sample(s.flow, 1-s.Dir, s.Time, s.Time-peer.rttTime)
 			peer.rttTime = 0
 		}
-		if d, ok := duplicateSACK(seg); ok && peer.trouble != 0 {
-			t.unneeded(t.trouble.at(peer.trouble), d)
+		if seg.Blocks != 0 && peer.trouble != 0 {
+			if d, ok := duplicateSACK(seg); ok {
+				t.unneeded(t.trouble.at(peer.trouble), d)
+			}
 		}
 		if peer.flags&alone != 0 && !after(peer.next, seg.Ack) {
 			peer.flags &^= alone
@@ -342,20 +344,26 @@ func (t *tcpTracker) acknowledge(s *Sight, h, peer *half, seg *frames.TCP) {
 			t.counts.unseen++
 			t.counts.timeouts++
 		}
-		// A hole that is acknowledged was received: the capture itself missed it.
-		for link := &peer.holes; *link != 0; {
-			if o := t.holes.at(*link); after(o.hi, seg.Ack) {
-				link = &o.next
-				continue
-			}
-			t.release(link)
-			t.count(s, peer).missed++
-			t.counts.missed++
+		if peer.holes != 0 {
+			t.missed(s, peer, seg.Ack)
 		}
 	}
 	peer.begin(seg.Ack - 1)
 	h.ack, h.ackTime = seg.Ack, s.Time
 	h.flags |= hasAck
+}
+
+// missed takes out the holes that are acknowledged: what was in them was received, and the capture itself missed it.
+func (t *tcpTracker) missed(s *Sight, peer *half, ack uint32) {
+	for link := &peer.holes; *link != 0; {
+		if o := t.holes.at(*link); after(o.hi, ack) {
+			link = &o.next
+			continue
+		}
+		t.release(link)
+		t.count(s, peer).missed++
+		t.counts.missed++
+	}
 }
 
 // sample takes a round trip between the point of capture and the receiver of what goes in one direction of a flow.

@@ -66,11 +66,15 @@ type Stats struct {
 
 // count adds packets to the statistics.
 func (s *Stats) count(packets []Packet) {
-	if s.Packets == 0 && len(packets) > 0 {
+	if len(packets) == 0 {
+		return
+	}
+	if s.Packets == 0 {
 		s.From, s.To = packets[0].Time, packets[0].Time
 	}
 	s.Packets += int64(len(packets))
-	onWire, captured, truncated, from, to := int64(0), int64(0), int64(0), s.From, s.To
+	onWire, captured, truncated, from, to, link := int64(0), int64(0), int64(0), s.From, s.To, packets[0].Link
+	s.link(link)
 	for i := range packets {
 		p := &packets[i]
 		onWire += int64(p.Orig)
@@ -79,7 +83,7 @@ func (s *Stats) count(packets []Packet) {
 			truncated++
 		}
 		from, to = min(from, p.Time), max(to, p.Time)
-		if len(s.Links) == 0 || s.Links[0] != p.Link {
+		if p.Link != link {
 			s.link(p.Link)
 		}
 	}

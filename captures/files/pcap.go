@@ -124,19 +124,21 @@ func (f *pcap) set(p *Packet, sec, frac, orig uint32, data []byte) {
 func originalLength(orig, captured uint32) int { return int(max(min(orig, 1<<30), captured)) }
 
 func (f *pcap) more(packets []Packet) (int, error) {
-	rest := f.in.rest()
-	b, n := rest, 0
-	for n < len(packets) && len(b) >= f.header {
-		sec, frac, captured, orig := f.record(b)
-		if captured-1 >= MaxPacket || int(captured) > len(b)-f.header {
+	b, header, n := f.in.rest(), f.header, 0
+	for i := range packets {
+		if len(b) < header {
 			break
 		}
-		end := f.header + int(captured)
-		f.set(&packets[n], sec, frac, orig, b[f.header:end])
+		sec, frac, captured, orig := f.record(b)
+		end := header + int(captured)
+		if captured-1 >= MaxPacket || end > len(b) {
+			break
+		}
+		f.set(&packets[i], sec, frac, orig, b[header:end:end])
 		b = b[end:]
 		n++
 	}
-	f.in.skip(len(rest) - len(b))
+	f.in.skip(len(f.in.rest()) - len(b))
 	return n, nil
 }
 

@@ -156,6 +156,13 @@ func (f *Frame) mac(at int) []byte {
 
 // Decode reads the headers of a packet. The frame refers to data until the next call.
 func (f *Frame) Decode(link files.LinkType, orig int, data []byte) {
+	if link != files.Ethernet || !f.plain(orig, data) {
+		f.any(link, orig, data)
+	}
+}
+
+// any reads the headers of a packet of whatever kind.
+func (f *Frame) any(link files.LinkType, orig int, data []byte) {
 	f.Data, f.Orig = data, max(orig, len(data))
 	f.Kind, f.Malformed, f.MAC, f.EtherType, f.Link = Other, false, -1, 0, 0
 	f.NumVLANs, f.NumLabels, f.NumIPs = 0, 0, 0

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -289,5 +290,11 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v", x)
 		}
 		_, _, _ = x.SrcMAC(), x.DstMAC(), x.IP()
+		var plain, other Frame
+		if plain.plain(orig, data) {
+			if other.any(files.Ethernet, orig, data); !reflect.DeepEqual(plain, other) {
+				t.Errorf("plain: %+v\nby the way of any: %+v", plain, other)
+			}
+		}
 	})
 }

@@ -23,14 +23,14 @@ const (
 
 // ipv4 reads an IPv4 header (RFC 791) and its payload.
 func (f *Frame) ipv4(at int) {
-	if f.NumIPs == MaxDepth || !f.peel() {
+	if uint(f.NumIPs) >= MaxDepth || !f.peel() {
 		f.Malformed = true
 		return
 	}
 	if !f.has(at, 20) {
 		return
 	}
-	h := f.Data[at : at+20]
+	h := (*[20]byte)(f.Data[at:])
 	header := int(h[0]&15) * 4
 	if h[0]>>4 != 4 || header < 20 {
 		f.Malformed = true
@@ -46,16 +46,18 @@ func (f *Frame) ipv4(at int) {
 	ip.ID = uint32(binary.BigEndian.Uint16(h[4:]))
 	total := int(binary.BigEndian.Uint16(h[2:]))
 	rest := f.Orig - at
-	switch {
-	case total == 0: // segmentation is left to the network card, or BIG TCP: the length does not fit
-		total = rest
-	case total < header:
-		f.Malformed = true
-		total = header
+	if total < header {
+		// Segmentation is left to the network card, or it is BIG TCP: the length does not fit.
+		if total == 0 {
+			total = rest
+		} else {
+			f.Malformed = true
+			total = header
+		}
 	}
 	ip.Len = max(0, min(total, rest)-header)
-	ip.More = h[6]&0x20 != 0
-	ip.Fragment = (uint16(h[6])<<8|uint16(h[7]))&0x1fff != 0
+	flags := binary.BigEndian.Uint16(h[6:])
+	ip.More, ip.Fragment = flags&0x2000 != 0, flags&0x1fff != 0
 	f.NumIPs++
 	f.Tunnels[f.NumIPs] = NoTunnel
 	f.payload(ip, at+header)

@@ -39,7 +39,7 @@ func (f *Frame) tcp(ip *IP, at int) {
 		f.Kind = IPOther
 		return
 	}
-	h := f.Data[at : at+20]
+	h := (*[20]byte)(f.Data[at:])
 	header := int(h[12]>>4) * 4
 	if header < 20 || header > ip.Len {
 		f.Malformed = true
@@ -47,24 +47,38 @@ func (f *Frame) tcp(ip *IP, at int) {
 		return
 	}
 	f.Kind = TCPSegment
-	ip.SrcPort, ip.DstPort = binary.BigEndian.Uint16(h), binary.BigEndian.Uint16(h[2:])
-	t := &f.TCP
-	t.Seq, t.Ack = binary.BigEndian.Uint32(h[4:]), binary.BigEndian.Uint32(h[8:])
-	t.Flags = uint16(h[12]&1)<<8 | uint16(h[13])
-	t.Window, t.Checksum = binary.BigEndian.Uint16(h[14:]), binary.BigEndian.Uint16(h[16:])
-	t.Len = ip.Len - header
-	t.Scale, t.Blocks, t.HasStamp = -1, 0, false
-	if header == 20 {
-		return
+	ip.SrcPort, ip.DstPort = binary.BigEndian.Uint16(h[:]), binary.BigEndian.Uint16(h[2:])
+	f.TCP.fields(h, ip.Len-header)
+	if header > 20 {
+		f.tcpOptions(at, header)
 	}
+}
+
+// fields reads what stands at the beginning of every header.
+func (t *TCP) fields(h *[20]byte, payload int) {
+	t.Seq, t.Ack = binary.BigEndian.Uint32(h[4:]), binary.BigEndian.Uint32(h[8:])
+	t.Flags = binary.BigEndian.Uint16(h[12:]) & 0x1ff
+	t.Window, t.Checksum = binary.BigEndian.Uint16(h[14:]), binary.BigEndian.Uint16(h[16:])
+	t.Len = payload
+	t.Scale, t.Blocks, t.HasStamp = -1, 0, false
+}
+
+// stamped reads a time stamp option that is aligned as RFC 7323 advises: most segments carry that and nothing else. It reports false for all else.
+func (t *TCP) stamped(b *[12]byte) bool {
+	if binary.BigEndian.Uint32(b[:]) != 0x0101080a {
+		return false
+	}
+	t.Stamp, t.Echo, t.HasStamp = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), true
+	return true
+}
+
+// tcpOptions reads the options of a header at an offset.
+func (f *Frame) tcpOptions(at, header int) {
 	options := f.Data[at+20 : min(at+header, len(f.Data))]
-	if len(options) >= 12 && binary.BigEndian.Uint32(options) == 0x0101080a {
-		t.Stamp, t.Echo, t.HasStamp = binary.BigEndian.Uint32(options[4:]), binary.BigEndian.Uint32(options[8:]), true
+	if len(options) >= 12 && f.TCP.stamped((*[12]byte)(options)) {
 		options = options[12:]
 	}
-	if len(options) > 0 {
-		t.options(options)
-	}
+	f.TCP.options(options)
 }
 
 func (t *TCP) options(b []byte) {

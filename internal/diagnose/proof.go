@@ -10,17 +10,28 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// A witness is what one kind of evidence tells of a suspect.
-type witness struct {
-	lossy, clean int // flow paths
-	sent, lost   int
+// A crossing is one way of a flow, there or back. What was sent before its path was known is an observation of its own, but no other flow.
+type crossing struct {
+	flow *flowLog
+	from graphs.NodeID
 }
 
-func (w *witness) add(o *localize.Observation) {
-	if o.Lost > 0 {
+// A witness is what one kind of evidence tells of a suspect.
+type witness struct {
+	crossings  map[crossing]bool // whether they lost packets
+	lossy      int
+	sent, lost int
+}
+
+func (w *witness) add(l *flowLog, o *localize.Observation) {
+	if w.crossings == nil {
+		w.crossings = map[crossing]bool{}
+	}
+	c := crossing{l, o.Src}
+	before := w.crossings[c]
+	w.crossings[c] = before || o.Lost > 0
+	if o.Lost > 0 && !before {
 		w.lossy++
-	} else {
-		w.clean++
 	}
 	w.sent += o.Sent
 	w.lost += o.Lost
@@ -47,21 +58,21 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 		switch {
 		case obs.Responder != graphs.None:
 			if surely {
-				w.hops.add(obs)
+				w.hops.add(l, obs)
 			}
 		case len(l.captured) > 0 && len(l.echoes) == 0:
 			if surely {
-				w.captures.add(obs)
+				w.captures.add(l, obs)
 			} else {
-				w.unsureCaptures.add(obs)
+				w.unsureCaptures.add(l, obs)
 			}
 			if file := graphs.Clean(l.by); !slices.Contains(w.files, file) {
 				w.files = append(w.files, file)
 			}
 		case surely:
-			w.probes.add(obs)
+			w.probes.add(l, obs)
 		default:
-			w.unsureProbes.add(obs)
+			w.unsureProbes.add(l, obs)
 		}
 	}
 	slices.Sort(w.files)
@@ -125,7 +136,7 @@ const (
 func (w *witnesses) proofs(loss float64) []proof {
 	var list []proof
 	tell := func(source evidence.Source, x *witness, format string, args ...any) {
-		if x.lossy+x.clean == 0 {
+		if len(x.crossings) == 0 {
 			return
 		}
 		on := speaksFor
@@ -145,16 +156,16 @@ func (w *witnesses) proofs(loss float64) []proof {
 	}
 	files := strings.Join(w.files[:min(len(w.files), 3)], ", ")
 	x := &w.probes
-	tell(evidence.SourceProbe, x, "%d of %d flow paths that cross it lose packets (%s)", x.lossy, x.lossy+x.clean, packets(x))
+	tell(evidence.SourceProbe, x, "%d of %d flow paths that cross it lose packets (%s)", x.lossy, len(x.crossings), packets(x))
 	if x = &w.unsureProbes; x.lossy > 0 {
-		tell(evidence.SourceProbe, x, "%d of %d flows that may cross it, their paths not being known, lose packets (%s)", x.lossy, x.lossy+x.clean, packets(x))
+		tell(evidence.SourceProbe, x, "%d of %d flows that may cross it, their paths not being known, lose packets (%s)", x.lossy, len(x.crossings), packets(x))
 	}
 	x = &w.hops
 	tell(evidence.SourceProbe, x, "switches behind it answered %s of %s TTL-expired probes", thousands(x.sent-x.lost), thousands(x.sent))
 	x = &w.captures
-	tell(evidence.SourcePcap, x, "%d of %d captured flows that cross it lose packets (%s) in %s", x.lossy, x.lossy+x.clean, packets(x), files)
+	tell(evidence.SourcePcap, x, "%d of %d captured flows that cross it lose packets (%s) in %s", x.lossy, len(x.crossings), packets(x), files)
 	if x = &w.unsureCaptures; x.lossy > 0 {
-		tell(evidence.SourcePcap, x, "%d of %d captured flows that may cross it lose packets (%s) in %s", x.lossy, x.lossy+x.clean, packets(x), files)
+		tell(evidence.SourcePcap, x, "%d of %d captured flows that may cross it lose packets (%s) in %s", x.lossy, len(x.crossings), packets(x), files)
 	}
 	return list
 }

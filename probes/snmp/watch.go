@@ -259,7 +259,8 @@ func (a *watched) run(ctx context.Context) {
 		if !a.await(ctx, due, free) {
 			return
 		}
-		count := a.wanted.Swap(false) || !time.Now().Before(counters)
+		// The first reading is of names, too, by which all that is told goes.
+		count := a.wanted.Swap(false) || a.last == nil || !time.Now().Before(counters)
 		began, err := a.ask(ctx, count)
 		if ctx.Err() != nil {
 			return

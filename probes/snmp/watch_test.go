@@ -275,6 +275,34 @@ func TestWatchNow(t *testing.T) {
 	}
 }
 
+// TestTrapBeforeNames has traps of a port whose name is still to be read: they wait for it, unless the agent does not answer.
+func TestTrapBeforeNames(t *testing.T) {
+	t.Parallel()
+	at := netip.MustParseAddr("127.0.0.1")
+	for _, c := range []struct {
+		name, port string
+		answers    bool
+	}{{"an agent that answers", "sw01:swp3", true}, {"a dead one", "sw01:#3", false}} {
+		p := &tape{}
+		w := NewWatch(WatchConfig{Agents: []WatchedAgent{{Name: "sw01", Target: "127.0.0.1:1", Addresses: []netip.Addr{at}}}, Record: p.record})
+		w.trap(Trap{Kind: LinkDown, From: at, Index: 3, Time: time.Now()})
+		a := w.agents[0]
+		a.flush(false)
+		if len(p.records) > 0 {
+			t.Errorf("%s: told before its names were read: %+v", c.name, p.records[0])
+		}
+		if c.answers {
+			a.names = map[uint32]string{3: "swp3"}
+		} else {
+			a.failures = 1
+		}
+		a.flush(false)
+		if p.count(isEvent(c.port, evidence.Down)) != 1 || len(p.records) != 1 {
+			t.Errorf("%s: %d records, none of %s", c.name, len(p.records), c.port)
+		}
+	}
+}
+
 // TestWatchNetSNMP asks and hears a real agent, by SNMPv3.
 func TestWatchNetSNMP(t *testing.T) {
 	snmpd, snmptrap := needs(t, "snmpd"), needs(t, "snmptrap")

@@ -104,12 +104,13 @@ func (w *Watch) flushTraps(ctx context.Context) {
 	for alive := true; alive; {
 		alive = sleep(ctx, trapPause)
 		for _, a := range w.agents {
-			a.flush()
+			a.flush(!alive)
 		}
 	}
 }
 
-func (a *watched) flush() {
+// flush writes down what traps told. Of ports whose names are still to be read it waits for them, but for the last time.
+func (a *watched) flush(last bool) {
 	type told struct {
 		turns []Turn
 		name  string
@@ -119,7 +120,11 @@ func (a *watched) flush() {
 	}
 	var list []told
 	a.mu.Lock()
+	unread := a.names == nil && a.failures == 0 && !last
 	for index, x := range a.turned {
+		if unread && x.name == "" {
+			continue
+		}
 		if len(x.waiting) == 0 && x.more == 0 {
 			continue
 		}

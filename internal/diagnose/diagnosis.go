@@ -5,6 +5,7 @@ package diagnose
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -114,6 +115,9 @@ type Step struct {
 	Why string `json:"why"`
 	Do  string `json:"do"`
 }
+
+// Typed reports whether what to do is a command line, which may be copied as it stands.
+func (s Step) Typed() bool { return strings.HasPrefix(s.Do, "whichlink ") }
 
 // Cleared is something that looked wrong and is not.
 type Cleared struct {

@@ -213,7 +213,7 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 		out.Next = append(out.Next, Step{"the whole switch is slow", fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
 	}
 	if len(out.Class) > 1 {
-		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "whichlink probe --for 30s on more hosts"}}, out.Next...)
+		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "run whichlink probe --for 30s on more hosts"}}, out.Next...)
 	}
 	return out
 }

@@ -194,7 +194,7 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 	ends := first.links[0]
 	out.Next = []Step{
 		{"tell down from drained", fmt.Sprintf("look at the state of %s", strings.ReplaceAll(s.fabric.LinkName(ends), "--", " and "))},
-		{"see what its neighbours say", "whichlink trace between hosts on both sides, with --fabric"},
+		{"see what its neighbours say", "run whichlink trace between hosts on both sides, with --fabric"},
 	}
 	return out
 }

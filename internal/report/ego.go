@@ -18,6 +18,8 @@ type Ego struct {
 	Edges  []EgoEdge
 	// Omitted is how many neighbours are not drawn.
 	Omitted int
+	// leftSide and rightSide are where names of neighbours stand, leftEnd and rightEnd are the ends.
+	leftSide, leftEnd, rightEnd, rightSide int
 }
 
 // An EgoNode is a node in its place: X and Y are where its name begins or ends.
@@ -39,30 +41,51 @@ type EgoEdge struct {
 // mostNeighbours is how many neighbours are drawn on either side, worst first.
 const mostNeighbours = 12
 
-// The places of an ego graph: neighbours left and right, ends between them; rows apart. A phone shows all of it.
+// The least room of an ego graph's parts: names of neighbours, their links, the suspect between its ends; and how far rows are apart. So a phone shows all of it;
+// with long names it is wider, and a phone shows it smaller.
 const (
-	egoWidth = 350
-	leftEnd  = 130
-	rightEnd = 220
-	leftSide = 76
-	egoRow   = 22
-	egoTop   = 24
+	egoSide = 76
+	egoLink = 54
+	egoSpan = 90
+	egoRow  = 22
+	egoTop  = 24
 )
+
+// place finds room for the names of the neighbours and of the ends.
+func (c *Collector) place(g *Ego, left, right []graphs.ArcID, ends ...graphs.NodeID) {
+	name := func(n graphs.NodeID) int { return lettersWide(len([]rune(short(c.fabric.NodeName(n))))) }
+	side := func(arcs []graphs.ArcID) int {
+		wide := egoSide
+		for _, a := range arcs {
+			wide = max(wide, name(c.fabric.Head(a))+6)
+		}
+		return wide
+	}
+	g.leftSide = side(left)
+	g.leftEnd = g.leftSide + egoLink
+	g.rightEnd = g.leftEnd
+	if len(ends) == 2 {
+		g.rightEnd += max(egoSpan, (name(ends[0])+name(ends[1]))/2+10)
+	}
+	g.rightSide = g.rightEnd + egoLink
+	g.Width = g.rightSide + side(right)
+	g.Height = egoTop + egoRow*max(1, len(left), len(right))
+}
 
 // ego draws a suspect that is an arc, a link, a switch or a host; nil for others.
 func (c *Collector) ego(x *diagnose.Suspect, marks []Mark) *Ego {
 	f := c.fabric
-	g := &Ego{Of: x.ID, Width: egoWidth}
+	g := &Ego{Of: x.ID}
 	if n, ok := f.NodeByName(x.ID); ok {
 		heads := c.neighbours(n, graphs.None, marks)
 		half := (min(len(heads), 2*mostNeighbours) + 1) / 2
 		left, right := heads[:half], heads[half:min(len(heads), 2*half)]
 		g.Omitted = len(heads) - len(left) - len(right)
-		g.Height = egoTop + egoRow*max(1, half)
+		c.place(g, left, right, n)
 		middle := g.Height / 2
-		g.Nodes = append(g.Nodes, EgoNode{f.NodeName(n), egoWidth / 2, middle - 8, "middle", true})
-		c.side(g, left, n, egoWidth/2, middle, true, marks)
-		c.side(g, right, n, egoWidth/2, middle, false, marks)
+		g.Nodes = append(g.Nodes, EgoNode{f.NodeName(n), g.leftEnd, middle - 8, "middle", true})
+		c.side(g, left, g.leftEnd, middle, true, marks)
+		c.side(g, right, g.leftEnd, middle, false, marks)
 		return g
 	}
 	id := x.ID
@@ -78,12 +101,12 @@ func (c *Collector) ego(x *diagnose.Suspect, marks []Mark) *Ego {
 	left, right := c.neighbours(from, to, marks), c.neighbours(to, from, marks)
 	g.Omitted = max(0, len(left)-mostNeighbours) + max(0, len(right)-mostNeighbours)
 	left, right = left[:min(len(left), mostNeighbours)], right[:min(len(right), mostNeighbours)]
-	g.Height = egoTop + egoRow*max(1, len(left), len(right))
+	c.place(g, left, right, from, to)
 	middle := g.Height / 2
-	g.Nodes = append(g.Nodes, EgoNode{f.NodeName(from), leftEnd, middle - 8, "middle", true}, EgoNode{f.NodeName(to), rightEnd, middle - 8, "middle", true})
-	c.side(g, left, from, leftEnd, middle, true, marks)
-	c.side(g, right, to, rightEnd, middle, false, marks)
-	g.Edges = append(g.Edges, c.edge(a, leftEnd, middle, rightEnd, middle, marks))
+	g.Nodes = append(g.Nodes, EgoNode{f.NodeName(from), g.leftEnd, middle - 8, "middle", true}, EgoNode{f.NodeName(to), g.rightEnd, middle - 8, "middle", true})
+	c.side(g, left, g.leftEnd, middle, true, marks)
+	c.side(g, right, g.rightEnd, middle, false, marks)
+	g.Edges = append(g.Edges, c.edge(a, g.leftEnd, middle, g.rightEnd, middle, marks))
 	return g
 }
 
@@ -116,10 +139,10 @@ func bothWays(a graphs.ArcID, marks []Mark) Mark {
 }
 
 // side puts neighbours on one side of a node.
-func (c *Collector) side(g *Ego, arcs []graphs.ArcID, of graphs.NodeID, x, y int, left bool, marks []Mark) {
-	at, anchor, text := egoWidth-leftSide, "start", egoWidth-leftSide+4
+func (c *Collector) side(g *Ego, arcs []graphs.ArcID, x, y int, left bool, marks []Mark) {
+	at, anchor, text := g.rightSide, "start", g.rightSide+4
 	if left {
-		at, anchor, text = leftSide, "end", leftSide-4
+		at, anchor, text = g.leftSide, "end", g.leftSide-4
 	}
 	top := (g.Height-egoRow*len(arcs))/2 + egoRow/2
 	for i, a := range arcs {

@@ -101,7 +101,12 @@ func (c *Collector) drawMap(r *Report) {
 	marks := c.marks(r.Diagnosis)
 	tier, n := tiers(c.fabric)
 	switches := c.fabric.Switches()
-	if n > 0 {
+	joined := false
+	for a := range graphs.ArcID(c.fabric.NumArcs()) {
+		joined = joined || !c.fabric.IsHostArc(a)
+	}
+	switch {
+	case n > 0:
 		r.Map = fmt.Sprintf("%s has %d tiers of switches.", r.Fabric, n)
 		for t := 1; t < n; t++ {
 			low, high := ofTier(switches, tier, t), ofTier(switches, tier, t+1)
@@ -109,7 +114,9 @@ func (c *Collector) drawMap(r *Report) {
 				c.heat(fmt.Sprintf("up, from tier %d to tier %d", t, t+1), low, high, marks),
 				c.heat(fmt.Sprintf("down, from tier %d to tier %d", t+1, t), high, low, marks))
 		}
-	} else {
+	case !joined:
+		r.Map = fmt.Sprintf("%s has no links between switches.", r.Fabric)
+	default:
 		r.Map = fmt.Sprintf("%s has no tiers: each switch is a row and a column, the worst first.", r.Fabric)
 		slices.SortStableFunc(switches, func(a, b graphs.NodeID) int { return -cmp.Compare(c.worst(a, marks), c.worst(b, marks)) })
 		r.Heats = append(r.Heats, c.heat("from the switch of the row to that of the column", switches, switches, marks))

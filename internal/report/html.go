@@ -16,9 +16,11 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"upper": func(s any) string { return strings.ToUpper(fmt.Sprint(s)) }, "extent": func(x diagnose.Suspect) string { return Extent(&x) },
-	"proof":  func(x diagnose.Suspect) []diagnose.Evidence { return Proof(&x) },
-	"others": func(x diagnose.Suspect) []string { return others(&x) },
-	"stamp":  stamp, "clock": clock,
+	"proof":     func(x diagnose.Suspect) []diagnose.Evidence { return Proof(&x) },
+	"doubts":    func(x diagnose.Suspect) []diagnose.Evidence { return Doubts(&x) },
+	"sentences": Sentences,
+	"others":    func(x diagnose.Suspect) []string { return others(&x) },
+	"stamp":     stamp, "clock": clock,
 	"probability": func(p float64) string { return fmt.Sprintf("%.2f", p) },
 	"class":       severityOf, "join": strings.Join, "short": short, "article": article, "letter": func(m Mark) string { return string(rune(m)) },
 	"wide": func(p float64) string { return fmt.Sprintf("%.0f", 100*p) },
@@ -45,12 +47,14 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}{r, page.Style(), r.layouts(), mostEvents / 2})
 }
 
-// The sizes of a table of arcs: its cells, and the width of a letter of its names.
+// The sizes of drawings: the cells of a table of arcs, and the letters that a name may have.
 const (
-	cellSide   = 18
-	nameLetter = 7
-	longest    = 18 // letters of a name
+	cellSide = 18
+	longest  = 18
 )
+
+// lettersWide is how wide letters of names are, in a font of 12 pixels.
+func lettersWide(n int) int { return (n*73 + 9) / 10 }
 
 // A heatLayout is a table of arcs with places.
 type heatLayout struct {
@@ -75,7 +79,7 @@ func (r *Report) layouts() []heatLayout {
 	var out []heatLayout
 	for i := range r.Heats {
 		h := &r.Heats[i]
-		l := heatLayout{Heat: h, Left: nameLetter*longestOf(h.Rows) + 8, Top: nameLetter*longestOf(h.Cols) + 8}
+		l := heatLayout{Heat: h, Left: lettersWide(longestOf(h.Rows)) + 8, Top: lettersWide(longestOf(h.Cols)) + 8}
 		l.Width, l.Height = l.Left+cellSide*len(h.Cols)+2, l.Top+cellSide*len(h.Rows)+2
 		for j, n := range h.Cols {
 			l.ColNames = append(l.ColNames, placed{short(n), l.Left + cellSide*j + cellSide*2/3, l.Top - 6})

@@ -31,13 +31,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	r.mdMap(&b)
 	r.mdCrossing(&b)
 	r.mdCharts(&b)
-	b.WriteString("\n## Sources\n\n")
-	if len(r.Sources) > 0 {
-		b.WriteString("| by | source | records | newest |\n| --- | --- | ---: | --- |\n")
-	}
-	for _, s := range r.Sources {
-		fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", text(s.By), text(s.Source), s.Records, clock(s.Newest))
-	}
+	r.mdSources(&b)
 	for i, n := range r.Notes {
 		if i == 0 {
 			b.WriteString("\n## Notes\n\n")
@@ -46,6 +40,19 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func (r *Report) mdSources(b *bytes.Buffer) {
+	if len(r.Sources) == 0 {
+		return
+	}
+	b.WriteString("\n## Sources\n\n| by | source | records | newest |\n| --- | --- | ---: | --- |\n")
+	for _, s := range r.Told() {
+		fmt.Fprintf(b, "| %s | %s | %d | %s |\n", text(s.By), text(s.Source), s.Records, clock(s.Newest))
+	}
+	if more := r.Untold(); more != "" {
+		fmt.Fprintf(b, "\n%s\n", text(more))
+	}
 }
 
 func (r *Report) mdSuspects(b *bytes.Buffer) {
@@ -60,16 +67,34 @@ func (r *Report) mdSuspects(b *bytes.Buffer) {
 		if len(x.Class) > 1 {
 			fmt.Fprintf(b, "- the evidence cannot tell it from: %s\n", text(strings.Join(others(x), ", ")))
 		}
-		fmt.Fprintf(b, "- for: %s\n- against: %s\n", text(x.For), text(x.Against))
+		list(b, "for", x.For)
+		list(b, "against", x.Against)
 		for _, e := range Proof(x) {
 			fmt.Fprintf(b, "- %s: %s\n", text(e.Source), text(e.Text))
 		}
-		for _, e := range x.Doubts {
+		for _, e := range Doubts(x) {
 			fmt.Fprintf(b, "- %s contradicts: %s\n", text(e.Source), text(e.Text))
 		}
 		for _, s := range x.Next {
-			fmt.Fprintf(b, "- next, to %s: %s\n", text(s.Why), code(s.Do))
+			do := text(s.Do)
+			if s.Typed() {
+				do = code(s.Do)
+			}
+			fmt.Fprintf(b, "- next: %s: %s\n", text(s.Why), do)
 		}
+	}
+}
+
+// list writes what is said for or against a suspect, a line each where it is several sentences.
+func list(b *bytes.Buffer, side, said string) {
+	lines := Sentences(said)
+	if len(lines) == 1 {
+		fmt.Fprintf(b, "- %s: %s\n", side, text(said))
+		return
+	}
+	fmt.Fprintf(b, "- %s:\n", side)
+	for _, line := range lines {
+		fmt.Fprintf(b, "  - %s\n", text(line))
 	}
 }
 
@@ -99,13 +124,13 @@ func (r *Report) mdMap(b *bytes.Buffer) {
 		b.WriteString(":\n\n```text\n")
 		wide := 0
 		for _, n := range h.Rows {
-			wide = max(wide, len([]rune(n)))
+			wide = max(wide, len([]rune(short(n))))
 		}
 		for j, n := range h.Cols {
-			fmt.Fprintf(b, "%*s %s%s\n", wide, "", strings.Repeat("| ", j), plain(n))
+			fmt.Fprintf(b, "%*s %s%s\n", wide, "", strings.Repeat("| ", j), plain(short(n)))
 		}
 		for i, n := range h.Rows {
-			fmt.Fprintf(b, "%-*s", wide, plain(n))
+			fmt.Fprintf(b, "%-*s", wide, plain(short(n)))
 			for _, m := range h.Marks[i] {
 				fmt.Fprintf(b, " %c", m)
 			}
@@ -179,15 +204,23 @@ func Extent(x *diagnose.Suspect) string {
 }
 
 // Proof returns what speaks for a suspect and is not in its for and against already.
-func Proof(x *diagnose.Suspect) []diagnose.Evidence {
+func Proof(x *diagnose.Suspect) []diagnose.Evidence { return unsaid(x, x.Evidence) }
+
+// Doubts returns what speaks against a suspect and is not in its for and against already.
+func Doubts(x *diagnose.Suspect) []diagnose.Evidence { return unsaid(x, x.Doubts) }
+
+func unsaid(x *diagnose.Suspect, list []diagnose.Evidence) []diagnose.Evidence {
 	var out []diagnose.Evidence
-	for _, e := range x.Evidence {
+	for _, e := range list {
 		if !strings.Contains(x.For+x.Against, e.Text) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
+
+// Sentences takes what is said for or against a suspect apart.
+func Sentences(said string) []string { return strings.Split(said, "; ") }
 
 // others returns what the evidence cannot tell from a suspect.
 func others(x *diagnose.Suspect) []string {

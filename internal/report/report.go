@@ -65,6 +65,28 @@ func (r *Report) first() *diagnose.Suspect {
 	return &r.Suspects[0]
 }
 
+// mostSources bounds the table of sources.
+const mostSources = 24
+
+// Told are the sources that have a line of their own.
+func (r *Report) Told() []diagnose.Source { return r.Sources[:min(len(r.Sources), mostSources)] }
+
+// Untold sums the other sources up; "" if there are none.
+func (r *Report) Untold() string {
+	rest := r.Sources[len(r.Told()):]
+	if len(rest) == 0 {
+		return ""
+	}
+	records, oldest := 0, rest[0].Newest
+	for _, s := range rest {
+		records += s.Records
+		if s.Newest.Before(oldest) {
+			oldest = s.Newest
+		}
+	}
+	return fmt.Sprintf("And %d more with %d records, the newest of each from %s or later.", len(rest), records, clock(oldest))
+}
+
 // drawn returns the suspects that have drawings: those that are named, or else the first.
 func (r *Report) drawn() []diagnose.Suspect {
 	n := 0

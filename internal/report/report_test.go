@@ -138,7 +138,7 @@ func TestHostileNames(t *testing.T) {
 	r := c.Report(&diagnose.Diagnosis{
 		Fabric: evil, Verdict: diagnose.Suspects, Summary: name + " is bad", From: at, To: at.Add(time.Second),
 		Suspects: []diagnose.Suspect{{Rank: 1, Kind: "arc", ID: name, Symptom: diagnose.Loss, Probability: 0.9, Class: []string{name, evil}, For: evil, Against: evil,
-			Next: []diagnose.Step{{Why: evil, Do: "echo `id` | " + evil}}}},
+			Next: []diagnose.Step{{Why: evil, Do: "whichlink `id` | " + evil}}}},
 		Cleared: []diagnose.Cleared{{ID: evil, Why: evil}}, Notes: []string{evil},
 		Sources: []diagnose.Source{{By: evil, Source: evil, Newest: at}},
 	})
@@ -174,7 +174,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("a name makes cells of its own: %q", line)
 		}
 	}
-	if strings.Contains(md.String(), "\n# not") || !strings.Contains(md.String(), "``echo") && !strings.Contains(md.String(), "`` echo") {
+	if strings.Contains(md.String(), "\n# not") || !strings.Contains(md.String(), "``whichlink") && !strings.Contains(md.String(), "`` whichlink") {
 		t.Error("a name makes a heading, or a command is no code")
 	}
 }

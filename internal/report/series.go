@@ -157,7 +157,12 @@ func (c *Collector) drawPorts(r *Report, a *axis, x *diagnose.Suspect, arcs map[
 		sorted = append(sorted, arc)
 	}
 	slices.Sort(sorted)
-	rate := func(v float64) string { return fmt.Sprintf("%.3g a second", v) }
+	rate := func(v float64) string {
+		if v >= 100 {
+			return fmt.Sprintf("%.0f a second", v)
+		}
+		return fmt.Sprintf("%.3g a second", v)
+	}
 	for _, arc := range sorted {
 		from, to := c.fabric.TailPort(arc), c.fabric.HeadPort(arc)
 		for _, s := range []struct {

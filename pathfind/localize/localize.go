@@ -143,7 +143,7 @@ type Suspect struct {
 	Weights []float64
 	// Loss is the share of packets lost per crossing, the posterior median; Low and High bound its 90 % credible interval.
 	Loss, Low, High float64
-	// LossyFlows and CleanFlows count the flows, measured from end to end, that surely cross the suspect and lost packets or lost none.
+	// LossyFlows and CleanFlows count the flows, there and back each for itself, measured from end to end, that surely cross the suspect and lost packets or lost none.
 	LossyFlows, CleanFlows int
 	// Sent and Lost are the packets of those flows.
 	Sent, Lost int

@@ -267,18 +267,22 @@ func (ix *index) plain(o *Observation) bool {
 		(o.Src == graphs.None || ix.isNode(o.Src)) && (o.Dst == graphs.None || ix.isNode(o.Dst))
 }
 
-// A crossing is what one flow had to do with a suspect.
-type crossing struct{ flow, sent, lost int }
+// A crossing is what one flow, there or back, had to do with a suspect.
+type crossing struct {
+	flow       int
+	from       graphs.NodeID
+	sent, lost int
+}
 
 // count fills in the flows that cross a suspect.
 func (x *Suspect) count(found []crossing) {
-	byFlow := func(a, b crossing) int { return cmp.Compare(a.flow, b.flow) }
+	byFlow := func(a, b crossing) int { return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.from, b.from)) }
 	if !slices.IsSortedFunc(found, byFlow) {
 		slices.SortFunc(found, byFlow)
 	}
 	for i := 0; i < len(found); {
-		flow, sent, lost := found[i].flow, 0, 0
-		for ; i < len(found) && found[i].flow == flow; i++ {
+		first, sent, lost := found[i], 0, 0
+		for ; i < len(found) && byFlow(first, found[i]) == 0; i++ {
 			sent, lost = addSaturating(sent, found[i].sent), addSaturating(lost, found[i].lost)
 		}
 		if lost > 0 {
@@ -332,7 +336,7 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) []i
 			}
 			for j, c := range comps {
 				if ix.crosses(o, c) {
-					found[j] = append(found[j], crossing{o.Flow, o.Sent, min(max(o.Lost, 0), o.Sent)})
+					found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, min(max(o.Lost, 0), o.Sent)})
 				}
 			}
 		}

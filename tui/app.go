@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -64,9 +65,13 @@ type App struct {
 
 	latest *Snapshot // the newest
 	shown  *Snapshot // what the screens show: the newest, unless frozen
-	frozen bool
-	zone   *time.Location // of the times on screens; nil is UTC
-	reveal bool
+	// taken and kept are what these two were made of: names as they are, times in UTC.
+	taken, kept *Snapshot
+	frozen      bool
+	mask        *mask          // nil as long as names are shown
+	unworn      *mask          // its pseudonyms, while it is off
+	zone        *time.Location // of the times on screens; nil is UTC
+	reveal      bool
 
 	w, h   int
 	tabs   []screen  // those that a digit opens; each keeps its filter, order and cursor
@@ -90,6 +95,10 @@ type App struct {
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
 	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, save: cfg.Save, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a.unworn = newMask(rand.Uint64())
+	if cfg.Mask {
+		a.mask = a.unworn
+	}
 	a.setTabs()
 	if err := a.memory.recall(cfg.Memory, a.linkTable()); err != nil {
 		a.say("! " + err.Error())
@@ -136,13 +145,29 @@ func (a *App) pull() {
 	if a.source != nil {
 		s = cmp.Or(a.source.Snapshot(), s)
 	}
+	if s != a.taken {
+		a.taken, a.latest = s, a.lookAt(s)
+	}
+	if !a.frozen && a.shown != a.latest {
+		a.kept, a.shown = a.taken, a.latest
+		a.refresh()
+	}
+}
+
+// lookAt is a snapshot as it is shown: with the names and in the zone that somebody chose.
+func (a *App) lookAt(s *Snapshot) *Snapshot {
+	s = a.mask.snapshot(s)
 	if a.zone != nil {
 		s = s.in(a.zone)
 	}
-	a.latest = s
-	if !a.frozen && a.shown != s {
-		a.shown = s
-		a.refresh()
+	return s
+}
+
+// lookAgain shows what is shown with other names, or times.
+func (a *App) lookAgain() {
+	a.latest = a.lookAt(a.taken)
+	if a.shown = a.latest; a.kept != a.taken {
+		a.shown = a.lookAt(a.kept)
 	}
 }
 
@@ -155,7 +180,7 @@ func (a *App) refresh() {
 func (a *App) top() screen { return a.stack[len(a.stack)-1] }
 
 // say shows a message for some seconds.
-func (a *App) say(message string) { a.message, a.sayLeft = message, sayFor }
+func (a *App) say(message string) { a.message, a.sayLeft = a.mask.text(message), sayFor }
 
 // Update implements tea.Model.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) { return a, guarded(a.update(msg)) }
@@ -174,7 +199,7 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		if settled { // rows that were held in their places may go where they belong
 			a.refresh()
 		}
-		return tea.Batch(tick(), a.bell.hear(a.latest), a.memory.keep(a.linkTable()))
+		return tea.Batch(tick(), a.bell.hear(a.taken), a.memory.keep(a.linkTable()))
 	case proposalMsg:
 		a.propose(msg)
 	case loadedMsg:
@@ -195,8 +220,10 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		if a.memory.keeping = false; msg.err != nil {
 			a.say("! " + msg.err.Error())
 		}
+	case pseudonymsMsg:
+		a.learned(msg)
 	case packetsMsg:
-		msg.to.took(msg)
+		msg.to.took(msg, a.mask)
 	case tea.PasteMsg:
 		a.paste(msg)
 	case tea.MouseWheelMsg:
@@ -260,6 +287,8 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.visit(int(msg.String()[0] - '1'))
 	case key.Matches(msg, k.Note):
 		return a.note()
+	case key.Matches(msg, k.Mask):
+		return a.setMask(a.mask == nil)
 	case key.Matches(msg, k.Mouse):
 		a.mouse = !a.mouse
 		a.say(map[bool]string{true: "mouse on: the terminal selects no text now", false: "mouse off"}[a.mouse])
@@ -369,7 +398,7 @@ func (a *App) back() {
 func (a *App) freeze() {
 	a.frozen = !a.frozen
 	if !a.frozen {
-		a.shown = a.latest
+		a.kept, a.shown = a.taken, a.latest
 		a.refresh()
 	}
 }

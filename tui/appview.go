@@ -79,7 +79,7 @@ func (a *App) page() page {
 		under.x, under.y = box.x+x, box.y+y
 		out = out.below(under)
 	case a.load.waiting:
-		out = out.below(text(line{}.gap(1).add(press, elide(clean(a.load.words()), a.w-2))).fill(a.w, body))
+		out = out.below(text(line{}.gap(1).add(press, elide(clean(a.load.words(a.mask != nil)), a.w-2))).fill(a.w, body))
 	default:
 		out = out.below(a.top().draw(a.w, body, a.shown).fill(a.w, body))
 	}
@@ -161,6 +161,9 @@ func (a *App) header() line {
 		size = fmt.Sprintf("%s sw  %s hosts  %s links", count(switches), count(hosts), count(f.NumLinks()))
 	}
 	mode := a.mode()
+	if s.mask != nil {
+		mode = append(line{}.add(strong, "MASKED").gap(2), mode...)
+	}
 	at := s.at(s.Now, seconds)
 	if p := s.Playing; p != nil {
 		at = s.at(p.At, seconds)

@@ -19,6 +19,7 @@ type breakDialog struct {
 	keys    *keyMap
 	trainer Trainer
 	fabric  *graphs.Fabric
+	mask    *mask
 	kinds   []FaultKind // those of the trainer, then heal
 	kind    int
 	fields  []field // what the kind needs; the first line, the kind itself, is not among them
@@ -47,7 +48,7 @@ const (
 )
 
 func newBreakDialog(k *keyMap, t Trainer, s *Snapshot, reveal bool) *breakDialog {
-	d := &breakDialog{keys: k, trainer: t, fabric: s.Fabric, faults: s.Faults, reveal: reveal, names: map[TargetKind][]string{}}
+	d := &breakDialog{keys: k, trainer: t, fabric: s.Fabric, mask: s.mask, faults: s.Faults, reveal: reveal, names: map[TargetKind][]string{}}
 	d.kinds = append(slices.Clone(t.Kinds()), FaultKind{
 		Name: heal, Does: "takes a fault away", Targets: []TargetKind{targetFault}})
 	d.choose(0)
@@ -296,7 +297,11 @@ func (o Order) says() string {
 func (d *breakDialog) errand() *errand {
 	o, t, faults := d.order(), d.trainer, d.faults
 	if o.Kind != heal {
-		return &errand{says: "set " + o.says(), do: func(ctx context.Context) error { return t.Break(ctx, o) }}
+		says := o.says()
+		for i, name := range o.Targets {
+			o.Targets[i] = d.mask.real(name)
+		}
+		return &errand{says: "set " + says, do: func(ctx context.Context) error { return t.Break(ctx, o) }}
 	}
 	id := o.Targets[0]
 	if id != healAll {

@@ -50,6 +50,7 @@ func commands() []command {
 		{"layer", "NAME", "what the map shows", func(*App, []string) []string { return layerNames() }, setLayer},
 		{"links", "", "all links", nil, screenTo(2)},
 		{"map", "", "the map", nil, screenTo(1)},
+		{"mask", "on|off", "pseudonyms in place of names and addresses", func(*App, []string) []string { return []string{"off", "on"} }, maskCommand},
 		{"note", "", "copy a hand-off note", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.note(), nil }},
 		{"overview", "", "verdict and suspects", nil, screenTo(0)},
 		{"paths", "SRC DST", "the paths of a pair", completeNodes, showPaths},
@@ -221,7 +222,7 @@ func answerDrill(a *App, words []string) (tea.Cmd, error) {
 	if len(words) != 1 {
 		return nil, fmt.Errorf("answer needs one name, or nothing")
 	}
-	says, err := a.trainer.Answer(words[0])
+	says, err := a.trainer.Answer(a.mask.real(words[0]))
 	if err == nil {
 		a.say(says)
 	}
@@ -236,7 +237,7 @@ func remarkThis(a *App, words []string) (tea.Cmd, error) {
 	case len(words) == 0:
 		return nil, fmt.Errorf("a remark needs words")
 	}
-	if err := a.remark(strings.Join(words, " ")); err != nil {
+	if err := a.remark(a.mask.real(strings.Join(words, " "))); err != nil {
 		return nil, err
 	}
 	a.say("noted")
@@ -260,7 +261,7 @@ func setZone(a *App, words []string) (tea.Cmd, error) {
 		}
 		a.zone = zone
 	}
-	a.latest, a.shown = a.latest.in(a.zone), a.shown.in(a.zone)
+	a.lookAgain()
 	a.refresh()
 	if a.zone == nil {
 		a.say("times are in UTC (Z)")

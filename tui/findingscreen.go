@@ -19,6 +19,7 @@ type findingScreen struct {
 	keys   *keyMap
 	reader PacketReader
 	record *evidence.Record
+	real   *evidence.Record // what the record hides, if names are masked
 	ways   []crossed
 	filter filter
 	rows   rows
@@ -27,6 +28,7 @@ type findingScreen struct {
 	asked   bool // somebody wants the packets; handed out once
 	reading bool
 	packets *Packets
+	found   *Packets // those, with their addresses as they are
 	problem string
 }
 
@@ -38,7 +40,7 @@ type packetsMsg struct {
 }
 
 func newFindingScreen(k *keyMap, reader PacketReader, r *evidence.Record, s *Snapshot) *findingScreen {
-	return &findingScreen{keys: k, reader: reader, record: r, ways: waysOf(s.Picture, r)}
+	return &findingScreen{keys: k, reader: reader, record: r, real: s.mask.unmasked(r), ways: waysOf(s.Picture, r)}
 }
 
 func (f *findingScreen) title() string { return f.record.Finding + " " + f.record.Subject }
@@ -99,19 +101,19 @@ func (f *findingScreen) want() func(context.Context) tea.Msg {
 	}
 	f.asked = false
 	return func(ctx context.Context) tea.Msg {
-		p, err := f.reader.Packets(ctx, f.record)
+		p, err := f.reader.Packets(ctx, f.real)
 		return packetsMsg{f, p, err}
 	}
 }
 
 // took takes the packets.
-func (f *findingScreen) took(m packetsMsg) {
+func (f *findingScreen) took(m packetsMsg, hides *mask) {
 	f.reading = false
 	if m.err != nil {
-		f.problem = m.err.Error()
+		f.problem = hides.text(m.err.Error())
 		return
 	}
-	f.packets = m.packets
+	f.found, f.packets = m.packets, hides.packets(m.packets)
 	f.arrange()
 }
 
@@ -303,6 +305,10 @@ func isCaptures(s screen) bool { _, ok := s.(onFinding); return ok }
 func (a *App) shark() {
 	f := a.top().(onFinding).finding()
 	if f == nil {
+		return
+	}
+	if a.mask != nil {
+		a.say("! names are masked, and tshark would show them; :mask off first")
 		return
 	}
 	if a.reader == nil {

@@ -218,6 +218,10 @@ func newStage(tb testing.TB, s *Snapshot, w, h int) *stage {
 	tb.Helper()
 	src, drill := &fixed{s}, &practice{}
 	a := NewApp(context.Background(), Config{Source: src, Trainer: drill, Remark: func(string) error { return nil }})
+	a.unworn = newMask(7)
+	if _, ok := tb.(masking); ok {
+		a.press(keyOf("A"))
+	}
 	a.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	return &stage{a, src, drill}
 }
@@ -261,3 +265,5 @@ func (s *stage) tick(n int) {
 		s.Update(tickMsg{})
 	}
 }
+
+func keyPaste(text string) tea.PasteMsg { return tea.PasteMsg{Content: text} }

@@ -134,6 +134,11 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.word("goto leaf1:swp")
 			return s
 		},
+		"Masked": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("A", "j")
+			return s
+		},
 		"Help": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press("?")

@@ -40,9 +40,9 @@ func (a *App) inquire(q Inquiry) (tea.Cmd, error) {
 	if p := a.latest.Inquiry; p != nil {
 		return nil, fmt.Errorf("%s is under way: wait, or :stop it", p.Says)
 	}
-	prober := a.prober
+	prober, real := a.prober, a.mask.inquiry(q)
 	return func() tea.Msg {
-		p, err := prober.Propose(q)
+		p, err := prober.Propose(real)
 		return proposalMsg{p, err}
 	}, nil
 }
@@ -103,7 +103,7 @@ func (a *App) propose(msg proposalMsg) {
 	case msg.err != nil:
 		a.say("! " + msg.err.Error())
 	case a.dialog == nil && a.prompt == nil:
-		a.dialog = &sendDialog{keys: &a.keys, proposal: msg.proposal}
+		a.dialog = &sendDialog{keys: &a.keys, proposal: a.mask.proposal(msg.proposal)}
 	}
 }
 

@@ -206,7 +206,7 @@ func (l *linkScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 
 // paths opens the paths of the pair that lost most across the link.
 func (l *linkScreen) paths(s *Snapshot) screen {
-	v, ok := s.History.(*tapeView)
+	v, ok := s.History.(worstKnowing)
 	id := l.linkID(s)
 	if !ok || s.Picture == nil || id == graphs.None {
 		return nil

@@ -56,9 +56,9 @@ func (l *load) wait() {
 	l.running.Wait()
 }
 
-// words say what is waited for.
-func (l *load) words() string {
-	if l.says == nil {
+// words say what is waited for, and nothing of its name if that is masked.
+func (l *load) words(masked bool) string {
+	if l.says == nil || masked {
 		return "loading"
 	}
 	return l.says()

@@ -60,6 +60,11 @@ func (v *tapeView) certain(way int32) []graphs.ArcID {
 	return v.ways[way][0]
 }
 
+// A worstKnowing history tells which flow lost most across a link.
+type worstKnowing interface {
+	worstPair(graphs.LinkID) (src, dst graphs.NodeID, ok bool)
+}
+
 // worstPair returns the nodes of the flow that lost most across a link, and false if none was seen there.
 func (v *tapeView) worstPair(l graphs.LinkID) (src, dst graphs.NodeID, ok bool) {
 	over := make([]bool, len(v.ways))

@@ -58,7 +58,7 @@ func (p *pathsScreen) setPair(src, dst graphs.NodeID, s *Snapshot) {
 // choose finds a pair worth looking at: the one that lost most across the first suspect, else the first two hosts.
 func (p *pathsScreen) choose(s *Snapshot) {
 	f := s.Picture.Fabric
-	if v, ok := s.History.(*tapeView); ok && s.Diagnosis != nil {
+	if v, ok := s.History.(worstKnowing); ok && s.Diagnosis != nil {
 		for i := range s.Diagnosis.Suspects {
 			if l, ok := f.LinkByName(s.Diagnosis.Suspects[i].Link); ok {
 				if src, dst, ok := v.worstPair(l); ok {

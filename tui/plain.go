@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -17,6 +18,10 @@ import (
 // is told once. Nothing is drawn, no line is ever changed, and nothing is asked.
 func RunPlain(ctx context.Context, cfg Config) error {
 	p := plainText{to: cfg.Output, ascii: cfg.ASCII}
+	var m *mask
+	if cfg.Mask {
+		m = newMask(rand.Uint64())
+	}
 	if p.to == nil {
 		p.to = os.Stdout
 	}
@@ -33,7 +38,7 @@ func RunPlain(ctx context.Context, cfg Config) error {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
-		s := cfg.Source.Snapshot()
+		s := m.snapshot(cfg.Source.Snapshot())
 		if err := p.tell(s); err != nil {
 			return fmt.Errorf("plain lines: %w", err)
 		}

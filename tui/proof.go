@@ -91,6 +91,9 @@ func aside(s *Snapshot, reveal bool, w int) []line {
 	return out
 }
 
+// mostDark is how many arcs that no probe crossed are listed: more cannot be read.
+const mostDark = 200
+
 // dark lists what no probe crossed. It stands where the proof would if there is no suspect.
 func dark(c diagnose.Coverage, w int) []line {
 	if c.Arcs == 0 {
@@ -104,10 +107,9 @@ func dark(c diagnose.Coverage, w int) []line {
 	for _, r := range wrap(sentence, w) {
 		out = append(out, line{}.add(plain, r))
 	}
-	const most = 200 // more cannot be read
 	for i, id := range c.Unmeasured {
-		if i == most {
-			return append(out, line{}.gap(2).add(dim, "and "+count(len(c.Unmeasured)-most)+" more"))
+		if i == mostDark {
+			return append(out, line{}.gap(2).add(dim, "and "+count(len(c.Unmeasured)-mostDark)+" more"))
 		}
 		out = append(out, line{}.gap(2).add(plain, "? "+shorten(id, w-4)))
 	}

@@ -44,6 +44,8 @@ type Config struct {
 	Captures PacketReader
 	// Memory keeps what somebody chose on the screens over the end of the program; nil keeps nothing.
 	Memory Memory
+	// Mask shows pseudonyms in place of names and addresses from the beginning.
+	Mask bool
 	// Theme is one of [ThemeNames]; empty means the first.
 	Theme string
 	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.

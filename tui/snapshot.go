@@ -41,6 +41,8 @@ type Snapshot struct {
 	Faults []Fault
 	// Rounds are the faults of this drill so far and who named them, the oldest first.
 	Rounds []Round
+
+	mask *mask // what hides the names in it, nil if nothing does
 }
 
 // A Source makes snapshots. It is asked four times a second, by one goroutine, and must answer at once with its newest.

@@ -51,6 +51,7 @@ whichlink FILE shows such a recording again. How the links are sorted, and which
 	root.Flags().BoolVar(&onDrill, "drill", false, "practise on the fabric of --fabric, in network namespaces")
 	root.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
 	root.Flags().BoolVar(&e.plain, "plain", false, "tell what changes line by line, for screen readers and logs, in place of screens")
+	root.Flags().BoolVar(&e.mask, "mask", false, "pseudonyms in place of names and addresses, for shared screens and pictures")
 	root.Flags().StringVar(&e.theme, "theme", tui.ThemeNames()[0], "colours, `NAME`: "+strings.Join(tui.ThemeNames(), ", "))
 	_ = root.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(tui.ThemeNames(), cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),

@@ -33,6 +33,7 @@ type env struct {
 	noColor bool
 	ascii   bool
 	plain   bool
+	mask    bool
 	theme   string
 	quiet   bool
 	verbose bool

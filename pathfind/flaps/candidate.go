@@ -35,18 +35,42 @@ func (s *search) candidates() []candidate {
 		for _, a := range o.Path {
 			bound[a] += most
 		}
+		if most == 0 {
+			continue
+		}
+		odds := math.Expm1(most)
 		for _, p := range s.ways.of(o) {
-			bound[p.arc] += math.Log1p(p.share * math.Expm1(most))
+			bound[p.arc] += math.Log1p(p.share * odds)
 		}
 	}
 	var list []candidate
 	for a, b := range bound {
-		if b > s.prior+leastProof && b > s.prior+2*math.Log(max(float64(s.sent[a]), 8))-alike {
-			list = append(list, candidate{arc: graphs.ArcID(a), bound: b})
+		c, sent := candidate{arc: graphs.ArcID(a), bound: b}, float64(s.sent[a])
+		if b > s.prior+leastProof && s.pays(&c, sent) && s.pays(&c, sent+s.stray(c.arc)) {
+			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(-cmp.Compare(a.bound, b.bound), cmp.Compare(a.arc, b.arc)) })
 	return list[:min(len(list), mostCandidates)]
+}
+
+// pays reports whether the episodes of a candidate, which so many packets may have crossed, could prove more than they cost.
+func (s *search) pays(c *candidate, sent float64) bool {
+	return c.bound > s.prior+2*math.Log(max(sent, 8))-alike
+}
+
+// stray returns the packets that are expected to have crossed an arc without loss of observations whose way is not known and that are not taken.
+func (s *search) stray(a graphs.ArcID) float64 {
+	if s.loose == nil || s.loose[a] == 0 {
+		return 0
+	}
+	sent := s.loose[a]
+	for _, i := range s.aside {
+		if o := &s.obs[i]; o.Lost == 0 {
+			sent -= s.share(o, a) * float64(o.Sent)
+		}
+	}
+	return max(sent, 0)
 }
 
 // excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
@@ -81,13 +105,17 @@ func (s *search) gather(list []candidate) {
 		obs    []int32
 		shares []float64
 	}
-	pairOf, pairs := s.pairs()
 	var halved [2][]crossing
 	halves.Do(len(s.obs), func(half, from, to int) {
 		found := make([]crossing, len(list))
 		add := func(j, o int, share float64) {
 			found[j].obs, found[j].shares = append(found[j].obs, int32(o)), append(found[j].shares, share)
 		}
+		type loose struct {
+			from, to graphs.NodeID
+			obs      int32
+		}
+		var unknown []loose
 		for i := from; i < to; i++ {
 			o := &s.obs[i]
 			for _, a := range o.Path {
@@ -95,18 +123,28 @@ func (s *search) gather(list []candidate) {
 					add(int(j-1), i, 1)
 				}
 			}
+			if s.paths != nil && o.From != o.To {
+				if unknown == nil {
+					unknown = make([]loose, 0, to-i)
+				}
+				unknown = append(unknown, loose{o.From, o.To, int32(i)})
+			}
 		}
-		shares := make([]float64, len(pairs))
+		steps := make([]float64, s.fabric.NumNodes()) // of the flows to a node at the tail of an arc, the share that goes on by it
 		for j := range list {
-			if len(pairs) == 0 || s.fabric.IsHostArc(list[j].arc) {
+			a := list[j].arc
+			if len(unknown) == 0 || s.fabric.IsHostArc(a) {
 				continue
 			}
-			for p, o := range pairs {
-				shares[p] = s.share(&s.obs[o], list[j].arc)
+			for n := range steps {
+				steps[n] = s.paths.Step(a, graphs.NodeID(n))
 			}
-			for i := from; i < to; i++ {
-				if p := pairOf[i]; p >= 0 && shares[p] > 0 {
-					add(j, i, shares[p])
+			tail := s.fabric.Tail(a)
+			for _, o := range unknown {
+				if step := steps[o.to]; step > 0 {
+					if reach := s.paths.Reach(o.from, tail, o.to); reach > 0 {
+						add(j, int(o.obs), min(1, reach*step))
+					}
 				}
 			}
 		}
@@ -117,31 +155,6 @@ func (s *search) gather(list []candidate) {
 			list[j].obs, list[j].shares = append(list[j].obs, found[j].obs...), append(list[j].shares, found[j].shares...)
 		}
 	}
-}
-
-// pairs numbers the pairs of switches between which the way of observations is not known. It returns the number of each observation's, negative if there is
-// none, and an observation of each pair.
-func (s *search) pairs() (of, pairs []int32) {
-	if s.paths == nil {
-		return nil, nil
-	}
-	of = make([]int32, len(s.obs))
-	number := map[[2]graphs.NodeID]int32{}
-	for i := range s.obs {
-		o := &s.obs[i]
-		if of[i] = -1; o.From == o.To {
-			continue
-		}
-		key := [2]graphs.NodeID{o.From, o.To}
-		n, ok := number[key]
-		if !ok {
-			n = int32(len(pairs))
-			number[key] = n
-			pairs = append(pairs, int32(i))
-		}
-		of[i] = n
-	}
-	return of, pairs
 }
 
 // share returns the part of the ways of an observation, as far as they are not known, that cross an arc.
@@ -163,7 +176,7 @@ func (s *search) times(c *candidate) rhythm.Rhythm {
 			sent += c.shares[i] * float64(s.obs[o].Sent)
 		}
 	}
-	if c.bound <= s.prior+2*math.Log(max(sent, 8))-alike || even(counts) {
+	if !s.pays(c, sent) || even(counts) {
 		return rhythm.Rhythm{}
 	}
 	return rhythm.Find(counts, 0)

@@ -93,6 +93,9 @@ type search struct {
 	selected        bool    // nothing is known of flows that lost nothing
 	lossy           []int32 // observations with losses, if it is known when they were sent
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
+	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
+	loose []float64
+	aside []int32
 }
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
@@ -160,11 +163,14 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhyt
 			s.taken[i] = true
 		}
 	}
-	s.sent = slices.Clone(steady.Exposure)
+	s.sent, s.loose = slices.Clone(steady.Exposure), steady.Loose
 	for _, i := range touched.Crossing {
 		o := &s.obs[i]
 		if someOf(o.Path, crosses) {
 			s.taken[i] = true
+			if o.From != o.To {
+				s.aside = append(s.aside, i)
+			}
 			for _, a := range o.Path {
 				s.sent[a] -= o.Sent
 			}

@@ -2,7 +2,6 @@ package flaps
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"whichlink/graphs"
@@ -17,9 +16,10 @@ type part struct {
 
 // Ways knows the arcs that flows may have crossed whose way is not known. Those of flows that lost packets are asked for: few pairs, beside all.
 type ways struct {
-	fabric *graphs.Fabric
-	paths  localize.PathSets
-	known  map[[2]graphs.NodeID][]part
+	fabric  *graphs.Fabric
+	paths   localize.PathSets
+	known   map[[2]graphs.NodeID][]part
+	reached []float64 // by node: share of the flows of a pair; zero outside of of
 }
 
 // of returns the arcs on the ways of an observation, as far as they are not known, by their numbers.
@@ -31,28 +31,34 @@ func (w *ways) of(o *localize.Observation) []part {
 	if parts, ok := w.known[key]; ok {
 		return parts
 	}
+	if w.known == nil {
+		w.known, w.reached = map[[2]graphs.NodeID][]part{}, make([]float64, w.fabric.NumNodes())
+	}
 	var parts []part
 	// All paths are of one length, so what is reached in as many steps is reached by all that lead to it.
-	for at := map[graphs.NodeID]float64{o.From: 1}; len(at) > 0; {
-		next := map[graphs.NodeID]float64{}
-		for _, n := range slices.Sorted(maps.Keys(at)) {
-			reach := at[n]
+	w.reached[o.From] = 1
+	for level := []graphs.NodeID{o.From}; len(level) > 0; {
+		var next []graphs.NodeID
+		for _, n := range level {
+			reach := w.reached[n]
+			w.reached[n] = 0
 			if n == o.To {
 				continue
 			}
 			for _, a := range w.fabric.Out(n) {
 				if step := w.paths.Step(a, o.To); step > 0 {
 					parts = append(parts, part{a, min(1, reach*step)})
-					next[w.fabric.Head(a)] += reach * step
+					head := w.fabric.Head(a)
+					if w.reached[head] == 0 {
+						next = append(next, head)
+					}
+					w.reached[head] += reach * step
 				}
 			}
 		}
-		at = next
+		level = next
 	}
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.arc, b.arc) })
-	if w.known == nil {
-		w.known = map[[2]graphs.NodeID][]part{}
-	}
 	w.known[key] = parts
 	return parts
 }

@@ -115,6 +115,9 @@ type Result struct {
 	Shy []Responder
 	// Exposure is, per arc, the packets that were surely sent over it; of TTL-limited probes only the answered ones count.
 	Exposure []int
+	// Loose is, per arc, the packets that are expected to have crossed it besides, of flows without loss of which only the path set is known. Nil where
+	// there are none.
+	Loose []float64
 	// Background is the loss per crossing of a good arc.
 	Background float64
 	// Healthy is the probability that nothing is faulty.

@@ -34,6 +34,9 @@ func (s *search) result() *Result {
 	s.devicesFirst(causes, marginal, rank)
 
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
+	if s.ev.sets != nil {
+		r.Loose = s.ev.sets.expected()
+	}
 	r.Healthy = parts.healthy()
 	for i := range s.hyps {
 		if h := &s.hyps[i]; len(h.comps) == 0 {

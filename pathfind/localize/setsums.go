@@ -175,6 +175,19 @@ func (t *setTable) sumsOf(c int32) (soft, square []float64) {
 	return own[:top], own[top:]
 }
 
+// expected returns by arc how many packets are expected to have crossed it.
+func (t *setTable) expected() []float64 {
+	loose := make([]float64, t.ix.links)
+	for a := range loose {
+		if sums := t.sums[a]; sums != nil {
+			for size, copies := range sums[:t.top] {
+				loose[a] += copies * t.packets[size]
+			}
+		}
+	}
+	return loose
+}
+
 // slot returns the place of an arc or, if that is None, of a node among all arcs and nodes.
 func (t *setTable) slot(u graphs.NodeID, a graphs.ArcID) int {
 	if a == graphs.None {

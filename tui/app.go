@@ -73,16 +73,17 @@ type App struct {
 	zone        *time.Location // of the times on screens; nil is UTC
 	reveal      bool
 
-	w, h   int
-	tabs   []screen  // those that a digit opens; each keeps its filter, order and cursor
-	stack  []screen  // the last is on top; the first, the overview, always stays
-	prompt *input    // the filter, or the command that is being typed
-	typing bool      // a command
-	typed  [2]recall // filters, commands
-	mouse  bool      // take the mouse from the terminal
-	keep   bool      // leave the last screen where it can be read after the end
-	help   *helpBox
-	dialog dialog // nil if none is open
+	w, h    int
+	tabs    []screen  // those that a digit opens; each keeps its filter, order and cursor
+	stack   []screen  // the last is on top; the first, the overview, always stays
+	prompt  *input    // the filter, or the command that is being typed
+	typing  bool      // a command
+	typed   [2]recall // filters, commands
+	mouse   bool      // take the mouse from the terminal
+	clicked string    // what the last click selected, if nothing was done since
+	keep    bool      // leave the last screen where it can be read after the end
+	help    *helpBox
+	dialog  dialog // nil if none is open
 
 	stopInquiry func() // nil if none is under way
 	bell        bell
@@ -229,9 +230,9 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		return a.wheel(msg)
 	case tea.MouseClickMsg:
-		a.click(msg)
+		return a.click(msg)
 	case tea.KeyPressMsg:
-		a.still = stillFor
+		a.still, a.clicked = stillFor, ""
 		return a.press(msg)
 	}
 	return nil

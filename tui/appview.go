@@ -56,7 +56,7 @@ func (a *App) page() page {
 		out.lines = append(out.lines, a.header())
 	}
 	if header > 1 {
-		out.lines = append(out.lines, a.tabLine())
+		out = out.below(page{lines: []line{a.tabLine()}, y: -1, spots: a.tabSpots()})
 	}
 	switch {
 	case a.help != nil:

@@ -64,7 +64,7 @@ func (l *linkScreen) ends(s *Snapshot) (points [2][]diagnose.PortPoint, any bool
 // drawCounters draws errors, discards, light and use of both ends. Errors that never happened take one row in words.
 func (l *linkScreen) drawCounters(w, h int, s *Snapshot) page {
 	shown, note := scrolled(l.counterLines(w-4, s), l.scroll, h-2)
-	return frame("Counters of the ports", note, w, h, text(shown...))
+	return frame("Counters of the ports", note, w, h, text(shown...)).sensitive(spot{w: w, h: h, text: true})
 }
 
 func (l *linkScreen) counterLines(w int, s *Snapshot) []line {

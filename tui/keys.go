@@ -54,7 +54,7 @@ func newKeyMap() keyMap {
 		Reveal:    bind("R", "reveal the truth", "R"),
 		Probe:     bind("P", "probe harder, trace: asks", "P"),
 		Mask:      bind("A", "mask names and addresses", "A"),
-		Mouse:     bind("M", "mouse on, off", "M"),
+		Mouse:     bind("M", "mouse: click, twice opens", "M"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
 		Quit:      bind("q", "quit, asks if something ends", "q"),
 		Leave:     bind("Q", "quit, leave the screen", "Q"),

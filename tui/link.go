@@ -365,5 +365,5 @@ func (l *linkScreen) drawVerdict(w, h int, s *Snapshot) page {
 	if note != "" {
 		note += "  J K"
 	}
-	return frame("Verdict", note, w, h, text(shown...))
+	return frame("Verdict", note, w, h, text(shown...)).sensitive(spot{w: w, h: h, text: true})
 }

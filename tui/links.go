@@ -33,6 +33,7 @@ type linksScreen struct {
 	at       int // of the cursor in the order
 	selected graphs.LinkID
 	moved    bool
+	view     view
 
 	// peek is the screen that enter would open, of which a wide terminal shows a part.
 	peek *linkScreen
@@ -243,7 +244,7 @@ func (l *linksScreen) setFilter(query string, s *Snapshot) {
 func (l *linksScreen) filtered() *filter { return &l.filter }
 
 func (l *linksScreen) move(n int) {
-	l.moved = true
+	l.moved, l.view.held = true, false
 	l.at = min(max(l.at+n, 0), max(len(l.order)-1, 0))
 	if len(l.order) > 0 {
 		l.selected = l.order[l.at]
@@ -274,9 +275,11 @@ func (l *linksScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen 
 			return newLinkScreenOf(k, l.selected, s)
 		}
 	case key.Matches(msg, k.Sort):
+		l.view.held = false
 		l.by = (l.by + 1) % len(linkColumns())
 		l.arrange(s)
 	case key.Matches(msg, k.Reverse):
+		l.view.held = false
 		l.turned = !l.turned
 		l.arrange(s)
 	case key.Matches(msg, k.Wide):
@@ -433,12 +436,18 @@ func (l *linksScreen) table(w, h int, s *Snapshot) page {
 	out := page{y: -1}
 	if h >= 3 {
 		out.lines = append(out.lines, head)
+		out.spots = l.heads(cols, 2+name+1+9, s)
 		h--
 	}
 	if len(l.order) == 0 {
 		return out.below(text(line{}.gap(2).add(dim, elide("no link passes the filter; esc clears it", w-2))))
 	}
-	first, end := window(len(l.order), l.at, h)
+	first, end := l.view.window(len(l.order), l.at, h)
+	out = out.sensitive(spot{y: len(out.lines), w: w, h: end - first, click: func(_, y int) string {
+		l.at, l.moved, l.view = first+y, true, view{true, first}
+		l.selected = l.order[l.at]
+		return s.Picture.Fabric.LinkName(l.selected)
+	}})
 	for i := first; i < end; i++ {
 		r := l.row(s, l.order[i])
 		row := l.line(&r, cols, name, i == l.at, s)
@@ -447,6 +456,21 @@ func (l *linksScreen) table(w, h int, s *Snapshot) page {
 			row = row.fit(w).restyled(chosen)
 		}
 		out.lines = append(out.lines, row)
+	}
+	return out
+}
+
+// heads are where a click sorts: by another column, or by the same one the other way round.
+func (l *linksScreen) heads(cols []linkColumn, x int, s *Snapshot) []spot {
+	var out []spot
+	for _, c := range cols {
+		out = append(out, spot{x: x, w: 2 + c.width, h: 1, click: func(_, _ int) string {
+			l.view.held = false
+			l.turned = linkColumns()[l.by].name == c.name && !l.turned
+			l.sortBy(c.name, s)
+			return ""
+		}})
+		x += 2 + c.width
 	}
 	return out
 }

@@ -127,13 +127,13 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	m.prepare(w, h, s)
 	switch {
 	case key.Matches(msg, k.Up):
-		m.step(-1, 0, s)
+		m.step(-1, 0)
 	case key.Matches(msg, k.Down):
-		m.step(1, 0, s)
+		m.step(1, 0)
 	case key.Matches(msg, k.Left):
-		m.step(0, -1, s)
+		m.step(0, -1)
 	case key.Matches(msg, k.Right):
-		m.step(0, 1, s)
+		m.step(0, 1)
 	case key.Matches(msg, k.Layer):
 		m.layer = (m.layer + 1) % len(layers())
 		m.from = nil
@@ -166,7 +166,7 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 }
 
 // step moves the cursor by a cell of the pane that has it.
-func (m *mapScreen) step(rows, cols int, s *Snapshot) {
+func (m *mapScreen) step(rows, cols int) {
 	h := m.filled[m.pane]
 	if h == nil || h.rows == 0 {
 		return
@@ -178,6 +178,16 @@ func (m *mapScreen) step(rows, cols int, s *Snapshot) {
 	if m.pane == 0 && m.layout.pods != nil && !m.hosts {
 		m.from = nil // another pod
 	}
+}
+
+// point puts the cursor on a cell of a pane, and says which link that is; empty if there is none.
+func (m *mapScreen) point(pane, row, col int) string {
+	m.pane, m.row[pane], m.col[pane] = pane, row, col
+	m.step(0, 0)
+	if m.focus == graphs.None {
+		return ""
+	}
+	return m.layout.fabric.LinkName(m.focus)
 }
 
 // take puts the focus on the link of the cell under the cursor.
@@ -324,7 +334,13 @@ func (m *mapScreen) drawGrid(pane, w, h int, s *Snapshot) page {
 	if col >= 0 {
 		head = line{}.left(dim, "", rowLabel).add(strong, elide("column "+f.grid.cols[col*f.colBlock], max(w-4-rowLabel, 4)))
 	}
-	cells := f.draw(&l, row, col, rowLabel, 2*f.cols <= w-4-rowLabel)
+	wide, cell := 2*f.cols <= w-4-rowLabel, 1
+	if wide {
+		cell = 2
+	}
+	cells := f.draw(&l, row, col, rowLabel, wide).sensitive(spot{x: rowLabel, w: f.cols * cell, h: f.rows, click: func(x, y int) string {
+		return m.point(pane, y, x/cell)
+	}})
 	out := text(head).below(cells)
 	out = out.fill(w-4, h-2-2)
 	out.lines = append(out.lines, m.about(f, row, col, w-4, s))

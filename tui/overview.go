@@ -16,7 +16,8 @@ type overview struct {
 	keys   *keyMap
 	rows   rows
 	filter filter
-	scroll int // of the proof
+	scroll int    // of the proof
+	proves string // what scroll is about
 	reveal bool
 
 	// peek is the screen that enter would open, of which a wide terminal shows a part. It is made when it is drawn.
@@ -27,7 +28,6 @@ func (o *overview) title() string { return "Overview" }
 
 // refresh takes over what a new snapshot holds. With still, rows keep their places.
 func (o *overview) refresh(s *Snapshot, still bool) {
-	was := o.rows.selected
 	var next []rowRef
 	if s.Diagnosis != nil {
 		seen := map[string]int{}
@@ -44,9 +44,6 @@ func (o *overview) refresh(s *Snapshot, still bool) {
 		}
 	}
 	o.rows.update(next, still)
-	if o.rows.selected != was {
-		o.scroll = 0
-	}
 }
 
 func suspectText(x *diagnose.Suspect) string {
@@ -102,9 +99,9 @@ func suspectAt(s *Snapshot, i int) *diagnose.Suspect {
 
 func (o *overview) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	if moveRows(&o.rows, o.keys, msg) {
-		o.scroll = 0
 		return nil
 	}
+	o.scroll, o.proves = o.offset(), o.rows.selected
 	switch {
 	case key.Matches(msg, o.keys.Open):
 		if x := o.current(s); x != nil {
@@ -121,6 +118,14 @@ func (o *overview) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 	n, room := o.proofSize(w, h, s)
 	o.scroll = scrollTo(o.scroll, n, room)
 	return nil
+}
+
+// offset is how far the proof under the cursor was scrolled.
+func (o *overview) offset() int {
+	if o.proves != o.rows.selected {
+		return 0
+	}
+	return o.scroll
 }
 
 // moveRows does what the keys of lists ask for, and reports whether msg was one of them.
@@ -282,11 +287,11 @@ func (o *overview) proofLines(w int, s *Snapshot) (title string, lines []line) {
 
 func (o *overview) drawProof(w, h int, s *Snapshot) page {
 	title, lines := o.proofLines(w-4, s)
-	shown, note := scrolled(lines, o.scroll, h-2)
+	shown, note := scrolled(lines, o.offset(), h-2)
 	if note != "" {
 		note += "  J K"
 	}
-	return frame(title, note, w, h, text(shown...))
+	return frame(title, note, w, h, text(shown...)).sensitive(spot{w: w, h: h, text: true})
 }
 
 func (o *overview) drawSeries(w, h int, s *Snapshot) page {
@@ -335,7 +340,7 @@ func (o *overview) drawList(w, h int, s *Snapshot) page {
 		room = max(rest/2, 4) + 1
 	}
 	table := o.table(w-1, room, s)
-	out = out.below(page{table.lines, table.x, table.y})
+	out = out.below(table)
 	if room < rest {
 		out = out.fill(w, h-(rest-room))
 		if x != nil {

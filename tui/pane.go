@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
@@ -10,6 +12,42 @@ import (
 type page struct {
 	lines []line
 	x, y  int // y < 0: no cursor
+	spots []spot
+}
+
+// A spot is a part of a page that does something under the mouse. Of several in one place the last counts.
+type spot struct {
+	x, y, w, h int
+	// click is told the cell of the spot that was hit. What it selected has a name, by which a second click is known, and opens it; an empty name is of what
+	// cannot be opened. It is nil where a click does nothing.
+	click func(x, y int) string
+	text  bool // a text that the wheel scrolls, and not the list beside it
+}
+
+// sensitive makes a part of the page do something under the mouse.
+func (p page) sensitive(s spot) page {
+	p.spots = append(p.spots, s)
+	return p
+}
+
+// moved returns the spots of a page that is put somewhere on another one.
+func (p page) moved(x, y int) []spot {
+	out := make([]spot, len(p.spots))
+	for i, s := range p.spots {
+		s.x, s.y = s.x+x, s.y+y
+		out[i] = s
+	}
+	return out
+}
+
+// spotAt returns what a cell belongs to, nil if it does nothing.
+func (p page) spotAt(x, y int) *spot {
+	for i := len(p.spots) - 1; i >= 0; i-- {
+		if s := &p.spots[i]; x >= s.x && x < s.x+s.w && y >= s.y && y < s.y+s.h {
+			return s
+		}
+	}
+	return nil
 }
 
 // fill makes the page exactly h lines, none wider than w.
@@ -23,6 +61,7 @@ func (p page) fill(w, h int) page {
 		p.lines = append(p.lines, nil)
 	}
 	p.lines = p.lines[:max(h, 0)]
+	p.spots = slices.DeleteFunc(p.spots, func(s spot) bool { return s.y >= h })
 	if p.y >= h || p.x >= w {
 		p.y = -1
 	}
@@ -34,6 +73,7 @@ func (p page) below(q page) page {
 	if q.y >= 0 {
 		p.x, p.y = q.x, q.y+len(p.lines)
 	}
+	p.spots = append(p.spots, q.moved(0, len(p.lines))...)
 	p.lines = append(p.lines, q.lines...)
 	return p
 }
@@ -54,7 +94,7 @@ func (p page) beside(q page, w int) page {
 		}
 		lines[i] = l
 	}
-	return page{lines, p.x, p.y}
+	return page{lines, p.x, p.y, append(p.spots, q.moved(w, 0)...)}
 }
 
 // frame draws a box of w x h around a page, with a title at its left and a note at its right. Too small for a box, it
@@ -72,7 +112,7 @@ func frame(title, note string, w, h int, p page) page {
 	} else {
 		top = top.ink(dim, rule(room+1)+"┐")
 	}
-	out := page{lines: make([]line, 0, h), y: -1}
+	out := page{lines: make([]line, 0, h), y: -1, spots: p.moved(2, 1)}
 	out.lines = append(out.lines, top)
 	for _, l := range p.lines {
 		b := line{}.ink(dim, "│").gap(1)
@@ -117,6 +157,21 @@ func labelled(label string, labelWidth int, s style, sentence string, w int) []l
 func window(n, cursor, h int) (first, end int) {
 	first = min(max(cursor-h/2, 0), max(n-h, 0))
 	return first, min(first+max(h, 0), n)
+}
+
+// A view is where a list is looked at: around the cursor, but for what was clicked on, which stays under the pointer.
+type view struct {
+	held  bool
+	first int
+}
+
+// window is like the function of this name, as long as no row is held in its place.
+func (v *view) window(n, cursor, h int) (first, end int) {
+	if v.held && cursor >= v.first && cursor < v.first+h {
+		first = min(v.first, max(n-h, 0))
+		return first, min(first+max(h, 0), n)
+	}
+	return window(n, cursor, h)
 }
 
 // scrollTo bounds an offset into n lines of which h can be seen.

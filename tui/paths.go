@@ -22,6 +22,7 @@ type pathsScreen struct {
 	chosen   bool // somebody asked for this pair
 	filter   filter
 	at       int // of the flow under the cursor
+	view     view
 
 	from   *Snapshot
 	ways   *pathfind.Ways
@@ -167,6 +168,7 @@ func (p *pathsScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen 
 	k := p.keys
 	n := max(len(p.flows)-1, 0)
 	perRow := max(p.perRow(w), 1)
+	p.view.held = false
 	switch {
 	case key.Matches(msg, k.Left):
 		p.at = max(p.at-1, 0)
@@ -363,8 +365,15 @@ func (p *pathsScreen) drawMatrix(w, h int, s *Snapshot) page {
 	}
 	per := p.perRow(w)
 	rows := (len(p.flows) + per - 1) / per
-	first, end := window(rows, p.at/per, h-4)
-	body := page{y: -1}
+	first, end := p.view.window(rows, p.at/per, h-4)
+	body := page{y: -1}.sensitive(spot{x: portLabel, w: per, h: end - first, click: func(x, y int) string {
+		i := (first+y)*per + x
+		if i >= len(p.flows) {
+			return ""
+		}
+		p.at, p.view = i, view{true, first}
+		return p.flows[i].Flow
+	}})
 	for r := first; r < end; r++ {
 		ln := line{}.right(dim, fmt.Sprint(p.flows[r*per].Port), portLabel-1).gap(1)
 		for i := r * per; i < min((r+1)*per, len(p.flows)); i++ {

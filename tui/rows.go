@@ -14,6 +14,7 @@ type rows struct {
 	selected string
 	// moved is true from the first time that somebody moved the cursor. Until then it stays on the first row.
 	moved bool
+	view  view
 }
 
 // update takes a new order. While a key was pressed a moment ago (still), rows that are there keep their places: nothing
@@ -64,7 +65,7 @@ func (r *rows) current() (rowRef, bool) {
 
 // move shifts the cursor by n rows, as far as there are any.
 func (r *rows) move(n int) {
-	r.moved = true
+	r.moved, r.view.held = true, false
 	if len(r.order) > 0 {
 		r.selected = r.order[min(max(r.cursor()+n, 0), len(r.order)-1)].key
 	}
@@ -82,7 +83,8 @@ func (r *rows) table(w, h int, heads line, none string, draw func(at int, mark s
 		return out.below(text(line{}.gap(2).add(dim, elide(none, w-2))))
 	}
 	cursor := r.cursor()
-	first, end := window(len(r.order), cursor, h)
+	first, end := r.view.window(len(r.order), cursor, h)
+	top, drawn := len(out.lines), make([]string, 0, max(end-first, 0))
 	for i := first; i < end; i++ {
 		mark := " "
 		if i == cursor {
@@ -96,7 +98,10 @@ func (r *rows) table(w, h int, heads line, none string, draw func(at int, mark s
 			out.x, out.y = 0, len(out.lines)
 			l = l.fit(w).restyled(chosen)
 		}
-		out.lines = append(out.lines, l)
+		out.lines, drawn = append(out.lines, l), append(drawn, r.order[i].key)
 	}
-	return out
+	return out.sensitive(spot{y: top, w: w, h: len(drawn), click: func(_, y int) string {
+		r.selected, r.moved, r.view = drawn[y], true, view{true, first}
+		return drawn[y]
+	}})
 }

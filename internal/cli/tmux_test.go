@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // In a real terminal, behind tmux: screens follow every change of size, also under a dialog, the terminal is left as it was, and a killed terminal ends the
@@ -75,6 +77,42 @@ func TestInTmux(t *testing.T) {
 			t.Fatal("esc does not close the dialog")
 		}
 	}
+	// The mouse, as a terminal tells it (SGR): a tab, a head, a row twice, the wheel.
+	mouse := func(button int, text string) {
+		t.Helper()
+		for y, row := range strings.Split(screen(), "\n") {
+			if before, _, ok := strings.Cut(row, text); ok {
+				at := fmt.Sprintf("%d;%d;%d", button, utf8.RuneCountInString(before)+1, y+1)
+				keys("-l", "\x1b[<"+at+"M\x1b[<"+at+"m")
+				return
+			}
+		}
+		t.Fatalf("%q is not on the terminal:\n%s", text, screen())
+	}
+	keys("M")
+	sees("mouse on")
+	mouse(0, "5 Events")
+	sees("[5 Events]")
+	mouse(0, "3 Links")
+	sees("[3 Links]")
+	mouse(0, "     late")
+	sees("sort late descending")
+	mouse(0, "     late")
+	sees("sort late ascending")
+	mouse(0, "leaf2:swp2--spine2:swp2")
+	sees("> leaf2:swp2--spine2:swp2")
+	mouse(65, "state")
+	for end := time.Now().Add(10 * time.Second); strings.Contains(screen(), "> leaf2:swp2--spine2:swp2"); time.Sleep(30 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the wheel does not move:\n%s", screen())
+		}
+	}
+	mouse(0, "leaf2:swp2--spine2:swp2")
+	sees("> leaf2:swp2--spine2:swp2")
+	mouse(0, "leaf2:swp2--spine2:swp2")
+	sees("Flows across it")
+	keys("M")
+	sees("mouse off")
 	keys("1", ">")
 	sees("REPLAY")
 	keys("?")

@@ -54,7 +54,7 @@ func newScan(all []Count) *scan {
 		return nil
 	}
 	// Changes are told apart about as finely as counts follow each other; what they cost in the end is worked out when they are found.
-	s.penalty, s.moments = math.Log(max(sent, 8))-1, max(sent, 8)
+	s.penalty, s.moments = math.Log(max(sent, 8))/2, max(sent, 8)
 	s.cut()
 	if len(s.cells) < 2 {
 		return nil // nothing lost, or never anything else

@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// usual is the loss along a good path.
-	usual = 5e-4
-	// selectedOutlier is the chance that a flow does so of those that lost packets at all, where about as few lose some by chance as by themselves.
-	selectedOutlier = 0.2
 	// leastProof is what an episode proves at least beyond the prior to be looked for: it has two edges, each at one of many moments.
 	leastProof = 8
 	// mostCandidates bounds the search.
@@ -75,7 +71,7 @@ func (s *search) stray(a graphs.ArcID) float64 {
 
 // excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
 func (s *search) excess(o *localize.Observation) float64 {
-	sent, lost, odds := s.proving(o)
+	sent, lost := s.proving(o)
 	n, k := float64(sent), float64(lost)
 	if k == 0 {
 		return 0
@@ -84,12 +80,8 @@ func (s *search) excess(o *localize.Observation) float64 {
 	if k < n {
 		best += (n - k) * math.Log(1-k/n)
 	}
-	lk, _ := math.Lgamma(k + 1)
-	lm, _ := math.Lgamma(n - k + 1)
-	ln, _ := math.Lgamma(n + 2)
-	odd := math.Log(odds) + lk + lm - ln
-	chance := k*math.Log(usual) + (n-k)*math.Log1p(-usual)
-	return max(0, best-max(odd, chance))
+	odd, chance := alone(n, k)
+	return max(0, best-max(math.Log(s.own.rate)+odd, chance))
 }
 
 // gather finds what crosses the candidates.
@@ -166,8 +158,8 @@ func (s *search) share(o *localize.Observation, a graphs.ArcID) float64 {
 	return min(1, reach*s.paths.Step(a, o.To))
 }
 
-// times finds the rhythm of a candidate, of what nothing else explains.
-func (s *search) times(c *candidate) rhythm.Rhythm {
+// time finds the rhythm of a candidate, of what nothing else explains, and what it proves.
+func (s *search) time(c *candidate) {
 	counts := make([]rhythm.Count, 0, len(c.obs))
 	sent := 0.0 // that may have crossed it
 	for i, o := range c.obs {
@@ -176,45 +168,51 @@ func (s *search) times(c *candidate) rhythm.Rhythm {
 			sent += c.shares[i] * float64(s.obs[o].Sent)
 		}
 	}
-	if !s.pays(c, sent) || even(counts) {
-		return rhythm.Rhythm{}
+	if c.times, c.proof = (rhythm.Rhythm{}), 0; !s.pays(c, sent) || even(counts) {
+		return
 	}
-	return rhythm.Find(counts, 0)
+	if c.times = rhythm.Find(counts, 0); c.times.Kind == rhythm.Steady {
+		return
+	}
+	explained := 0.0
+	for _, o := range c.obs {
+		if !s.taken[o] && s.obs[o].Lost > 0 && s.within(o, c.times.Episodes) {
+			explained += s.troubled(&s.obs[o], s.own.rate)
+		}
+	}
+	c.proof = c.times.Proof + s.own.fewer(explained)
+}
+
+// within reports whether an observation may have been sent in one of some episodes.
+func (s *search) within(o int32, eps []rhythm.Episode) bool {
+	from, to := float64(s.spans[o].From), float64(s.spans[o].To)
+	return slices.ContainsFunc(eps, func(e rhythm.Episode) bool { return e.From <= to && from <= e.To })
 }
 
 // count puts an observation as a count. One without a known time becomes one that is passed over.
 func (s *search) count(i int, share float64) rhythm.Count {
 	when := s.spans[i]
-	sent, lost, odds := s.proving(&s.obs[i])
-	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: odds}
-}
-
-// proving returns the packets of an observation that prove something, and the chance that it has a trouble of its own. Where only those that lost some are
-// known, the first one lost proves nothing, and more have.
-func (s *search) proving(o *localize.Observation) (sent, lost int, odds float64) {
-	if s.selected && o.Lost > 0 {
-		return o.Sent - 1, o.Lost - 1, selectedOutlier
-	}
-	return o.Sent, o.Lost, outlier
+	sent, lost := s.proving(&s.obs[i])
+	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: s.own.rate}
 }
 
 // suspect makes a suspect of a candidate. Its class is the candidates whose episodes, before those of this one were known, explained the losses about
 // as well, and explain nothing now.
-func (s *search) suspect(x *candidate, all []candidate, before []rhythm.Rhythm) Suspect {
+func (s *search) suspect(x *candidate, all, before []candidate) Suspect {
 	type member struct {
 		cause localize.Cause
 		proof float64
 	}
-	self := member{localize.Cause{Kind: localize.Arc, ID: int32(x.arc)}, x.times.Proof}
+	self := member{localize.Cause{Kind: localize.Arc, ID: int32(x.arc)}, x.proof}
 	class := []member{self}
 	var up member
 	for i := range all {
 		c := &all[i]
-		if c.arc == x.arc || before[i].Kind != rhythm.Flapping && before[i].Kind != rhythm.Once || s.proof(c) > 0 {
+		if c.arc == x.arc || before[i].times.Kind == rhythm.Steady || c.proof > s.prior {
 			continue
 		}
-		m := member{localize.Cause{Kind: localize.Arc, ID: int32(c.arc)}, before[i].Proof}
-		if m.proof > x.times.Proof-alike {
+		m := member{localize.Cause{Kind: localize.Arc, ID: int32(c.arc)}, before[i].proof}
+		if m.proof > x.proof-alike {
 			class = append(class, m)
 		} else if up.cause.Kind == "" || m.proof > up.proof {
 			up = m

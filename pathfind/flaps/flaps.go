@@ -37,8 +37,6 @@ type Result struct {
 }
 
 const (
-	// outlier is the chance that a flow loses packets for a reason that no component explains, as in pathfind/localize.
-	outlier = 0.002
 	// faults is how many faults one would bet on in a fabric that somebody looks at, likewise.
 	faults = 3
 	// named is the probability from which a suspect counts as found.
@@ -90,7 +88,8 @@ type search struct {
 	prior  float64 // log odds against a fault of one arc
 	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
 	taken, episodic []bool
-	selected        bool    // nothing is known of flows that lost nothing
+	selected        bool // nothing is known of flows that lost nothing
+	own             troubles
 	lossy           []int32 // observations with losses, if it is known when they were sent
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
@@ -99,8 +98,12 @@ type search struct {
 }
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
+	own := troubles{rate: outlier}
+	if cfg.Selected {
+		own.rate = selectedOutlier
+	}
 	return &search{
-		fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
+		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
 		selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
@@ -208,51 +211,75 @@ type candidate struct {
 	obs    []int32 // that cross it
 	shares []float64
 	times  rhythm.Rhythm
+	proof  float64 // that they do, a logarithm
 }
 
-// flaps finds arcs one after the other, each the best explanation of what those before it left.
+// flaps finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
+// fewer flows with troubles of their own, so that what was doubtful before may be clear.
 func (s *search) flaps() []Suspect {
 	var found []Suspect
-	candidates := s.candidates()
-	s.gather(candidates)
-	fresh, done := make([]bool, len(candidates)), make([]bool, len(candidates))
 	for len(found) < mostFlaps {
-		best := -1
+		s.own = s.troubles()
+		candidates := slices.DeleteFunc(s.candidates(), func(c candidate) bool {
+			return slices.ContainsFunc(found, func(x Suspect) bool { return x.ID == int32(c.arc) })
+		})
+		s.gather(candidates)
 		for i := range candidates {
-			if !fresh[i] {
-				candidates[i].times = s.times(&candidates[i])
-				fresh[i] = true
-			}
-			if !done[i] && s.proof(&candidates[i]) > 0 && (best < 0 || candidates[i].times.Proof > candidates[best].times.Proof) {
-				best = i
-			}
+			s.time(&candidates[i])
 		}
-		if best < 0 {
+		more := s.best(candidates, mostFlaps-len(found))
+		if found = append(found, more...); len(more) == 0 {
 			break
 		}
-		x := candidates[best]
-		before := make([]rhythm.Rhythm, len(candidates))
-		for i := range candidates {
-			before[i] = candidates[i].times
-		}
-		took := s.take(&x)
-		done[best] = true
-		for i := range candidates {
-			if slices.ContainsFunc(candidates[i].obs, func(o int32) bool { return took[o] }) {
-				candidates[i].times = s.times(&candidates[i])
-			}
-		}
-		found = append(found, s.suspect(&x, candidates, before))
 	}
 	return found
 }
 
-// proof returns the log odds of a candidate, negative unless its losses came and went.
-func (s *search) proof(c *candidate) float64 {
-	if c.times.Kind != rhythm.Flapping && c.times.Kind != rhythm.Once {
-		return -s.prior
+// best takes candidates as long as one of them, or of a few that are alike, is likelier than not, and returns at most some suspects.
+func (s *search) best(candidates []candidate, most int) []Suspect {
+	var found []Suspect
+	done := make([]bool, len(candidates))
+	for len(found) < most {
+		best := -1
+		for i := range candidates {
+			if !done[i] && candidates[i].times.Kind != rhythm.Steady && (best < 0 || candidates[i].proof > candidates[best].proof) {
+				best = i
+			}
+		}
+		if best < 0 || together(candidates, done, candidates[best].proof) < s.prior {
+			break
+		}
+		done[best] = true
+		x := candidates[best]
+		before := slices.Clone(candidates)
+		took := s.take(&x)
+		for i := range candidates {
+			if slices.ContainsFunc(candidates[i].obs, func(o int32) bool { return took[o] }) {
+				s.time(&candidates[i])
+			}
+		}
+		y := s.suspect(&x, candidates, before)
+		if y.Probability >= named {
+			found = append(found, y)
+			continue
+		}
+		for o := range took {
+			s.taken[o], s.episodic[o] = false, false
+		}
+		copy(candidates, before)
 	}
-	return c.times.Proof - s.prior
+	return found
+}
+
+// together returns what candidates prove together that are worth about as much as the best one: more than those that are alike do.
+func together(candidates []candidate, done []bool, best float64) float64 {
+	sum := 0.0
+	for i := range candidates {
+		if !done[i] && candidates[i].times.Kind != rhythm.Steady && candidates[i].proof > best-alike {
+			sum += math.Exp(candidates[i].proof - best)
+		}
+	}
+	return best + math.Log(sum)
 }
 
 // take marks what the episodes of a candidate explain, and returns those observations. What may have crossed it and lost packets then needs no other
@@ -263,8 +290,7 @@ func (s *search) take(c *candidate) map[int32]bool {
 		if s.taken[o] || !s.spans[o].known() || c.shares[i] < 1 && s.obs[o].Lost == 0 {
 			continue
 		}
-		from, to := float64(s.spans[o].From), float64(s.spans[o].To)
-		if slices.ContainsFunc(c.times.Episodes, func(e rhythm.Episode) bool { return e.From <= to && from <= e.To }) {
+		if s.within(o, c.times.Episodes) {
 			s.taken[o], s.episodic[o] = true, true
 			took[o] = true
 		}

@@ -1,0 +1,80 @@
+package flaps
+
+import (
+	"math"
+
+	"whichlink/pathfind/localize"
+)
+
+const (
+	// outlier is the chance that a flow loses packets for a reason that no component explains, as in pathfind/localize, where nothing tells otherwise:
+	// as many flows as make one such tell about as much.
+	outlier = 0.002
+	// selectedOutlier is that of flows that lost packets at all, where about as few lose some by chance as by themselves.
+	selectedOutlier = 0.2
+	// usual is the loss along a good path.
+	usual = 5e-4
+)
+
+// Troubles are flows that seem to have lost packets for reasons of their own: how many, and what share of all flows does.
+type troubles struct{ flows, rate float64 }
+
+// troubles counts them among what nothing else explains yet. Episodes that are not found yet are counted with them, which makes them too many rather than too
+// few.
+func (s *search) troubles() troubles {
+	if s.selected {
+		return s.own
+	}
+	all := 1 / outlier
+	for i := range s.spans {
+		if s.spans[i].known() {
+			all++
+		}
+	}
+	t := troubles{0, outlier}
+	for range 8 {
+		sum := 0.0
+		for _, i := range s.lossy {
+			if !s.taken[i] {
+				sum += s.troubled(&s.obs[i], t.rate)
+			}
+		}
+		t = troubles{sum, (1 + sum) / all}
+	}
+	return t
+}
+
+// fewer returns how much less likely the counts are, a logarithm, than where each has a trouble of its own with the same probability, if some of them have none:
+// that there are so many troubles is known from them as well.
+func (t troubles) fewer(explained float64) float64 {
+	m := min(explained, t.flows)
+	if m <= 0 {
+		return 0
+	}
+	all, _ := math.Lgamma(1 + t.flows)
+	rest, _ := math.Lgamma(1 + t.flows - m)
+	return m*math.Log(1+t.flows) - all + rest
+}
+
+// troubled returns the probability that an observation lost packets by itself and not by chance.
+func (s *search) troubled(o *localize.Observation, rate float64) float64 {
+	sent, lost := s.proving(o)
+	odd, chance := alone(float64(sent), float64(lost))
+	return 1 / (1 + math.Exp(chance+math.Log1p(-rate)-odd-math.Log(rate)))
+}
+
+// alone returns the logarithms of the likelihoods of packets lost of some that a flow sent: by itself, where any share is as likely, and by chance.
+func alone(sent, lost float64) (odd, chance float64) {
+	k, _ := math.Lgamma(lost + 1)
+	m, _ := math.Lgamma(sent - lost + 1)
+	n, _ := math.Lgamma(sent + 2)
+	return k + m - n, lost*math.Log(usual) + (sent-lost)*math.Log1p(-usual)
+}
+
+// proving returns the packets of an observation that prove something. Where only those that lost some are known, the first one lost proves nothing.
+func (s *search) proving(o *localize.Observation) (sent, lost int) {
+	if s.selected && o.Lost > 0 {
+		return o.Sent - 1, o.Lost - 1
+	}
+	return o.Sent, o.Lost
+}

@@ -87,6 +87,7 @@ type App struct {
 
 	stopInquiry func() // nil if none is under way
 	bell        bell
+	pins        pinboard
 
 	message string
 	sayLeft int // ticks
@@ -102,6 +103,9 @@ func NewApp(ctx context.Context, cfg Config) *App {
 	}
 	a.setTabs()
 	if err := a.memory.recall(cfg.Memory, a.linkTable()); err != nil {
+		a.say("! " + err.Error())
+	}
+	if err := a.pins.recall(cfg.Memory); err != nil {
 		a.say("! " + err.Error())
 	}
 	a.load = load{make: cfg.Load, says: cfg.Loading, waiting: cfg.Load != nil}
@@ -122,7 +126,9 @@ func (a *App) setTabs() {
 	k := &a.keys
 	links := newLinksScreen(k)
 	if a.tabs != nil {
-		links.choose(a.linkTable().choice())
+		was := a.linkTable()
+		links.choose(was.choice())
+		*was, links = *links, was // a choice of columns that is open goes on with it
 	}
 	a.tabs = []screen{&overview{keys: k}, newMapScreen(k), links, newPathsScreen(k), newEventsScreen(k), newCapturesScreen(k, a.reader), newDrillScreen(k, a.trainer)}
 	a.stack = []screen{a.tabs[0]}
@@ -157,7 +163,8 @@ func (a *App) pull() {
 
 // lookAt is a snapshot as it is shown: with the names and in the zone that somebody chose.
 func (a *App) lookAt(s *Snapshot) *Snapshot {
-	s = a.mask.snapshot(s)
+	a.pins.turn(s.Fabric)
+	s = a.pins.look(a.mask.snapshot(s))
 	if a.zone != nil {
 		s = s.in(a.zone)
 	}
@@ -200,7 +207,7 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		if settled { // rows that were held in their places may go where they belong
 			a.refresh()
 		}
-		return tea.Batch(tick(), a.bell.hear(a.taken), a.memory.keep(a.linkTable()))
+		return tea.Batch(tick(), a.bell.hear(a.taken, a.latest.pins, a.mask), a.memory.keep(a.linkTable()))
 	case proposalMsg:
 		a.propose(msg)
 	case loadedMsg:
@@ -219,6 +226,10 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return tea.Quit
 	case keptMsg:
 		if a.memory.keeping = false; msg.err != nil {
+			a.say("! " + msg.err.Error())
+		}
+	case pinnedMsg:
+		if msg.err != nil {
 			a.say("! " + msg.err.Error())
 		}
 	case pseudonymsMsg:
@@ -288,6 +299,12 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		a.visit(int(msg.String()[0] - '1'))
 	case key.Matches(msg, k.Note):
 		return a.note()
+	case key.Matches(msg, k.Pin):
+		cmd, err := a.pinThis("")
+		if err != nil {
+			a.say("! " + err.Error())
+		}
+		return cmd
 	case key.Matches(msg, k.Mask):
 		return a.setMask(a.mask == nil)
 	case key.Matches(msg, k.Mouse):

@@ -18,7 +18,7 @@ func TestBell(t *testing.T) {
 	f := *faint.Diagnosis
 	f.Suspects = f.Suspects[2:]
 	faint.Diagnosis = &f
-	rings := func(x *Snapshot) bool { return s.bell.hear(x) != nil }
+	rings := func(x *Snapshot) bool { return s.bell.hear(x, nil, nil) != nil }
 	for i, c := range []struct {
 		typed string
 		sees  *Snapshot
@@ -36,11 +36,11 @@ func TestBell(t *testing.T) {
 			t.Errorf("step %d: rings %v, want %v", i, got, c.want)
 		}
 	}
-	s.sees(t, "! bell is on or off")
+	s.sees(t, "! bell is on, notify or off")
 	// It reaches the terminal.
 	src := &fixed{well(t)}
 	a := NewApp(t.Context(), Config{Source: src})
-	a.bell.on = true
+	a.bell.mode = bellOn
 	src.s = sick(t)
 	_, cmd := a.Update(tickMsg{})
 	batch, ok := cmd().(tea.BatchMsg)

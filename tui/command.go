@@ -34,7 +34,7 @@ func commands() []command {
 	return []command{
 		{"all", "", "show all of the replayed evidence", nil, does((*App).whole)},
 		{"answer", "NAME", "in a drill: what is broken, or nothing", completeAnswers, answerDrill},
-		{"bell", "on|off", "ring when another suspect is named", func(*App, []string) []string { return []string{"off", "on"} }, setBell},
+		{"bell", "MODE", "on, notify or off: when suspects or pins change", func(*App, []string) []string { return bellModes() }, setBell},
 		{"captures", "", "what captures prove", nil, screenTo(5)},
 		{"drill", "", "what is broken on purpose, and the score", nil, screenTo(6)},
 		{"events", "", "the events", nil, screenTo(4)},
@@ -54,6 +54,7 @@ func commands() []command {
 		{"note", "", "copy a hand-off note", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.note(), nil }},
 		{"overview", "", "verdict and suspects", nil, screenTo(0)},
 		{"paths", "SRC DST", "the paths of a pair", completeNodes, showPaths},
+		{"pin", "NAME", "watch a link or node, or no longer", completeNames, pinCommand},
 		{"poll", "SWITCH", "read a switch's ports by SNMP; asks first", completeSwitches, pollCommand},
 		{"probe", "NAME", "more packets across it, or the selected; asks first", completeNames, probeCommand},
 		{"quit", "", "quit", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.quit(false), nil }},

@@ -31,6 +31,7 @@ func TestScreensDocument(t *testing.T) {
 		{"Drill", "7 Drill", "What is broken on purpose, hidden until `R`; `b` breaks and heals, `a` answers; and how the program and you did."},
 		{"Past", "Back in time", "In a live session `<` goes back to what was recorded, `t` to the moment of the row, `space` lets time run, `T` leads back to now. All screens show that moment."},
 		{"Ask", "Probing harder", "`P` probes harder what is selected, on the paths screen it traces the pair; `:probe`, `:trace` and `:poll` take names. What will be sent is stated, and nothing is before enter. `:stop` ends it."},
+		{"Pinned", "Pinned", "`*`, or `:pin NAME`, watches a link or a node: how it is stands on the overview, pinned links come first among the links (marked `*`), and they are remembered by the name of the fabric. `:bell on` rings when a suspect is named or comes first and when what is pinned changes; `:bell notify` says it to the desktop, too, in terminals that know OSC 9."},
 		{"Masked", "Names masked", "`A`, `:mask on` or `--mask` put pseudonyms in place of names and addresses on all screens, in what is copied and exported, and in the lines of `--plain`: for shared screens and published pictures. They keep what a thing is, are the same for a session, and are understood by filters and commands. What people wrote is hidden; what is recorded keeps its names."},
 		{"Help", "Help", "Made from the keys that the program obeys."},
 	} {

@@ -134,6 +134,16 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.word("goto leaf1:swp")
 			return s
 		},
+		"Pinned": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, sick(tb), w, h)
+			s.press("*")
+			for _, name := range []string{"spine4", "leaf4:swp4", "leaf2:swp1"} {
+				s.press(":")
+				s.Update(keyPaste("pin " + name))
+				s.press("enter")
+			}
+			return s
+		},
 		"Masked": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, sick(tb), w, h)
 			s.press("A", "j")

@@ -11,7 +11,7 @@ import (
 // A keyMap is all keys of the program. Help, footer and the keys themselves come from here, so they cannot differ.
 // No key needs Alt or a function key, and arrows always double letters.
 type keyMap struct {
-	Help, Command, Filter, Back, Freeze, Note, Copy, Export, Break, Reveal, Probe, Mask, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
+	Help, Command, Filter, Back, Freeze, Note, Copy, Export, Break, Reveal, Probe, Pin, Mask, Mouse, Redraw, Quit, Leave, Interrupt key.Binding
 
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	TextUp, TextDown                        key.Binding
@@ -53,6 +53,7 @@ func newKeyMap() keyMap {
 		Break:     bind("b", "break, heal", "b"),
 		Reveal:    bind("R", "reveal the truth", "R"),
 		Probe:     bind("P", "probe harder, trace: asks", "P"),
+		Pin:       bind("*", "pin a link or node, unpin", "*"),
 		Mask:      bind("A", "mask names and addresses", "A"),
 		Mouse:     bind("M", "mouse: click, twice opens", "M"),
 		Redraw:    bind("ctrl-l", "redraw", "ctrl+l"),
@@ -131,7 +132,7 @@ type keyGroup struct {
 
 func (k *keyMap) everywhere() keyGroup {
 	return keyGroup{"Everywhere", []key.Binding{
-		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Export, k.Note, k.Break, k.Reveal, k.Probe, k.Mask, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
+		k.Help, k.Command, k.Filter, k.Back, k.Screens, k.Open, k.Freeze, k.Copy, k.Export, k.Note, k.Break, k.Reveal, k.Probe, k.Pin, k.Mask, k.Mouse, k.Redraw, k.Quit, k.Leave, k.Interrupt}}
 }
 
 func (k *keyMap) lists() keyGroup {

@@ -51,7 +51,7 @@ func TestHelpHasEveryKey(t *testing.T) {
 			listed[b.Help().Key+" "+b.Help().Desc]++
 		}
 	}
-	s := newStage(t, sick(t), 120, 80)
+	s := newStage(t, sick(t), 120, 100)
 	s.press("?")
 	screen := bare(s.View().Content)
 	m := reflect.ValueOf(k)

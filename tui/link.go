@@ -321,6 +321,9 @@ func (l *linkScreen) trail(s *Snapshot, w int) line {
 		if v := speed(f.Link(id).Speed); v != "" {
 			more += "  " + v
 		}
+		if s.pinned()[id] {
+			more += "  pinned"
+		}
 		for _, g := range f.Link(id).Groups {
 			more += "  " + f.Group(g).Name
 		}

@@ -157,9 +157,11 @@ func symptomsOf(s *Snapshot) map[graphs.LinkID]diagnose.Symptom {
 func (l *linksScreen) arrange(s *Snapshot) {
 	c := linkColumns()[l.by]
 	type keyed struct {
-		v  float64
-		id graphs.LinkID
+		v      float64
+		id     graphs.LinkID
+		pinned bool
 	}
+	pinned := s.pinned()
 	n := s.Picture.Fabric.NumLinks()
 	rows := make([]keyed, 0, n)
 	for id := range graphs.LinkID(n) {
@@ -171,9 +173,12 @@ func (l *linksScreen) arrange(s *Snapshot) {
 		if math.IsNaN(v) {
 			v = -1 // what is not known comes after all that is
 		}
-		rows = append(rows, keyed{v, id})
+		rows = append(rows, keyed{v, id, pinned[id]})
 	}
 	slices.SortFunc(rows, func(a, b keyed) int {
+		if a.pinned != b.pinned {
+			return rankOf(a.pinned) - rankOf(b.pinned)
+		}
 		o := cmp.Compare(b.v, a.v)
 		if l.turned {
 			o = -o
@@ -479,6 +484,9 @@ func (l *linksScreen) line(r *linkRow, cols []linkColumn, name int, selected boo
 	mark := " "
 	if selected {
 		mark = ">"
+	}
+	if slices.ContainsFunc(s.pins, func(x pin) bool { return x.link == r.id }) {
+		mark += "*"
 	}
 	st, state := plain, r.state()
 	switch {

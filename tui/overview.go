@@ -163,7 +163,8 @@ func suspectNote(x *diagnose.Suspect) string {
 	return clean(note)
 }
 
-// The layouts, by the width at hand. Heights depend on the size alone, never on the data: what stands still can be read.
+// The layouts, by the width at hand. Heights depend on the size alone, never on the data: what stands still can be read. Only
+// what somebody pins makes room for itself.
 const (
 	wideFrom  = 160 // list and proof side by side
 	panesFrom = 100
@@ -172,17 +173,18 @@ const (
 
 // A plan is how the rows of a screen are shared out.
 type overviewPlan struct {
-	verdict, evidence, table, proof, series, aside int // heights with their frames; 0: not shown
+	verdict, evidence, pins, table, proof, series, aside int // heights with their frames; 0: not shown
 }
 
-func planOverview(w, h int) overviewPlan {
+func planOverview(w, h int, s *Snapshot) overviewPlan {
 	p := overviewPlan{verdict: 1}
 	switch {
 	case w < stackFrom || h < 14:
 		return overviewPlan{}
 	case w >= wideFrom:
 		p.evidence = 6
-		p.table = h - p.verdict - p.evidence
+		p.pins = pinPane(s, (h-p.verdict-p.evidence)/3)
+		p.table = h - p.verdict - p.evidence - p.pins
 		p.aside = max((h-p.verdict)/4, 5)
 		if h >= 30 {
 			p.series = seriesRows + 2
@@ -199,6 +201,8 @@ func planOverview(w, h int) overviewPlan {
 		p.evidence = 1
 	}
 	rest := h - p.verdict - p.evidence
+	p.pins = pinPane(s, min(rest-13, 8))
+	rest -= p.pins
 	if rest >= 16 {
 		p.aside = min(max(rest/5, 4), 12)
 	}
@@ -213,7 +217,7 @@ func (o *overview) draw(w, h int, s *Snapshot) page {
 	if d == nil {
 		return text(line{}.gap(1).add(warn, "? MEASURING").gap(2).add(plain, "no diagnosis yet")).fill(w, h)
 	}
-	p := planOverview(w, h)
+	p := planOverview(w, h, s)
 	if p.table == 0 {
 		return o.drawList(w, h, s).fill(w, h)
 	}
@@ -222,7 +226,7 @@ func (o *overview) draw(w, h int, s *Snapshot) page {
 	if w >= wideFrom {
 		left = max(w*11/20, 96)
 	}
-	body := o.drawEvidence(left, p.evidence, s).below(o.drawTable(left, p.table, s))
+	body := o.drawEvidence(left, p.evidence, s).below(drawPins(left, p.pins, s)).below(o.drawTable(left, p.table, s))
 	lower := o.drawProof(w, p.proof, s)
 	if w >= wideFrom {
 		right := w - left
@@ -266,7 +270,7 @@ func (o *overview) tableNote(s *Snapshot) string {
 
 // proofSize returns how many lines the proof has at a size of the screen, and how many can be seen.
 func (o *overview) proofSize(w, h int, s *Snapshot) (n, room int) {
-	p := planOverview(w, h)
+	p := planOverview(w, h, s)
 	if s.Diagnosis == nil || p.proof == 0 {
 		return 0, 0
 	}
@@ -328,7 +332,7 @@ func (o *overview) drawList(w, h int, s *Snapshot) page {
 	}
 	out := text(verdictLines(s.Diagnosis, w, n)...)
 	if h >= 9 {
-		out = out.below(text(evidenceInShort(s, w)))
+		out = out.below(text(evidenceInShort(s, w))).below(text(pinLines(s, w-1, h/5)...))
 	}
 	rest := h - len(out.lines)
 	x := o.current(s)

@@ -91,7 +91,7 @@ func run(ctx context.Context, cfg Config, more ...tea.ProgramOption) error {
 		model.crash = err
 	}
 	model.load.wait()
-	forgot := model.memory.finish(model.linkTable())
+	forgot := errors.Join(model.memory.finish(model.linkTable()), model.pins.finish())
 	if model.crash != nil {
 		return model.crash
 	}

@@ -42,6 +42,7 @@ type Snapshot struct {
 	// Rounds are the faults of this drill so far and who named them, the oldest first.
 	Rounds []Round
 
+	pins []pin // how what is pinned is
 	mask *mask // what hides the names in it, nil if nothing does
 }
 

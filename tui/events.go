@@ -178,6 +178,6 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 			st = strong
 		}
 		return line{}.left(plain, cursor, 2).left(dim, s.at(x.At, fine), stamp).gap(1).left(dim, x.Lane, lane).
-			left(strong, e.groupMark(at), mark).left(st, x.What, what).gap(1).left(plain, shorten(x.About, about), about)
+			left(strong, e.groupMark(at), mark).left(st, x.Words(), what).gap(1).left(plain, shorten(x.About, about), about)
 	})
 }

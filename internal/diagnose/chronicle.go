@@ -23,14 +23,20 @@ type Event struct {
 	Count int
 }
 
+// Words say what happened, and how often if that was more than once.
+func (e *Event) Words() string {
+	if flows := fmt.Sprintf("%d flows", e.Count); e.Count > 1 && e.About != flows {
+		return fmt.Sprintf("%s, %d times", e.What, e.Count)
+	}
+	return e.What
+}
+
 // LaneVerdict is the lane of what the diagnosis came to say.
 const LaneVerdict = "verdict"
 
 const (
 	// maxEvents is how many events are kept; of more, the newest.
 	maxEvents = 2000
-	// sameMove is within what time many flows that move are one event.
-	sameMove = time.Second
 	// grain is how far the beginning of an episode may move from one diagnosis to the next.
 	grain = 100 * time.Millisecond
 )
@@ -41,7 +47,7 @@ type chronicle struct {
 	forgotten int
 	named     map[string]bool // suspects that the newest diagnosis names
 	told      map[string]bool // episodes that stand among the events
-	moved     time.Time       // of the newest event of flows that moved
+	moves     moves
 }
 
 // add takes in a record, if it tells of something that happened.
@@ -55,9 +61,7 @@ func (c *chronicle) add(r *evidence.Record) {
 	case evidence.KindFinding:
 		c.put(Event{r.Time, lane, graphs.Clean(r.Finding) + ": " + graphs.Clean(r.Text), graphs.Clean(r.Subject), countOf(r)})
 	case evidence.KindPath:
-		if r.Changed {
-			c.move(r)
-		}
+		c.path(r)
 	}
 }
 
@@ -67,22 +71,6 @@ func countOf(r *evidence.Record) int {
 	}
 	return max(1, *r.Count)
 }
-
-// move notes that a flow took another path. When a link goes down many do at once.
-func (c *chronicle) move(r *evidence.Record) {
-	for i := len(c.events) - 1; i >= 0 && r.Time.Sub(c.moved).Abs() <= sameMove; i-- {
-		if e := &c.events[i]; e.What == flowsMoved && e.At.Equal(c.moved) {
-			c.own()
-			c.events[i].Count++
-			c.events[i].About = fmt.Sprintf("%d flows", c.events[i].Count)
-			return
-		}
-	}
-	c.moved = r.Time
-	c.put(Event{r.Time, string(r.Source), flowsMoved, fmt.Sprintf("%s to %s", r.Flow.Src, r.Flow.Dst), 1})
-}
-
-const flowsMoved = "took another path"
 
 // put inserts an event in the order of time.
 func (c *chronicle) put(e Event) {

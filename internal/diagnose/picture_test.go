@@ -1,7 +1,10 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,14 +93,56 @@ func TestChronicle(t *testing.T) {
 	if len(all) != maxEvents || forgotten != 2*maxEvents+4 {
 		t.Errorf("%d events are kept and %d forgotten", len(all), forgotten)
 	}
-	moved := &evidence.Record{Time: start.Add(time.Hour * 3), Source: evidence.SourceProbe, Kind: evidence.KindPath, Changed: true, Flow: &evidence.Flow{}}
-	for range 5 {
-		m := *moved
-		c.add(&m)
-		moved.Time = moved.Time.Add(10 * time.Millisecond)
+}
+
+// A path that is found for the first time, after the host has no agent for a while, or better than before, is no event; flows that leave one for another at
+// the same moment are one; and flows that go to and fro between paths are one, which is counted.
+func TestFlowsThatMove(t *testing.T) {
+	start := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	var c chronicle
+	see := func(at time.Duration, port uint16, path []string, candidates ...[]string) {
+		c.add(&evidence.Record{Time: start.Add(at), Source: evidence.SourceProbe, By: "h1", Kind: evidence.KindPath, Changed: true, Path: path, Candidates: candidates,
+			Flow: &evidence.Flow{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: port}})
 	}
-	all, _ = c.list()
-	if last := all[len(all)-1]; last.Count != 5 || last.About != "5 flows" {
-		t.Errorf("five flows that move at once are %+v", last)
+	said := func() (out []string) {
+		all, _ := c.list()
+		for _, e := range all {
+			out = append(out, fmt.Sprintf("%s %s, %s x%d", e.At.Sub(start), e.What, e.About, e.Count))
+		}
+		return out
+	}
+	hold := func(want ...string) {
+		t.Helper()
+		if got := said(); !slices.Equal(got, want) {
+			t.Fatalf("events %q\nnot    %q", got, want)
+		}
+	}
+	a, b, d := []string{"x>a", "a>y"}, []string{"x>b", "b>y"}, []string{"x>d", "d>y"}
+	for i := range uint16(20) { // as an agent is missed, three flows every three seconds
+		see(time.Duration(i/3)*3*time.Second, i, nil)
+		see(time.Duration(i/3)*3*time.Second, i, nil, a, b, d)
+		see(time.Duration(i/3)*3*time.Second, i, nil, a, b)
+		see(time.Duration(i/3)*3*time.Second, i, a)
+		see(time.Duration(i/3)*3*time.Second, i, nil)
+		see(time.Duration(i/3)*3*time.Second, i, a)
+	}
+	hold()
+	for i := range uint16(5) {
+		see(time.Minute+time.Duration(i)*10*time.Millisecond, i, b)
+	}
+	moved := "1m0s took another path, 5 flows x5"
+	hold(moved)
+	list, _ := c.list()
+	for i := range 40 { // every three seconds one of two flows is elsewhere
+		see(2*time.Minute+time.Duration(i)*3*time.Second, uint16(10+i%2), [][]string{b, a}[i/2%2])
+	}
+	hold(moved, "2m0s took another path, 10.0.0.1 to 10.0.0.2 x1", "2m3s took another path, 10.0.0.1 to 10.0.0.2 x1", "2m6s to and fro between paths, 2 flows x38")
+	see(time.Hour, 10, b) // much later that is news, and so is a path that it never was on
+	see(time.Hour+2*time.Second, 10, d)
+	if got := said(); len(got) != 6 || !strings.HasPrefix(got[4], "1h0m0s took another path") || !strings.HasPrefix(got[5], "1h0m2s took another path") {
+		t.Errorf("%q", got)
+	}
+	if len(list) != 1 || list[0].Count != 5 {
+		t.Errorf("what was published changed: %v", list)
 	}
 }

@@ -67,11 +67,11 @@ func (l line) width() int {
 
 // fit makes the line exactly w cells wide.
 func (l line) fit(w int) line {
-	l = l.cut(0, w)
-	if n := l.width(); n < w {
-		l = l.gap(w - n)
+	n := l.width()
+	if n > w {
+		return l.cut(0, w)
 	}
-	return l
+	return l[:len(l):len(l)].gap(w - n) // what is put behind it must not stand in another line
 }
 
 // cut returns the cells from (included) to to (excluded). A wide character that the cut halves becomes blanks.
@@ -86,18 +86,28 @@ func (l line) cut(from, to int) line {
 		case lo == at && hi == at+n:
 			out = append(out, s)
 		default:
-			text := ansi.Cut(s.text, lo-at, hi-at)
-			switch w := width(text); {
-			case w > hi-lo: // a wide character reached over the edge
-				text = spaces(hi - lo)
-			case w < hi-lo:
-				text += spaces(hi - lo - w)
-			}
-			out = append(out, span{text, s.style})
+			out = append(out, span{cut(s.text, lo-at, hi-at), s.style})
 		}
 		at += n
 	}
 	return out
+}
+
+// cut returns the cells of a text from one (included) to another (excluded), blanks for half of a wide character.
+func cut(s string, from, to int) string {
+	if i, ok := afterNarrow(s, from); ok {
+		if n, ok := afterNarrow(s[i:], to-from); ok {
+			return s[i : i+n]
+		}
+	}
+	text := ansi.Cut(s, from, to)
+	switch w := width(text); {
+	case w > to-from: // a wide character reached over the edge
+		return spaces(to - from)
+	case w < to-from:
+		return text + spaces(to-from-w)
+	}
+	return text
 }
 
 // restyled returns the line in one style throughout: a chosen row is reversed as a whole.
@@ -122,14 +132,50 @@ func over(under, block []line, x, y, w int) {
 	}
 }
 
-// width returns how many cells a text takes on the terminal.
+// width returns how many cells a text takes on the terminal. ASCII, lines, blocks and the mark of a cut, which is nearly all there is, take one each.
 func width(s string) int {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
+	n := 0
+	for i := 0; i < len(s); n++ {
+		switch {
+		case s[i] < utf8.RuneSelf:
+			i++
+		case narrow(s[i:]):
+			i += 3
+		default:
 			return ansi.StringWidth(s)
 		}
 	}
-	return len(s)
+	return n
+}
+
+// afterNarrow returns where in a text so many cells end, if the text is one of such that take one each.
+func afterNarrow(s string, n int) (int, bool) {
+	i := 0
+	for ; n > 0 && i < len(s); n-- {
+		switch {
+		case s[i] < utf8.RuneSelf:
+			i++
+		case narrow(s[i:]):
+			i += 3
+		default:
+			return 0, false
+		}
+	}
+	return i, n == 0 && (i == len(s) || s[i] < utf8.RuneSelf || narrow(s[i:])) // and nothing is joined to the last one
+}
+
+// narrow reports whether a text begins with one of U+2500 to U+259F, which draw lines and blocks, or with U+2026, which marks a cut.
+func narrow(s string) bool {
+	if len(s) < 3 || s[0] != 0xe2 {
+		return false
+	}
+	switch s[1] {
+	case 0x94, 0x95:
+		return true
+	case 0x96:
+		return s[2] < 0xa0
+	}
+	return s[1] == 0x80 && s[2] == 0xa6
 }
 
 func spaces(n int) string {

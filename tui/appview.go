@@ -374,8 +374,13 @@ func (a *App) screenHints() []line {
 	case *linksScreen:
 		hints = append(hints, hint(k.Open, "open"), hint(k.Sort, "sort"), hint(k.Reverse, "turn"), hint(k.Wide, "wide"), hint(k.Columns, "columns"))
 	case *mapScreen:
-		hints = append(hints, hint(k.Open, "open"), hint(k.Layer, "layer"), hint(k.Hosts, "hosts"), hint(k.Pane, "pane"), hint(k.Next, "suspect"), hint(k.Order, "order"))
-		if t.layout != nil && t.layout.pods == nil {
+		hints = append(hints, hint(k.Open, "open"), hint(k.Next, "suspect"), hint(k.Around, map[bool]string{false: "around", true: "matrix"}[t.near]), hint(k.Layer, "layer"), hint(k.Hosts, "hosts"))
+		if t.layout != nil && t.layout.pods != nil {
+			hints = append(hints, hint(k.Pane, "pane"))
+		} else if t.layout != nil && !t.layout.clos {
+			hints = append(hints, hint(k.Order, "order"))
+		}
+		if t.near || t.filled[1] == nil && a.w >= panesFrom {
 			hints = append(hints, hint(k.Wider, "hops"))
 		}
 	case *pathsScreen:

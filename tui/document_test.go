@@ -21,6 +21,7 @@ func TestScreensDocument(t *testing.T) {
 		{"MapLeafSpine", "2 Map, leaf and spine", "A cell is a link. `L` turns to loss, use, use over what is expected, delay, flaps, coverage; `e` writes what is shown for Graphviz (`.dot`), or as a table."},
 		{"MapHosts", "2 Map, links of hosts", "`H` turns to the links of hosts, a row a switch."},
 		{"MapFatTree", "2 Map, three tiers", "Planes by pods, a cell the worst link of several, and beside it the pod link by link."},
+		{"MapAround", "2 Map, around a link", "`g` puts what lies around the link under the cursor in place of a matrix, on every fabric and at every size, and takes it away again."},
 		{"MapRandom", "2 Map, random graph", "Who is next to whom, the worst first, and what lies two hops around the link under the cursor: `+` and `-` see further, and closer."},
 		{"MapRings", "2 Map, further around a link", "From three hops on `+` tells ring by ring what is worst, and how many ways lead around the link."},
 		{"Links", "3 Links", "Every link, however many: `s` sorts by the next column, `/` filters by words and fields."},

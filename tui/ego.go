@@ -14,6 +14,8 @@ const (
 	// three or four.
 	treeHops = 2
 	mostHops = 4
+	// roomy is the height from which on blank lines stand between the parts of what lies around a link.
+	roomy = 14
 )
 
 // An ego is what was drawn around a link. To find the worst of all that lies two hops away takes longer than a frame may.
@@ -72,14 +74,24 @@ func (m *mapScreen) drawEgo(w, h int, s *Snapshot) page {
 		return frame("Around the link", "", w, h, text(line{}.add(dim, "no link here: move to one")))
 	}
 	l := layers()[m.layer]
-	g, st := l.glyph(l.of(s.Picture, m.focus))
+	v := l.of(s.Picture, m.focus)
+	g, st := l.glyph(v)
+	says := "? dark"
+	if !math.IsNaN(v) {
+		says = l.words(v)
+	}
 	ends := [2]graphs.NodeID{f.Tail(m.focus.Forward()), f.Head(m.focus.Forward())}
-	lines := []line{line{}.add(strong, f.NodeName(ends[0])).add(st, " ="+string(g)+"= ").add(strong, f.NodeName(ends[1])), nil}
+	name := max((w-4-7-width(says))/2, 4) // of an end: between them stands what the link is, behind them what is known of it
+	lines := []line{line{}.add(strong, elide(clean(f.NodeName(ends[0])), name)).add(st, " ="+string(g)+"= ").add(strong, elide(clean(f.NodeName(ends[1])), name)).gap(2).add(st, says)}
+	if h >= roomy {
+		lines = append(lines, nil)
+	}
 	if m.radius > treeHops {
 		lines = append(lines, m.ringLines(ends, w-4, h-2-len(lines), s)...)
 	} else {
 		lines = append(lines, m.treeLines(ends, w-4, h-2-len(lines), s)...)
 	}
+	lines = lines[:min(len(lines), max(h-2, 0))]
 	return frame("Around the link, "+counted(m.radius, "hop", "hops"), "layer "+l.name, w, h, text(lines...))
 }
 
@@ -97,18 +109,27 @@ func (m *mapScreen) treeLines(ends [2]graphs.NodeID, inner, room int, s *Snapsho
 			}
 		}
 		lines = append(lines, line{}.add(strong, f.NodeName(n)).add(dim, fmt.Sprintf("  %s, %d raised", counted(len(all), "other link", "other links"), raised)))
+		dense := room < roomy-4 // each end has its half, and its head alone says how many links there are
 		most := max(room/2-3, 1)
+		if dense {
+			most = room/2 - 1
+		}
 		if i == 1 {
-			most = max(room-len(lines)-1, 1)
+			most = max(room-len(lines), 0)
 		}
 		for j, x := range all {
-			if j >= most {
+			if dense && j >= most {
+				break
+			}
+			if !dense && j >= most-1 && len(all) > most {
 				lines = append(lines, line{}.ink(dim, "└─ ").add(dim, count(len(all)-j)+" more"))
 				break
 			}
-			lines = append(lines, m.drawSpoke(x, &l, j == len(all)-1, inner, s))
+			lines = append(lines, m.drawSpoke(x, &l, j == len(all)-1 || dense && j == most-1, inner, s))
 		}
-		lines = append(lines, nil)
+		if i == 0 && !dense {
+			lines = append(lines, nil)
+		}
 	}
 	return lines
 }
@@ -152,9 +173,12 @@ func (m *mapScreen) ringLines(ends [2]graphs.NodeID, w, room int, s *Snapshot) [
 	}
 	var lines []line
 	if n, hops := detours(f, m.focus); n > 0 {
-		lines = append(lines, line{}.add(plain, fmt.Sprintf("%s of %d hops around it", counted(n, "way", "ways"), hops)), nil)
+		lines = append(lines, line{}.add(plain, fmt.Sprintf("%s of %d hops around it", counted(n, "way", "ways"), hops)))
 	} else {
-		lines = append(lines, line{}.add(warn, "no way around it"), nil)
+		lines = append(lines, line{}.add(warn, "no way around it"))
+	}
+	if room >= roomy-4 {
+		lines = append(lines, nil)
 	}
 	rings := a.rings[:min(m.radius, len(a.rings))]
 	for i, ring := range rings {
@@ -178,12 +202,12 @@ func (m *mapScreen) ringLines(ends [2]graphs.NodeID, w, room int, s *Snapshot) [
 		lines = append(lines, head)
 		slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.link, b.link)) })
 		// What room is left is shared out among the rings that are to come.
-		most := max((room-len(lines))/(len(rings)-i)-1, 1)
+		most := max((room-len(lines))/(len(rings)-i)-1, 0)
 		for _, x := range list[:min(most, len(list))] {
 			g, st := l.glyph(l.of(s.Picture, x.link))
 			lines = append(lines, line{}.gap(2).add(st, string(g)).gap(1).add(plain, shorten(f.LinkName(x.link), max(w-4, 4))))
 		}
-		if n := len(list) - most; n > 0 {
+		if n := len(list) - most; n > 0 && most > 0 {
 			lines[len(lines)-1] = lines[len(lines)-1].add(dim, fmt.Sprintf(" and %d more", n))
 		}
 	}

@@ -95,3 +95,37 @@ func TestRadius(t *testing.T) {
 	}
 	s.sees(t, "1 way of 2 hops around it")
 }
+
+// What lies around a suspect can be reached at every size, on every kind of fabric, with both ends, and gone from again.
+func TestAroundAtEverySize(t *testing.T) {
+	for name, snapshot := range map[string]*Snapshot{"leaf and spine": sick(t), "three tiers": fatTree(t), "random": randomGraph(t)} {
+		for _, size := range [][2]int{{40, 10}, {60, 15}, {80, 24}, {99, 30}, {100, 30}, {200, 60}} {
+			s := newStage(t, snapshot, size[0], size[1])
+			s.press("2")
+			m := s.tabs[1].(*mapScreen)
+			f := snapshot.Fabric
+			ends := [2]string{f.NodeName(f.Tail(m.focus.Forward())), f.NodeName(f.Head(m.focus.Forward()))}
+			before := bare(s.View().Content)
+			s.press("g")
+			s.sees(t, "Around the link, 2 hops")
+			s.sees(t, ends[0]+" =@= "+ends[1]+"  p 0.9")
+			for _, end := range ends {
+				s.sees(t, end+"  "+counted(len(m.spokes(mustNode(t, f, end), snapshot, m.focus)), "other link", "other links"))
+			}
+			s.press("+")
+			s.sees(t, "Around the link, 3 hops")
+			s.sees(t, "hop 3  ")
+			if s.press("-", "g"); bare(s.View().Content) != before {
+				t.Errorf("%s at %v: g does not lead back:\n%s", name, size, bare(s.View().Content))
+			}
+		}
+	}
+}
+
+func mustNode(t *testing.T, f *graphs.Fabric, name string) graphs.NodeID {
+	n, ok := f.NodeByName(name)
+	if !ok {
+		t.Fatalf("no node %q", name)
+	}
+	return n
+}

@@ -80,6 +80,11 @@ func scenes() map[string]func(testing.TB, int, int) *stage {
 			s.press("2")
 			return s
 		},
+		"MapAround": func(tb testing.TB, w, h int) *stage {
+			s := newStage(tb, fatTree(tb), w, h)
+			s.press("2", "g")
+			return s
+		},
 		"MapRings": func(tb testing.TB, w, h int) *stage {
 			s := newStage(tb, randomGraph(tb), w, h)
 			s.press("2", "+")

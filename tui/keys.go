@@ -22,7 +22,7 @@ type keyMap struct {
 
 	Sort, Reverse, Wide, Columns    key.Binding
 	Left, Right, Layer, Order, Pane key.Binding
-	Hosts, Wider, Closer            key.Binding
+	Hosts, Wider, Closer, Around    key.Binding
 	Swap, Paths, OnMap              key.Binding
 	Packets, Shark, Answer, Lower   key.Binding
 
@@ -82,6 +82,7 @@ func newKeyMap() keyMap {
 		Pane:    bind("tab", "the other matrix", "tab"),
 		Wider:   bind("+", "more hops around the link", "+", "="),
 		Closer:  bind("-", "fewer hops around it", "-"),
+		Around:  bind("g", "what lies around the link", "g"),
 		Swap:    bind("w", "swap the ends", "w"),
 		Paths:   bind("v", "paths over the link", "v"),
 		OnMap:   bind("m", "show it on the map", "m"),
@@ -165,7 +166,7 @@ func (k *keyMap) matrix() keyGroup {
 }
 
 func (k *keyMap) chart() keyGroup {
-	return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Hosts, k.Pane, k.Wider, k.Closer}}
+	return keyGroup{"Map", []key.Binding{k.Layer, k.Order, k.Hosts, k.Pane, k.Around, k.Wider, k.Closer}}
 }
 
 func (k *keyMap) pair() keyGroup { return keyGroup{"Paths", []key.Binding{k.Swap}} }

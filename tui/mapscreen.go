@@ -32,7 +32,8 @@ type mapScreen struct {
 	size   [2]int
 	order  grid
 	filled [2]*heat
-	radius int // of what is drawn around the link, in hops
+	near   bool // what lies around the link is shown where a matrix has the place
+	radius int  // of it, in hops
 	around ego
 }
 
@@ -149,10 +150,12 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 			m.pane = 1 - m.pane
 			m.take()
 		}
+	case key.Matches(msg, k.Around):
+		m.near = !m.near
 	case key.Matches(msg, k.Wider):
-		m.radius = min(m.radius+1, mostHops)
+		m.widen(1)
 	case key.Matches(msg, k.Closer):
-		m.radius = max(m.radius-1, 1)
+		m.widen(-1)
 	case key.Matches(msg, k.Next):
 		m.suspect(1, s)
 	case key.Matches(msg, k.Prev):
@@ -163,6 +166,14 @@ func (m *mapScreen) handle(msg tea.KeyPressMsg, w, h int, s *Snapshot) screen {
 		}
 	}
 	return nil
+}
+
+// widen looks further around the link, or closer, and shows it.
+func (m *mapScreen) widen(hops int) {
+	if _, right := m.halves(m.size[0], m.size[1]); right == 0 || m.filled[1] != nil {
+		m.near = true
+	}
+	m.radius = min(max(m.radius+hops, 1), mostHops)
 }
 
 // step moves the cursor by a cell of the pane that has it.
@@ -301,17 +312,20 @@ func (m *mapScreen) draw(w, h int, s *Snapshot) page {
 	}
 	m.prepare(w, h, s)
 	left, right := m.halves(w, h)
-	if right == 0 {
+	switch {
+	case m.near && (right == 0 || m.filled[1] == nil):
+		return m.egoPage(w, h, s).fill(w, h)
+	case right == 0:
 		return m.drawGrid(m.pane, w, h, s).fill(w, h)
 	}
 	out := m.drawGrid(0, left, h, s)
 	var beside page
-	if m.filled[1] != nil {
+	if m.filled[1] != nil && !m.near {
 		beside = m.drawGrid(1, right, h, s)
 	} else {
 		beside = m.egoPage(right, h, s)
 	}
-	if m.pane == 1 {
+	if m.pane == 1 && !m.near {
 		out.y = -1
 	} else {
 		beside.y = -1

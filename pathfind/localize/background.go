@@ -44,6 +44,7 @@ func (m *model) setBackground(b float64) {
 			m.some[i/step] = m.bad[i]
 		}
 	}
+	m.overBad, m.overSome, m.overNormal = m.overs(m.overBad, m.bad[:]), m.overs(m.overSome, m.some[:]), m.overs(m.overNormal, m.normal[:])
 }
 
 // logBackgroundPrior is the prior of the background hazard: a Gamma density, per unit of log b.
@@ -96,6 +97,25 @@ func (m *model) climb(b float64) (value, background float64) {
 					continue
 				}
 			}
+			if t.n > 1 && t.whole > 0 {
+				all := 0.0
+				for x := t.first; x < t.first+t.n; x++ {
+					arcs := m.ev.arcs[x]
+					s := m.hazard[x] + (b-m.background)*arcs
+					in, out := t.both(s)
+					all += m.portion[x] * (in + out)
+					if in > 0 {
+						losses += m.weight[x] * in / (in + out) * t.lost * b * arcs / s
+					}
+				}
+				if all < leastLikelihood {
+					value += log(max(all, 1e-300))
+				} else if ratio *= all; ratio < leastLikelihood || ratio > 1/leastLikelihood {
+					value += log(ratio)
+					ratio = 1
+				}
+				continue
+			}
 			all := math.Inf(-1)
 			for x := t.first; x < t.first+t.n; x++ {
 				arcs := m.ev.arcs[x]
@@ -112,7 +132,7 @@ func (m *model) climb(b float64) (value, background float64) {
 					missing += (1/kept - 1) * (t.lost + t.passed) * arcs
 				}
 				all = logSum(all, m.ev.share[x]+v)
-				weight := exp(m.value[x]-m.terms[i]) / (1 + exp(out-in))
+				weight := m.weight[x] / (1 + exp(out-in))
 				losses += weight * t.lost * b * arcs / s
 			}
 			value += t.copies * all
@@ -149,7 +169,7 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 			continue
 		}
 		var over [len(m.normal)]float64
-		m.overGain(c, m.normal[:], over[:])
+		m.overGain(c, m.overNormal, over[:])
 		if slices.Max(over[:]) < unevenCost {
 			continue
 		}

@@ -19,11 +19,12 @@ type model struct {
 	faulty     []int32   // components with an excess
 	stale      bool      // whether the background, or what load has not seen, changed since a hypothesis was loaded
 
-	hazard []float64 // per branch: the sum over what it crosses
-	value  []float64 // per branch: its share of the term's log-likelihood
-	weight []float64 // per branch: its share of the term's likelihood, where there are others
-	terms  []float64 // per term: its log-likelihood
-	sum    float64   // log-likelihood of everything
+	hazard  []float64 // per branch: the sum over what it crosses
+	portion []float64 // per branch: its share of the flows
+	weight  []float64 // per branch: its share of the term's likelihood
+	lift    []float64 // per branch, where there are others: its portion over the term's likelihood, infinite where that needs a logarithm
+	terms   []float64 // per term: its log-likelihood
+	sum     float64   // log-likelihood of everything
 
 	work int // evaluations so far
 
@@ -38,6 +39,8 @@ type model struct {
 	bad, logBad, logPrior [grid]float64
 	some                  [few]float64 // every step-th of them
 	normal                [3]float64
+	overBad               []over // bad, some and normal, as overGain takes them
+	overSome, overNormal  []over
 	spread                float64 // log of the ratio of the greatest to the least bad rate
 }
 
@@ -48,16 +51,20 @@ const step, few = 3, grid/3 + 1
 
 func newModel(ix *index, ev *evidence, cfg Config) *model {
 	m := &model{ix: ix, ev: ev, cfg: cfg,
-		excess: make([]float64, ix.n),
-		hazard: make([]float64, len(ev.share)),
-		value:  make([]float64, len(ev.share)),
-		weight: make([]float64, len(ev.share)),
-		terms:  make([]float64, len(ev.terms)),
-		losses: make([]float64, ix.n),
-		pulls:  make([]pull, ix.n),
+		excess:  make([]float64, ix.n),
+		hazard:  make([]float64, len(ev.share)),
+		portion: make([]float64, len(ev.share)),
+		weight:  make([]float64, len(ev.share)),
+		lift:    make([]float64, len(ev.share)),
+		terms:   make([]float64, len(ev.terms)),
+		losses:  make([]float64, ix.n),
+		pulls:   make([]pull, ix.n),
 
 		unsure:  make([]bool, ix.n),
 		metered: make([]bool, ix.n),
+	}
+	for b, share := range ev.share {
+		m.portion[b], m.weight[b] = exp(share), 1
 	}
 	for c := range ix.n {
 		for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
@@ -134,18 +141,38 @@ const leastArcs = 1. / 8
 // compute brings a term up to date with the hazards of its branches.
 func (m *model) compute(ti int32) {
 	t := &m.ev.terms[ti]
+	if t.n == 1 {
+		m.terms[ti] = m.ev.share[t.first] + t.at(m.hazard[t.first])
+		return
+	}
+	sum := 0.0
+	for b := t.first; t.whole > 0 && b < t.first+t.n; b++ {
+		in, out := t.both(m.hazard[b])
+		m.weight[b] = m.portion[b] * (in + out)
+		sum += m.weight[b]
+	}
+	if sum > leastLikelihood {
+		m.terms[ti] = log(sum)
+		for b := t.first; b < t.first+t.n; b++ {
+			m.weight[b] /= sum
+			m.lift[b] = m.portion[b] / sum
+		}
+		return
+	}
 	v := math.Inf(-1)
 	for b := t.first; b < t.first+t.n; b++ {
-		m.value[b] = m.ev.share[b] + t.at(m.hazard[b])
-		v = logSum(v, m.value[b])
+		m.weight[b] = m.ev.share[b] + t.at(m.hazard[b])
+		v = logSum(v, m.weight[b])
 	}
 	m.terms[ti] = v
-	if t.n > 1 {
-		for b := t.first; b < t.first+t.n; b++ {
-			m.weight[b] = exp(m.value[b] - v)
-		}
+	for b := t.first; b < t.first+t.n; b++ {
+		m.weight[b] = exp(m.weight[b] - v)
+		m.lift[b] = math.Inf(1)
 	}
 }
+
+// leastLikelihood is the likelihood of a term from which on it is reckoned with as it is, not by its logarithm.
+const leastLikelihood = 1e-130
 
 // shift changes the hazard of one component.
 func (m *model) shift(c int32, to float64) {
@@ -211,6 +238,9 @@ func (m *model) gain(c int32, h float64) float64 {
 			rest -= m.weight[b]
 			seen++
 			switch {
+			case !math.IsInf(m.lift[b], 1):
+				in, out := t.both(m.hazard[b] + h*es[i].times)
+				now += m.lift[b] * (in + out)
 			case t.lost > 0:
 				now += exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
 			case m.weight[b] > 1e-12:
@@ -267,27 +297,47 @@ func (m *model) mostGain(c int32) float64 {
 	return p.rise - m.bad[0]*m.ev.exposure[c]
 }
 
+// An over is a hazard at which gains are bounded from above, and what is needed for that of it alone.
+type over struct {
+	hazard, own float64 // own is what a flow that loses packets by itself may gain, exp(hazard)
+	most        float64 // that a loss may, in nats
+	// It lies in a cell of fixed hazards, a part of the way to the next.
+	cell int
+	part float64
+}
+
+// overs returns what is needed of hazards, in the room of what was needed of others.
+func (m *model) overs(room []over, hazards []float64) []over {
+	room = room[:0]
+	for _, h := range hazards {
+		x := over{hazard: h, own: exp(h), most: log(1 + h*m.most/(leastArcs*m.background))}
+		x.cell, x.part = cellOf(h)
+		room = append(room, x)
+	}
+	return room
+}
+
 // overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with
 // a hazard from s to s+h by no more than (s+h)/s, and what passes falls by exp(h) a packet; what a flow loses by itself leaves exp(h) to be
 // gained. Products of such ratios need no logarithms.
-func (m *model) overGain(c int32, at, g []float64) {
-	var ratio, now, own [grid]float64
+func (m *model) overGain(c int32, at []over, g []float64) {
+	var ratio, now [grid]float64
 	useful := 1
-	for i, h := range at {
-		g[i] = -h * m.ev.exposure[c]
+	for i := range at {
+		g[i] = -at[i].hazard * m.ev.exposure[c]
 		if m.ev.sets != nil {
-			g[i] += m.ev.sets.over(c, h)
+			g[i] += m.ev.sets.over(c, at[i].cell, at[i].part)
 		}
 		// Most hazards are too great for all that arrived, whatever was lost.
-		if all := g[i] + m.losses[c]*log(1+h*m.most/(leastArcs*m.background)); all > -dismal || m.metered[c] {
+		if all := g[i] + m.losses[c]*at[i].most; all > -dismal || m.metered[c] {
 			useful = i + 1
 		} else {
 			g[i] = all
 		}
 	}
 	at = at[:useful]
-	for i, h := range at {
-		ratio[i], own[i] = 1, exp(h)
+	for i := range at {
+		ratio[i] = 1
 	}
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es) / 4
@@ -297,8 +347,8 @@ func (m *model) overGain(c int32, at, g []float64) {
 		t := &m.ev.terms[ti]
 		switch {
 		case t.meter != nil:
-			for j, h := range at {
-				g[j] += t.meter.at(m.hazard[es[i].branch]+h*es[i].times) - m.terms[ti]
+			for j := range at {
+				g[j] += t.meter.at(m.hazard[es[i].branch]+at[j].hazard*es[i].times) - m.terms[ti]
 			}
 			i++
 		case t.lost == 0:
@@ -306,9 +356,10 @@ func (m *model) overGain(c int32, at, g []float64) {
 		case t.n == 1:
 			times := es[i].times
 			x, u := times/m.hazard[es[i].branch], t.passed*times
-			for j, h := range at {
+			for j := range at {
+				h := at[j].hazard
 				y := power(1+h*x, t.lost)
-				ratio[j] *= max(min(power(own[j], times), y), y/underExp(h*u))
+				ratio[j] *= max(min(power(at[j].own, times), y), y/underExp(h*u))
 				top = max(top, ratio[j])
 			}
 			i++
@@ -320,9 +371,10 @@ func (m *model) overGain(c int32, at, g []float64) {
 				b := es[i].branch
 				times := es[i].times
 				x, u := times/m.hazard[b], t.passed*times
-				for j, h := range at {
+				for j := range at {
+					h := at[j].hazard
 					y := power(1+h*x, t.lost)
-					now[j] += m.weight[b] * (max(min(power(own[j], times), y), y/underExp(h*u)) - 1)
+					now[j] += m.weight[b] * (max(min(power(at[j].own, times), y), y/underExp(h*u)) - 1)
 				}
 			}
 			for j := range at {

@@ -98,7 +98,7 @@ type bounds struct {
 func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	if b := &s.bounds; b.comp != c || b.print != k.print {
 		b.comp, b.print = c, k.print
-		s.overGain(c, s.bad[:], b.over[:])
+		s.overGain(c, s.overBad, b.over[:])
 		for i := range b.over {
 			b.over[i] += s.logPrior[i]
 		}
@@ -127,7 +127,7 @@ func (s *search) peak(c int32, k *cached) float64 {
 
 // bound bounds the log of the gain times the prior density from above at some rates.
 func (s *search) bound(c int32, look *[few]float64) {
-	s.overGain(c, s.some[:], look[:])
+	s.overGain(c, s.overSome, look[:])
 	for i := range look {
 		look[i] += s.logPrior[i*step]
 	}
@@ -251,10 +251,7 @@ func (m *model) guess(c int32) (h, losses float64) {
 		for i := range es {
 			e := &es[i]
 			t := &m.ev.terms[e.term]
-			weight := 1.0
-			if t.n > 1 {
-				weight = m.weight[e.branch]
-			}
+			weight := m.weight[e.branch]
 			if t.lost == 0 {
 				slope -= weight * t.copies * t.passed * e.times
 				continue
@@ -368,7 +365,7 @@ func (m *model) interval(c int32) interval {
 			continue
 		}
 		o := &m.ev.obs[t.obs]
-		weight := exp(m.value[e.branch] - m.terms[e.term])
+		weight := m.weight[e.branch]
 		if t.lost > 0 {
 			in, out := t.parts(m.hazard[e.branch])
 			weight /= 1 + exp(out-in)

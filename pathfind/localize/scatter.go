@@ -65,7 +65,7 @@ func (m *model) divide(comps []int32, rates []float64) []float64 {
 			for _, e := range es {
 				t := &m.ev.terms[e.term]
 				if t.lost > 0 && t.meter == nil {
-					w := m.branchWeight(t, e.branch)
+					w := m.weight[e.branch]
 					mine += w * t.lost * rates[i] * e.times / m.hazard[e.branch]
 					passed += w * t.passed
 				}
@@ -85,14 +85,6 @@ func (m *model) divide(comps []int32, rates []float64) []float64 {
 		}
 	}
 	return losses
-}
-
-// branchWeight returns the probability that a term's packets went a branch of it.
-func (m *model) branchWeight(t *term, b int32) float64 {
-	if t.n == 1 {
-		return 1
-	}
-	return m.weight[b]
 }
 
 // manifold reports whether a component is a switch or a group.

@@ -102,7 +102,7 @@ type setTable struct {
 	scratch       []site
 	arrived, hurt []float64
 	tables        map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
-	overs         []*[overs]bounded    // by component: see over
+	overs         []*[cells]float64    // by component, at fixed hazards; 0 where not known: see over
 }
 
 // A pairRange is the pairs of one destination, or of one sender.
@@ -147,7 +147,7 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	t := &setTable{ix: ix, ps: ps, tables: map[uint64][]float64{}}
 	t.lists, t.flows = make([][]pass, int(ix.links)+len(ix.host)), make([]*passing, ix.n)
 	t.totals, t.shared = make([][]float64, ix.n), make([]sharing, ix.n)
-	t.overs = make([]*[overs]bounded, ix.n)
+	t.overs = make([]*[cells]float64, ix.n)
 	for s := range int32(152) {
 		n := float64(s + 1)
 		if s >= 8 {
@@ -433,17 +433,22 @@ func (t *setTable) sharedWith(c int32) []siteOf {
 	return s.sites
 }
 
-// over bounds at from above, roughly: log(1+x) is less than x - x^2/2. The same few hazards are asked for again and again.
-func (t *setTable) over(c int32, h float64) float64 {
+// over bounds at from above, roughly, at a hazard some part of the way from a fixed one to the next: log(1+x) is less than x - x^2/2, and the
+// log-likelihood of what arrives is convex in a hazard, so that it lies below its chords.
+func (t *setTable) over(c int32, cell int, part float64) float64 {
+	if t.overs[c] == nil {
+		t.overs[c] = new([cells]float64)
+	}
 	known := t.overs[c]
-	if known == nil {
-		known = new([overs]bounded)
-		t.overs[c] = known
+	for k := cell; k < cell+2; k++ {
+		if known[k] == 0 {
+			known[k] = t.overAt(c, fixed[k])
+		}
 	}
-	k := &known[scramble(math.Float64bits(h))%overs]
-	if k.hazard == h {
-		return k.value
-	}
+	return known[cell] + part*(known[cell+1]-known[cell])
+}
+
+func (t *setTable) overAt(c int32, h float64) float64 {
 	soft, square := t.sumsOf(c)
 	lose, sum := t.lose(h), 0.0
 	for i, w := range soft {
@@ -451,14 +456,28 @@ func (t *setTable) over(c int32, h float64) float64 {
 			sum += lose[i] * (w - 0.5*square[i]*lose[i])
 		}
 	}
-	*k = bounded{h, 0.9 * sum}
-	return k.value
+	return 0.9 * sum
 }
 
-// A bounded is what over returned for a hazard, and overs how many are kept of a component.
-type bounded struct{ hazard, value float64 }
+// fixed are the hazards at which over is reckoned: none, and from 2^-24 on, two to an octave.
+var fixed = fixedHazards()
 
-const overs = 16
+const cells = 2*(24+4) + 2
+
+func fixedHazards() (at [cells]float64) {
+	for k := 1; k < cells; k++ {
+		at[k] = math.Exp2(float64(k-1)/2 - 24)
+	}
+	return at
+}
+
+// cellOf returns between which fixed hazards one lies, and what part of the way from the first to the next.
+func cellOf(h float64) (cell int, part float64) {
+	for cell+2 < cells && fixed[cell+1] <= h {
+		cell++
+	}
+	return cell, (h - fixed[cell]) / (fixed[cell+1] - fixed[cell])
+}
 
 // print is a fingerprint of what a component shares with the loaded hypothesis.
 func (t *setTable) print(c int32) uint64 {

@@ -103,7 +103,7 @@ func (m *model) shyResponders() []Responder {
 		p := 0.0
 		for b := t.first; b < t.first+t.n; b++ {
 			in, out := t.parts(m.hazard[b])
-			p += math.Exp(m.value[b]-m.terms[i]) / (1 + math.Exp(in-out))
+			p += m.weight[b] / (1 + math.Exp(in-out))
 		}
 		p = min(p*t.own, 1)
 		sums[o.Responder].open *= 1 - p

@@ -22,6 +22,8 @@ type term struct {
 	inlier, outlier              float64
 	beta, mean, dev, sharp, base float64
 	ceiling, lid                 float64
+	// Not their logs, for both: the weights of the two parts, that of the outlier part but for total loss, and its greatest value but for s.
+	stay, odd, bulk float64
 	// Where only observations with losses were kept, how likely it is that none of the packets is lost where the path has no hazard: see kept. Else 0.
 	none float64
 }
@@ -61,6 +63,7 @@ func (t *term) setOutlier(w float64) {
 	t.base = t.outlier + log(1-total) + t.beta
 	t.ceiling = t.outlier + log(1-total) - log(t.passed+1)
 	t.lid = exp(t.ceiling - t.inlier)
+	t.stay, t.odd, t.bulk = 1-w, w*(1-total), exp(t.base)
 	if t.none > 0 {
 		t.selected()
 	}
@@ -123,6 +126,24 @@ func (t *term) over(s float64) (in, out float64) {
 	}
 	e = exp(e)
 	return raise(miss, t.whole) * e, min(below(z), t.lid*e)
+}
+
+// both returns the two parts of the mixture themselves, of an observation that lost whole packets: where several ways are added up, no logarithm is needed
+// of each.
+func (t *term) both(s float64) (in, out float64) {
+	miss := missed(s)
+	pass := 1 - miss
+	arrive := exp(-t.passed * s)
+	lost := raise(miss, t.whole) * arrive
+	switch z := (pass - t.mean) * t.sharp; {
+	case z > 4:
+		out = t.bulk / pass
+	case z > -2:
+		out = min(t.bulk/pass*below(z), t.lid*t.stay*arrive)
+	default:
+		out = t.odd * lost / (1 + max(0, t.passed-t.lost*pass/miss))
+	}
+	return t.stay * lost, out
 }
 
 // raise returns the n-th power of x.

@@ -102,6 +102,7 @@ type setTable struct {
 	scratch       []site
 	arrived, hurt []float64
 	tables        map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+	fixed         [cells][]float64     // likewise, for fixed hazards
 	overs         []*[cells]float64    // by component, at fixed hazards; 0 where not known: see over
 }
 
@@ -216,11 +217,21 @@ func sortLoose(ix *index, loose []looseFlow) []looseFlow {
 		loose, sorted = sorted, loose
 	}
 	for i := 0; i < len(loose); {
-		j := i
+		j := i + 1
 		for j < len(loose) && loose[j].key>>8 == loose[i].key>>8 {
 			j++
 		}
-		slices.SortFunc(loose[i:j], func(a, b looseFlow) int { return cmp.Compare(a.key, b.key) })
+		if j-i < 16 {
+			for k := i + 1; k < j; k++ { // insertion sort
+				x, at := loose[k], k
+				for ; at > i && loose[at-1].key > x.key; at-- {
+					loose[at] = loose[at-1]
+				}
+				loose[at] = x
+			}
+		} else {
+			slices.SortFunc(loose[i:j], func(a, b looseFlow) int { return cmp.Compare(a.key, b.key) })
+		}
 		i = j
 	}
 	return loose
@@ -442,15 +453,18 @@ func (t *setTable) over(c int32, cell int, part float64) float64 {
 	known := t.overs[c]
 	for k := cell; k < cell+2; k++ {
 		if known[k] == 0 {
-			known[k] = t.overAt(c, fixed[k])
+			known[k] = t.overAt(c, k)
 		}
 	}
 	return known[cell] + part*(known[cell+1]-known[cell])
 }
 
-func (t *setTable) overAt(c int32, h float64) float64 {
+func (t *setTable) overAt(c int32, cell int) float64 {
 	soft, square := t.sumsOf(c)
-	lose, sum := t.lose(h), 0.0
+	if t.fixed[cell] == nil {
+		t.fixed[cell] = t.lose(fixed[cell])
+	}
+	lose, sum := t.fixed[cell], 0.0
 	for i, w := range soft {
 		if w > 0 {
 			sum += lose[i] * (w - 0.5*square[i]*lose[i])

@@ -171,13 +171,14 @@ func checkNamed(t *testing.T, r *localize.Result, loss map[graphs.ArcID]float64)
 	}
 }
 
-// compareResults fails where one result names what the other does not, or with another loss.
+// compareResults fails where one result names what the other does not, or with another loss. Of two pairs that explain the same each is as likely as not,
+// and on which side of a half it comes to lie is a matter of rounding.
 func compareResults(t *testing.T, a, b *localize.Result) {
 	t.Helper()
 	named := func(r *localize.Result) map[localize.Cause]localize.Suspect {
 		m := map[localize.Cause]localize.Suspect{}
 		for _, s := range r.Suspects {
-			if s.Probability > 0.5 {
+			if s.Probability > 0.4 {
 				m[slices.MinFunc(s.Class, func(a, b localize.Cause) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID)) })] = s
 			}
 		}

@@ -27,17 +27,17 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "- **%s**: %s\n", text(c.ID), text(c.Why))
 	}
-	r.mdEvents(&b)
-	r.mdMap(&b)
-	r.mdCrossing(&b)
-	r.mdCharts(&b)
-	r.mdSources(&b)
 	for i, n := range r.Notes {
 		if i == 0 {
 			b.WriteString("\n## Notes\n\n")
 		}
 		fmt.Fprintf(&b, "- %s\n", text(n))
 	}
+	r.mdEvents(&b)
+	r.mdMap(&b)
+	r.mdCrossing(&b)
+	r.mdCharts(&b)
+	r.mdSources(&b)
 	_, err := w.Write(b.Bytes())
 	return err
 }

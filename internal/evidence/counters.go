@@ -96,6 +96,49 @@ type Lane struct {
 	Lane int      `json:"lane,omitempty"`
 	Rx   *float64 `json:"rx_dbm,omitempty"`
 	Tx   *float64 `json:"tx_dbm,omitempty"`
+	// RxLimits and TxLimits are the limits that the module itself has for this light, absent where they are not served.
+	RxLimits *LightLimits `json:"rx_limits,omitempty"`
+	TxLimits *LightLimits `json:"tx_limits,omitempty"`
+}
+
+// LightLimits are between which bounds the maker of a module wants light to be, in dBm. Those that are not served are nil.
+type LightLimits struct {
+	LowAlarm    *float64 `json:"low_alarm_dbm,omitempty"`
+	LowWarning  *float64 `json:"low_warning_dbm,omitempty"`
+	HighWarning *float64 `json:"high_warning_dbm,omitempty"`
+	HighAlarm   *float64 `json:"high_alarm_dbm,omitempty"`
+}
+
+// Beyond says which limit light is beyond, as in "below the low warning of -12 dBm", the worst one; "" if it is within all, or there are none. Low is whether
+// there is too little of it, alarm whether more than a warning is passed.
+func (l *LightLimits) Beyond(dbm float64) (text string, low, alarm bool) {
+	if l == nil {
+		return "", false, false
+	}
+	for _, x := range []struct {
+		limit      *float64
+		low, alarm bool
+		words      string
+	}{{l.LowAlarm, true, true, "below the low alarm"}, {l.HighAlarm, false, true, "above the high alarm"},
+		{l.LowWarning, true, false, "below the low warning"}, {l.HighWarning, false, false, "above the high warning"}} {
+		if x.limit != nil && (x.low && dbm < *x.limit || !x.low && dbm > *x.limit) {
+			return fmt.Sprintf("%s of %.4g dBm", x.words, *x.limit), x.low, x.alarm
+		}
+	}
+	return "", false, false
+}
+
+// check refuses limits that cannot be.
+func (l *LightLimits) check(way string) error {
+	if l == nil {
+		return nil
+	}
+	for _, x := range []*float64{l.LowAlarm, l.LowWarning, l.HighWarning, l.HighAlarm} {
+		if x != nil && !(*x >= Darkest && *x <= Brightest) {
+			return fmt.Errorf("%s has %g: light is between %g and %g dBm", way, *x, Darkest, Brightest)
+		}
+	}
+	return nil
 }
 
 // Light lies between these bounds, in dBm: what is beyond is how a vendor writes that there is none.
@@ -117,7 +160,10 @@ func (l *Lane) check() error {
 			return fmt.Errorf("%s is %g: light is between %g and %g dBm", x.name, *x.dbm, Darkest, Brightest)
 		}
 	}
-	return nil
+	if err := l.RxLimits.check("rx_limits"); err != nil {
+		return err
+	}
+	return l.TxLimits.check("tx_limits")
 }
 
 // Count returns a pointer to n, for the counters that may be absent.

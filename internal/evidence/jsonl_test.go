@@ -85,6 +85,7 @@ func TestReadRefuses(t *testing.T) {
 		{"negative counter", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","in":{"errors":-4}}` + "\n", "e.jsonl:1: not an evidence record: the value of in.errors", 0, Skipped{}},
 		{"negative time", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","last_change_ago_ms":-4}` + "\n", "last_change_ago_ms is -4", 0, Skipped{}},
 		{"light of a star", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"rx_dbm":-2.1},{"lane":1,"tx_dbm":31}]}` + "\n", "e.jsonl:1: tx_dbm is 31: light is between -60 and 30 dBm", 0, Skipped{}},
+		{"a limit beyond light", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"rx_dbm":-2.1,"rx_limits":{"low_alarm_dbm":-99}}]}` + "\n", "e.jsonl:1: rx_limits has -99: light is between -60 and 30 dBm", 0, Skipped{}},
 		{"a lane below none", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"lane":-1}]}` + "\n", "e.jsonl:1: lane is -1", 0, Skipped{}},
 		{"light in words", `{"v":1,"source":"snmp","kind":"counters","port":"a:1","optics":[{"rx_dbm":"NaN"}]}` + "\n", "the value of optics.rx_dbm is of type string, expected number", 0, Skipped{}},
 		{"event of nothing", `{"v":1,"source":"snmp","kind":"event","port":"a:1"}` + "\n", "needs an event", 0, Skipped{}},

@@ -22,6 +22,14 @@ type optics struct {
 	transceivers []moduleLight
 	places       map[uint32]string
 	names        map[string]uint32 // of ports, made when first asked
+	// placed are the sensors whose place was found, by their entity: those of Cisco's own table, and those of the standard's.
+	placed map[bool]map[uint32]placedSensor
+}
+
+// A placedSensor is a sensor of light whose place is known.
+type placedSensor struct {
+	lightPlace
+	sensor *sensor
 }
 
 // light notes the power that a lane receives or sends, in dBm.
@@ -65,11 +73,19 @@ func (s *sensor) dbm() (float64, bool) {
 	if !s.valued || s.status > 1 || s.scale < 1 || s.scale > 17 || s.precision < -8 || s.precision > 9 {
 		return 0, false
 	}
-	v := float64(s.value) * math.Pow(10, float64(3*(s.scale-9)-s.precision))
+	if s.kind == sensorDBm && s.value == 0 {
+		return 0, false
+	}
+	return s.power(s.value)
+}
+
+// power is what a value of a sensor of light means in dBm, be it measured or a limit.
+func (s *sensor) power(value int64) (float64, bool) {
+	v := float64(value) * math.Pow(10, float64(3*(s.scale-9)-s.precision))
 	switch {
-	case s.kind == sensorWatts && s.value > 0:
+	case s.kind == sensorWatts && value > 0:
 		return 10 * math.Log10(v*1000), true
-	case s.kind == sensorDBm && s.value != 0, s.kind == sensorOther && strings.EqualFold(s.units, "dBm"):
+	case s.kind == sensorDBm, s.kind == sensorOther && strings.EqualFold(s.units, "dBm"):
 		return v, true
 	}
 	return 0, false
@@ -102,7 +118,7 @@ func (o *optics) sensors(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := o.place(ctx, sensors); err != nil {
+		if err := o.place(ctx, sensors, table == cisco); err != nil {
 			return err
 		}
 	}
@@ -128,7 +144,7 @@ func (s *sensor) take(c Cell) {
 }
 
 // place finds the ports of sensors by what ENTITY-MIB says of them, which is read only if there are any that tell light.
-func (o *optics) place(ctx context.Context, sensors map[uint32]*sensor) error {
+func (o *optics) place(ctx context.Context, sensors map[uint32]*sensor, cisco bool) error {
 	lit := map[uint32]float64{}
 	var order []uint32
 	for index, s := range sensors {
@@ -159,6 +175,10 @@ func (o *optics) place(ctx context.Context, sensors map[uint32]*sensor) error {
 		}
 		if ok {
 			o.light(port, lane, receives, lit[index])
+			if o.placed[cisco] == nil {
+				o.placed[cisco] = map[uint32]placedSensor{}
+			}
+			o.placed[cisco][index] = placedSensor{lightPlace{port, lane, receives}, sensors[index]}
 		}
 	}
 	return err

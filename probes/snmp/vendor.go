@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"whichlink/internal/evidence"
 )
@@ -14,6 +15,10 @@ type vendorTables struct {
 	pfc    []string // the columns sent and received, by priority or by port; nil if there are none
 	queues []queueCounter
 	lanes  map[uint32][]evidence.Lane
+	// limits are the limits of light, which were read at limited because there was light at limitedOf.
+	limits    map[lightPlace]*evidence.LightLimits
+	limited   time.Time
+	limitedOf map[lightPlace]bool
 }
 
 // pfcTables are where pause frames of priorities are counted: requests, which are sent, and indications, which came. The port's totals are the last
@@ -159,12 +164,12 @@ func (q *Port) addDrops(queue int, packets uint64) {
 	slices.SortFunc(q.Drops, func(a, b QueueDrops) int { return cmp.Compare(a.Queue, b.Queue) })
 }
 
-// optics reads the light of transceivers, once a minute.
+// optics reads the light of transceivers, once a minute, and seldom the limits that it has.
 func (p *reader) optics(ctx context.Context) error {
 	if p.full || p.Time.Sub(p.looked) > slowLasts && p.vendor.lanes != nil {
 		p.looked = p.Time
-		o := &optics{reader: p, lanes: map[uint32][]evidence.Lane{}, places: map[uint32]string{}}
-		err := errors.Join(o.vendors(ctx), o.sensors(ctx))
+		o := &optics{reader: p, lanes: map[uint32][]evidence.Lane{}, places: map[uint32]string{}, placed: map[bool]map[uint32]placedSensor{}}
+		err := errors.Join(o.vendors(ctx), o.sensors(ctx), o.limits(ctx))
 		if p.vendor.lanes = o.lanes; len(o.lanes) == 0 {
 			p.vendor.lanes = nil
 		}

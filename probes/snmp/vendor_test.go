@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
+	"whichlink/internal/evidence"
 	"whichlink/probes/snmp/agentsim"
 	"whichlink/probes/snmp/ber"
 )
@@ -105,6 +107,94 @@ func TestVendorTables(t *testing.T) {
 				t.Errorf("port %d lane %d is dark: %+v", c.port+1, c.lane, r.Ports[c.port].Optics)
 			}
 		}
+	}
+}
+
+// TestLightLimits: limits of light as Cisco, Arista, Juniper, H3C and Nokia serve them, read once and not with each reading of light. No recording of a real device has them with
+// their module in place; the tables follow CISCO-ENTITY-SENSOR-MIB, ARISTA-ENTITY-SENSOR-MIB, JUNIPER-DOM-MIB, HH3C-TRANSCEIVER-INFO-MIB and TIMETRA-PORT-MIB.
+func TestLightLimits(t *testing.T) {
+	tree := device(6)
+	set := func(value int, format string, args ...any) {
+		tree.Set(fmt.Sprintf(format, args...), ber.Integer, value)
+	}
+	sensor := func(table string, index int, name string, values ...int) {
+		for i, n := range values {
+			set(n, "%s%d.%d", table, i+1, index)
+		}
+		tree.Set(fmt.Sprintf("1.3.6.1.2.1.47.1.1.1.1.7.%d", index), ber.OctetString, name)
+	}
+	const standard, cisco = "1.3.6.1.2.1.99.1.1.1.", "1.3.6.1.4.1.9.9.91.1.1.1.1."
+	sensor(standard, 11, "DOM RX Power Sensor for swp1", 6, 8, 4, 6322, 1)
+	sensor(standard, 15, "DOM Temperature Sensor for swp1", 8, 9, 0, 40, 1)
+	for _, at := range []int{11, 15} {
+		for i, n := range []int{501, 251, 14125, -1000000000} { // of the last there is none
+			set(n, "1.3.6.1.4.1.30065.3.12.1.1.1.%d.%d", i+1, at)
+		}
+	}
+	sensor(cisco, 21, "swp2 Lane 1 Transceiver Receive Power Sensor", 14, 8, 0, -14200, 1)
+	for i, row := range [][3]int{{20, 4, 5400}, {10, 4, 2400}, {20, 2, -13900}, {30, 2, -14400}, {10, 1, -9900}, {1, 1, -100}, {10, 5, 0}} { // the last two mean nothing
+		for column, n := range row {
+			set(n, "1.3.6.1.4.1.9.9.91.1.2.1.1.%d.21.%d", column+2, i+1)
+		}
+	}
+	set(-310, "1.3.6.1.4.1.2636.3.60.1.2.1.1.6.3.0") // Juniper: the first two lanes of a module
+	set(-410, "1.3.6.1.4.1.2636.3.60.1.2.1.1.6.3.1")
+	for i, n := range []int{350, -1600, 250, -1200} {
+		set(n, "1.3.6.1.4.1.2636.3.60.1.1.1.1.%d.3", 9+i)
+	}
+	set(-834, "1.3.6.1.4.1.25506.2.70.1.1.1.12.4")
+	set(-234, "1.3.6.1.4.1.25506.2.70.1.1.1.9.4")
+	for i, n := range []int{0, 0, 0, 0, 20000, 158, 15849, 251} { // H3C: nothing of what is sent
+		set(n, "1.3.6.1.4.1.25506.2.70.1.1.1.%d.4", 30+i)
+	}
+	set(200, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.21.1.5")
+	for i, n := range []int{525, 298, 30953, 49136} {
+		set(n, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.%d.1.5", 22+i)
+	}
+	set(5012, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.21.1.6") // of zeros and of what is no order nothing is told
+	for i, n := range []int{100, 298, 0, 200} {
+		set(n, "1.3.6.1.4.1.6527.3.1.2.2.4.31.1.%d.1.6", 22+i)
+	}
+
+	sim := start(t, tree, agentsim.Faults{})
+	a := newAgent(t, sim, Limits{})
+	var asked []int
+	for range 3 {
+		r := a.Read(context.Background())
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		asked = append(asked, r.Requests)
+		a.labels = nil // names, and light, are read anew
+		none := math.NaN()
+		for _, c := range []struct {
+			port, lane int
+			want       [limitKinds]float64
+		}{{0, 0, [limitKinds]float64{-16, -13, 1.5, none}}, {1, 1, [limitKinds]float64{-13.9, -9.9, 2.4, 5.4}}, {2, 1, [limitKinds]float64{-16, -12, 2.5, 3.5}},
+			{2, 2, [limitKinds]float64{-16, -12, 2.5, 3.5}}, {3, 0, [limitKinds]float64{-18.01, -16, 2, 3.01}}, {4, 0, [limitKinds]float64{-15.26, -12.8, 4.91, 6.91}},
+			{5, 0, [limitKinds]float64{none, none, none, none}}} {
+			lanes := r.Ports[c.port].Optics
+			i := slices.IndexFunc(lanes, func(l evidence.Lane) bool { return l.Lane == c.lane })
+			if i < 0 {
+				t.Errorf("port %d lane %d is dark: %+v", c.port+1, c.lane, lanes)
+				continue
+			}
+			got := lanes[i].RxLimits
+			if got == nil {
+				got = &evidence.LightLimits{}
+			}
+			for kind, v := range []*float64{got.LowAlarm, got.LowWarning, got.HighWarning, got.HighAlarm} {
+				if !sameLight(v, c.want[kind]) {
+					t.Errorf("port %d lane %d: limit %d is %s, want %g", c.port+1, c.lane, kind, light(v), c.want[kind])
+				}
+			}
+			if lanes[i].TxLimits != nil {
+				t.Errorf("port %d lane %d: limits of what is sent", c.port+1, c.lane)
+			}
+		}
+	}
+	if asked[0] <= asked[1] || asked[1] != asked[2] {
+		t.Errorf("%v requests: the limits are to be read once", asked)
 	}
 }
 

@@ -96,10 +96,11 @@ func TestLightByLane(t *testing.T) {
 	point := func(after int, lanes ...evidence.Lane) diagnose.PortPoint {
 		return diagnose.PortPoint{At: noon.Add(time.Duration(after) * time.Minute), Over: 10 * time.Second, Optics: lanes}
 	}
+	limits := &evidence.LightLimits{LowAlarm: dbm(-5), LowWarning: dbm(-2.8), HighWarning: dbm(1)}
 	list := []diagnose.PortPoint{
 		point(0, evidence.Lane{Lane: 1, Rx: dbm(-2)}, evidence.Lane{Lane: 2, Rx: dbm(-2.5), Tx: dbm(0.5)}),
 		{At: noon.Add(30 * time.Second), Over: 10 * time.Second},
-		point(1, evidence.Lane{Lane: 1}, evidence.Lane{Lane: 2, Rx: dbm(-3), Tx: dbm(0.6)}),
+		point(1, evidence.Lane{Lane: 1}, evidence.Lane{Lane: 2, Rx: dbm(-3), Tx: dbm(0.6), RxLimits: limits, TxLimits: limits}),
 	}
 	var got strings.Builder
 	for _, l := range lightLines(list, noon.Add(-10*time.Second), noon.Add(time.Minute), 14, s) {
@@ -108,6 +109,7 @@ func TestLightByLane(t *testing.T) {
 	const want = `lane 1  rx       none  ▃▃▃              -5 to 5
               -2.0 dBm at 14:32:07Z, none told since
 lane 2  rx   -3.0 dBm  ▃▃▂▂▂▂▂▂▂▂▂▂▂▂   -5 to 5
+              below the low warning of -2.8 dBm
 lane 2  tx    0.6 dBm  ▅▅▅▅▅▅▅▅▅▅▅▅▅▅   -5 to 5
 `
 	if got.String() != want {

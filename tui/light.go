@@ -10,8 +10,8 @@ import (
 	"whichlink/internal/evidence"
 )
 
-// The light of the transceivers at both ends of a link, over time. No threshold is known here: a transceiver's light is held against what it was, and
-// against what the other end sends.
+// The light of the transceivers at both ends of a link, over time. It is held against what it was, against what the other end sends, and against the limits of
+// its module where these are known.
 
 const (
 	// lightHolds is for how long at most a reading stands for the time before it: light is read about once a minute.
@@ -27,6 +27,7 @@ type lit struct {
 	at       []time.Time
 	over     []time.Duration
 	dbm      []float64
+	limits   *evidence.LightLimits // the newest
 }
 
 // litOf sorts the readings of light of a port by lane, each lane's receiver before its sender. What was never told is left out.
@@ -54,11 +55,15 @@ func litOf(list []diagnose.PortPoint) []lit {
 		before = p.At
 		for _, lane := range p.Optics {
 			for _, way := range []bool{true, false} {
-				v := math.NaN()
-				if x := map[bool]*float64{true: lane.Rx, false: lane.Tx}[way]; x != nil {
+				v, x, limits := math.NaN(), lane.Tx, lane.TxLimits
+				if way {
+					x, limits = lane.Rx, lane.RxLimits
+				}
+				if x != nil {
 					v = *x
 				}
 				l := find(lane.Lane, way)
+				l.limits = limits
 				l.at, l.over, l.dbm = append(l.at, p.At), append(l.over, over), append(l.dbm, v)
 			}
 		}
@@ -111,6 +116,18 @@ func (l *lit) columns(from, to time.Time, n int) []float64 {
 		}
 	}
 	return out
+}
+
+// trouble says which limit of its module the light is beyond, and by how much it fell; nothing where all is well.
+func (l *lit) trouble(s *Snapshot) (text string, alarm bool) {
+	var words []string
+	beyond, _, alarm := l.limits.Beyond(l.now()) // NaN is beyond none
+	for _, w := range []string{beyond, l.fell(s)} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", "), alarm
 }
 
 // fell says by how much the light fell, nothing if it did not.
@@ -169,8 +186,11 @@ func lightLines(list []diagnose.PortPoint, from, to time.Time, span int, s *Snap
 		if now := l.now(); !math.IsNaN(now) {
 			value, st = fmt.Sprintf("%.1f dBm", now), plain
 		}
-		fell := l.fell(s)
-		if fell != "" && st == plain {
+		trouble, alarm := l.trouble(s)
+		switch {
+		case alarm:
+			st = bad
+		case trouble != "" && st == plain:
 			st = warn
 		}
 		cells := l.columns(from, to, span)
@@ -179,8 +199,8 @@ func lightLines(list []diagnose.PortPoint, from, to time.Time, span int, s *Snap
 		}
 		out = append(out, line{}.left(dim, what, 8).left(plain, way, 4).right(st, value, 9).gap(2).
 			ink(plain, sparkline(cells, top-bottom)).gap(1).right(dim, fmt.Sprintf("%g to %g", bottom, top), 9))
-		if fell != "" {
-			out = append(out, line{}.gap(14).add(st, fell))
+		if trouble != "" {
+			out = append(out, line{}.gap(14).add(st, trouble))
 		}
 	}
 	return out
@@ -247,8 +267,8 @@ func lightWords(points [2][]diagnose.PortPoint, s *Snapshot) string {
 			if lanes > 1 {
 				text += fmt.Sprintf(" in lane %d, the darkest", worst.lane)
 			}
-			if fell := worst.fell(s); fell != "" {
-				text += " (" + fell + ")"
+			if trouble, _ := worst.trouble(s); trouble != "" {
+				text += " (" + trouble + ")"
 			}
 			words = append(words, text)
 		}

@@ -272,7 +272,26 @@ func (p *portJSON) light() string {
 	if rx == nil && tx == nil {
 		return "-"
 	}
-	return number(rx) + "/" + number(tx) + " dBm"
+	text := number(rx) + "/" + number(tx) + " dBm"
+	for i := range p.Optics {
+		l := &p.Optics[i]
+		if words := beyond("receives", l.Rx, l.RxLimits) + beyond("sends", l.Tx, l.TxLimits); words != "" {
+			return text + words // of one lane: the others stand in the JSON
+		}
+	}
+	return text
+}
+
+// beyond says which limit the light of a lane is beyond.
+func beyond(verb string, dbm *float64, limits *evidence.LightLimits) string {
+	if dbm == nil {
+		return ""
+	}
+	words, _, _ := limits.Beyond(*dbm)
+	if words == "" {
+		return ""
+	}
+	return ", " + verb + " " + words
 }
 
 // text tells what was counted: rates, and of all else what is not 0.

@@ -60,13 +60,14 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	s.lightOf(d)
 	s.doubtStrained(d)
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved)...)
 	s.conclude(d, seen, solved)
-	d.Notes = append(append(d.Notes, load...), ports.notes(s, d)...)
+	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d)...), s.lightNotes(d)...)
 	return d
 }
 

@@ -16,6 +16,9 @@ type portLog struct {
 	readings []portReading
 	events   []portEvent
 	heard    []heard
+	// lit is the newest light of its transceiver, of litAt.
+	lit   []evidence.Lane
+	litAt time.Time
 }
 
 // A portReading is a port's state at a moment and what it counted in the interval before.
@@ -90,6 +93,9 @@ func (s *Store) addPort(r *evidence.Record) {
 	case evidence.KindCounters:
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
 		l.readings = keep(l.readings, x, func(x portReading) time.Time { return x.at })
+		if len(r.Optics) > 0 && !r.Time.Before(l.litAt) {
+			l.lit, l.litAt = r.Optics, r.Time
+		}
 		if s.cfg.Series != nil {
 			s.cfg.Series.add(id, &x)
 		}

@@ -105,7 +105,7 @@ func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []s
 	for _, name := range files {
 		err := func() error {
 			if name == "-" {
-				return readRecords(store, "standard input", within{ctx, e.stdin}, also)
+				return e.readRecords(store, "standard input", within{ctx, e.stdin}, also)
 			}
 			file, err := os.Open(name)
 			if err != nil {
@@ -113,13 +113,16 @@ func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []s
 			}
 			defer file.Close()
 			if info, err := file.Stat(); err == nil {
+				if info.IsDir() {
+					return fmt.Errorf("read evidence %s: it is a directory", graphs.Clean(name))
+				}
 				if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
 					e.say("%s is named twice and read once", graphs.Clean(name))
 					return nil
 				}
 				seen = append(seen, info)
 			}
-			return readRecords(store, name, within{ctx, file}, also)
+			return e.readRecords(store, name, within{ctx, file}, also)
 		}()
 		if err != nil && first == nil {
 			first = err
@@ -128,8 +131,10 @@ func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []s
 	return first
 }
 
-func readRecords(store *diagnose.Store, name string, in io.Reader, also func(*evidence.Record)) error {
+func (e *env) readRecords(store *diagnose.Store, name string, in io.Reader, also func(*evidence.Record)) error {
+	records := 0
 	skipped, err := evidence.Read(in, name, func(r *evidence.Record) bool {
+		records++
 		store.Add(r)
 		if also != nil {
 			also(r)
@@ -137,6 +142,9 @@ func readRecords(store *diagnose.Store, name string, in io.Reader, also func(*ev
 		return true
 	})
 	store.Skip(skipped)
+	if err == nil && records == 0 && len(skipped) == 0 {
+		e.say("%s holds no records", graphs.Clean(name))
+	}
 	return err
 }
 

@@ -344,7 +344,7 @@ func (e *env) replayRecorded(ctx context.Context) error {
 				return fmt.Errorf("open the recorded drill: %w", err)
 			}
 			defer records.Close()
-			return readRecords(s, name, within{ctx, records}, also)
+			return e.readRecords(s, name, within{ctx, records}, also)
 		}
 		return &replaying{rerun: &rerun{view: view{fabric: fabric.Fabric, status: "replay"}}, read: read}, nil
 	})

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 
 	"whichlink/captures"
@@ -183,5 +182,5 @@ func (e *env) writePage(a *captures.Analyzer, d *diagnosed, name string) error {
 	if err := captures.WritePage(&page, d.Report, a.Series(), suspects); err != nil {
 		return fmt.Errorf("write page %s: %w", graphs.Clean(name), err)
 	}
-	return os.WriteFile(name, page.Bytes(), 0o644)
+	return writeWhole(name, page.Bytes())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -123,6 +124,15 @@ func (e *env) openFiles(ctx context.Context, fabric string, files []string) erro
 	}
 	if fabric == "" && !e.show() && !slices.ContainsFunc(files, func(f string) bool { return !isCapture(f) }) {
 		return e.analyse(ctx, files, &pcapOptions{output: "text", place: &fabricPlace{}}) // there is no fabric to speak of
+	}
+	for _, f := range files {
+		switch info, err := os.Stat(f); {
+		case f == "-":
+		case err != nil:
+			return openError("evidence", err)
+		case info.IsDir():
+			return fmt.Errorf("read evidence %s: it is a directory", graphs.Clean(f))
+		}
 	}
 	name := graphs.Clean(files[0])
 	if more := len(files) - 1; more > 0 {

@@ -34,6 +34,7 @@ middle is used as far as it goes.`,
 				return failed
 			}
 			r := told.Report(store.Diagnose())
+			r.ASCII = e.ascii
 			write := r.WriteMarkdown
 			if output == "html" {
 				write = r.WriteHTML

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -168,9 +169,10 @@ func (e *env) exit(err error) int {
 	case errors.As(err, &usage):
 		code = 2
 	}
-	// What is told may hold names of files and words of others: no terminal is to obey them.
+	// What is told may hold names of files and words of others: no terminal is to obey them. Nothing but an interrupt cancels a command.
 	for _, one := range apart(err) {
-		fmt.Fprintf(e.stderr, "whichlink: error: %s\n", graphs.Printable(one.Error()))
+		text := strings.ReplaceAll(one.Error(), context.Canceled.Error(), "interrupted")
+		fmt.Fprintf(e.stderr, "whichlink: error: %s\n", graphs.Printable(text))
 	}
 	var hint hintError
 	if errors.As(err, &hint) {

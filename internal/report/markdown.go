@@ -167,13 +167,17 @@ func (r *Report) mdCharts(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "\n## Over time\n\n%s. A blank is a step in which nothing was measured.\n\n```text\n", text(r.Span))
 	for _, c := range r.Charts {
-		fmt.Fprintf(b, "%s, at most %s\n|%s|\n", plain(c.Name), c.Most, Sparks(c.Values))
+		fmt.Fprintf(b, "%s, at most %s\n|%s|\n", plain(c.Name), c.Most, Sparks(c.Values, r.ASCII))
 	}
 	b.WriteString("```\n")
 }
 
-// Sparks draws values as a line of blocks: the lowest is 0, a space nothing measured.
-func Sparks(values []float64) string {
+// Sparks draws values as a line of blocks, or of ASCII alone: the lowest is 0, a space nothing measured.
+func Sparks(values []float64, ascii bool) string {
+	levels := []rune("▁▂▃▄▅▆▇█")
+	if ascii {
+		levels = []rune("_.:-=+*#")
+	}
 	most := 0.0
 	for _, v := range values {
 		most = greater(most, v)
@@ -184,9 +188,9 @@ func Sparks(values []float64) string {
 		case math.IsNaN(v):
 			b.WriteByte(' ')
 		case v <= 0 || most <= 0:
-			b.WriteRune('▁')
+			b.WriteRune(levels[0])
 		default:
-			b.WriteRune([]rune("▂▃▄▅▆▇█")[min(6, int(7*v/most))])
+			b.WriteRune(levels[1+min(6, int(7*v/most))])
 		}
 	}
 	return b.String()

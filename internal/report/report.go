@@ -24,6 +24,8 @@ type Report struct {
 	// Crossing are flows that cross the first suspect.
 	Crossing Crossing
 	Charts   []Chart
+	// ASCII has Markdown drawn without other characters.
+	ASCII bool
 	// Span says what time the charts show, and in which steps; "" if there are none.
 	Span string
 }

@@ -184,8 +184,12 @@ func TestSparks(t *testing.T) {
 	for want, values := range map[string][]float64{
 		"▁ █▆": {0, math.NaN(), 7, 4}, "▁▁": {0, 0}, " ": {math.NaN()},
 	} {
-		if got := Sparks(values); got != want {
+		if got := Sparks(values, false); got != want {
 			t.Errorf("%v is drawn %q, not %q", values, got, want)
+		}
+		ascii := strings.NewReplacer("▁", "_", "▆", "+", "█", "#").Replace(want)
+		if got := Sparks(values, true); got != ascii {
+			t.Errorf("%v is drawn %q, not %q", values, got, ascii)
 		}
 	}
 }

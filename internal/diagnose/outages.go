@@ -14,6 +14,8 @@ type portOutages struct {
 	// by is what told, if it was more than events and moments of change; span is the time in which it counted.
 	by   string
 	span time.Duration
+	// blur is the time within which two outages would have shown as one, 0 where each was told for itself.
+	blur time.Duration
 }
 
 // outages counts how often a port went down and came up again, and when, by what was told of it: as events, as counts of what went unseen between
@@ -35,6 +37,7 @@ func (l *portLog) outages() portOutages {
 		}
 	}
 	var moved []time.Time
+	var blur time.Duration
 	for i := range l.readings {
 		r := &l.readings[i]
 		if evidence.UpOrDown(r.Admin) == evidence.Down {
@@ -50,12 +53,13 @@ func (l *portLog) outages() portOutages {
 		}
 		if t.After(since) && r.at.After(since) {
 			moved = append(moved, t)
+			blur = max(blur, r.at.Sub(since))
 		}
 	}
-	if len(moved) > len(at) {
-		at = moved
-	}
 	most := portOutages{outages: len(at), at: at}
+	if len(moved) > len(at) {
+		most = portOutages{outages: len(moved), at: moved, blur: blur}
+	}
 	for _, o := range l.flapped() {
 		if o.outages > most.outages || o.outages == most.outages && most.by != "" && o.by < most.by {
 			most = o
@@ -80,6 +84,7 @@ func (l *portLog) flapped() []portOutages {
 		list[i].outages += e.count
 		list[i].at = append(list[i].at, e.at)
 		list[i].span += e.window
+		list[i].blur = max(list[i].blur, e.window)
 	}
 	return list
 }
@@ -87,7 +92,8 @@ func (l *portLog) flapped() []portOutages {
 // mostFlapSources bounds the sources that are told apart.
 const mostFlapSources = 8
 
-// period is the usual time from one outage to the next, 0 if there was but one. Where several were counted together, only their mean is known.
+// period is the usual time from one outage to the next, 0 if there was but one. Where several were counted together, only their mean is known; where several would
+// have shown as one, it is told only if there was time without any between them: else what comes back is the poll.
 func (o *portOutages) period() time.Duration {
 	if o.by != "" && o.outages > len(o.at) {
 		return o.span / time.Duration(o.outages)
@@ -100,5 +106,8 @@ func (o *portOutages) period() time.Duration {
 		return 0
 	}
 	slices.Sort(gaps)
+	if gaps[len(gaps)/2] <= 2*o.blur {
+		return 0
+	}
 	return gaps[len(gaps)/2]
 }

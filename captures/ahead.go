@@ -12,11 +12,16 @@ const batch = 16
 // A preview is what of a packet depends on the packet alone.
 type preview struct {
 	frame  frames.Frame
-	hash   uint64 // of its flow
-	copy   uint64 // of what a copy of it has, too
-	ported bool   // it belongs to a flow
-	judged bool   // copy counts
-	marks  mark   // those that the packet alone tells
+	ported bool // it belongs to a flow
+	judged bool // its hash for copies counts
+	marks  mark // those that the packet alone tells
+}
+
+// A sought is what a packet is looked for by.
+type sought struct {
+	ends       ends
+	hash, copy uint64 // of its flow, and of what a copy of it has too
+	number     uint32 // of the flow, as far as half of its hash tells; 0 for none
 }
 
 // ported says whether an IP header names a flow.
@@ -27,25 +32,24 @@ func ported(ip *frames.IP) bool { return ip.SrcPort|ip.DstPort != 0 && !ip.Fragm
 // where little stands between.
 func (a *Analyzer) look(packets []files.Packet) {
 	for i := range packets {
-		v := &a.ahead[i%batch]
-		a.preview(&packets[i], v)
-		a.hashes[i%batch] = [2]uint64{v.hash, v.copy}
+		a.preview(&packets[i], &a.ahead[i%batch], &a.sought[i%batch])
 	}
 	a.flows.renewed = false
 	touched := uint64(0)
-	for i := range packets {
-		h := a.hashes[i%batch]
-		a.numbers[i%batch] = a.flows.index.guess(h[0])
-		touched += a.copies.touch(h[1])
+	sought := a.sought[:min(len(packets), batch)]
+	for i := range sought {
+		x := &sought[i]
+		x.number = a.flows.index.guess(x.hash)
+		touched += a.copies.touch(x.copy)
 	}
-	for i := range packets {
-		touched += a.flows.touch(a.numbers[i%batch])
+	for i := range sought {
+		touched += a.flows.touch(sought[i].number)
 	}
 	a.touched += touched
 }
 
 // preview decodes a packet. Hashes that do not count stay those of an earlier packet, for there is always one to touch.
-func (a *Analyzer) preview(p *files.Packet, v *preview) {
+func (a *Analyzer) preview(p *files.Packet, v *preview, x *sought) {
 	f := &v.frame
 	f.Decode(p.Link, p.Orig, p.Data)
 	v.ported, v.judged, v.marks = false, false, 0
@@ -69,6 +73,7 @@ func (a *Analyzer) preview(p *files.Packet, v *preview) {
 		v.marks |= markBGP
 	}
 	v.ported = true
-	v.hash = flowHash(ip)
-	v.copy, v.judged = copyHash(f, ip)
+	x.ends = endsOf(ip)
+	x.hash = x.ends.hash(ip.Proto)
+	x.copy, v.judged = copyHash(f, ip)
 }

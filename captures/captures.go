@@ -31,8 +31,7 @@ const DefaultMaxFindings = 20
 type Analyzer struct {
 	cfg     Config
 	ahead   [batch]preview
-	hashes  [batch][2]uint64
-	numbers [batch]uint32 // of flows, as far as half of their hash tells; 0 for none
+	sought  [batch]sought
 	one     [1]files.Packet
 	touched uint64 // keeps what is only touched from being left out
 	sight   Sight
@@ -97,19 +96,21 @@ func (a *Analyzer) AddAll(packets []files.Packet) {
 			a.roce.began = a.first
 		}
 		a.packets += int64(len(now))
+		first, last := a.first, a.last
 		for i := range now {
-			a.last, a.first = max(a.last, now[i].Time), min(a.first, now[i].Time)
+			first, last = min(first, now[i].Time), max(last, now[i].Time)
 		}
+		a.first, a.last = first, last
 		a.look(now)
 		for i := range now {
-			a.add(&now[i], &a.ahead[i%batch], a.numbers[i%batch])
+			a.add(&now[i], &a.ahead[i%batch], &a.sought[i%batch])
 		}
 		packets = packets[len(now):]
 	}
 }
 
-// add follows a packet that was looked at. Number is that of its flow as it was guessed then.
-func (a *Analyzer) add(p *files.Packet, v *preview, number uint32) {
+// add follows a packet that was looked at.
+func (a *Analyzer) add(p *files.Packet, v *preview, x *sought) {
 	f := &v.frame
 	s := &a.sight
 	s.Packet, s.Frame, s.IP = p, f, f.IP()
@@ -119,21 +120,15 @@ func (a *Analyzer) add(p *files.Packet, v *preview, number uint32) {
 		a.outer(s)
 	}
 	if v.ported {
-		s.number, s.flow, s.Dir = a.flows.find(s.IP, v.hash, number, p.Time)
+		s.number, s.flow, s.Dir = a.flows.find(s.IP, x.ends, x.hash, x.number, p.Time)
 		s.before = s.flow.last
 		s.flow.last = max(s.before, p.Time)
 	}
 	if v.judged {
-		s.Copy, s.CopyGap, s.CopyTTL = a.copies.look(v.copy, s.IP.TTL, p.Time)
-		s.Copy = s.Copy && a.isCopy(s)
-	}
-	if s.Copy {
-		s.flow.state |= sawCopy
-		a.copies.limit = maxCopySetsMirror
-		for _, x := range a.copied[f.Kind] {
-			x.see(s)
+		if equal, gap, ttl := a.copies.look(x.copy, s.IP.TTL, p.Time); equal && a.isCopy(s, gap, ttl) {
+			a.copy(s, gap, ttl)
+			return
 		}
-		return
 	}
 	if f.Kind == frames.ICMPPacket && f.ICMP.HasQuoted && f.ICMP.Quoted.HasPorts {
 		a.quoted(&f.ICMP.Quoted, p.Time)
@@ -168,11 +163,15 @@ func (a *Analyzer) add(p *files.Packet, v *preview, number uint32) {
 	if a.pauses.frames > 0 && a.pauses.concerns(s) {
 		marks |= markPaused
 	}
-	if s.point = a.points.last; s.point == nil || s.point.file != p.File || s.point.iface != p.Interface {
-		s.point = a.points.find(s)
+	tap := a.points.last
+	if tap == nil || tap.file != p.File || tap.iface != p.Interface {
+		tap = a.points.find(s)
 	}
-	if s.point != nil {
-		s.point.add(s.Time, int64(s.Orig))
+	if tap != nil {
+		if tap.over(p.Time) {
+			tap.roll(p.Time)
+		}
+		tap.add(p.Time, int64(p.Orig))
 	}
 	for _, x := range a.byKind[f.Kind] {
 		x.see(s)
@@ -184,6 +183,16 @@ func (a *Analyzer) add(p *files.Packet, v *preview, number uint32) {
 	}
 	if a.series != nil {
 		a.series.add(a, s)
+	}
+}
+
+// copy shows a packet that was captured before to those who want to see it.
+func (a *Analyzer) copy(s *Sight, gap int64, ttl uint8) {
+	s.Copy, s.CopyGap, s.CopyTTL = true, gap, ttl
+	s.flow.state |= sawCopy
+	a.copies.limit = maxCopySetsMirror
+	for _, x := range a.copied[s.Frame.Kind] {
+		x.see(s)
 	}
 }
 
@@ -204,7 +213,7 @@ func (a *Analyzer) answered(s *Sight) {
 // quoted notes the flow that an ICMP error quotes, of which nothing else may have been captured.
 func (a *Analyzer) quoted(q *frames.Quoted, now int64) {
 	ip := frames.IP{Src: q.Src, Dst: q.Dst, SrcPort: q.SrcPort, DstPort: q.DstPort, Proto: q.Proto}
-	a.flows.find(&ip, flowHash(&ip), 0, now)
+	a.flows.lookUp(&ip, now)
 }
 
 // outer counts a packet in the flows of all its IP headers but the innermost, which alone is followed further.
@@ -214,7 +223,7 @@ func (a *Analyzer) outer(s *Sight) {
 		if !ported(ip) {
 			continue
 		}
-		_, f, dir := a.flows.find(ip, flowHash(ip), 0, s.Time)
+		_, f, dir := a.flows.lookUp(ip, s.Time)
 		f.last = max(f.last, s.Time)
 		h := &f.halves[dir]
 		h.packets++

@@ -107,13 +107,14 @@ func copyHash(f *frames.Frame, ip *frames.IP) (uint64, bool) {
 	switch f.Kind {
 	case frames.TCPSegment:
 		t := &f.TCP
-		return fold(fold(h, uint64(t.Seq)<<32|uint64(t.Ack)), uint64(t.Checksum)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
+		return fold(h^(uint64(t.Seq)<<32|uint64(t.Ack)), uint64(t.Checksum)<<32|uint64(t.Flags)<<16|uint64(t.Window)), true
 	case frames.RoCEPacket:
 		t := &f.BTH
+		crc := uint32(0)
 		if f.End <= len(f.Data) && f.End >= t.Off+16 {
-			h ^= uint64(binary.LittleEndian.Uint32(f.Data[f.End-4:]))
+			crc = binary.LittleEndian.Uint32(f.Data[f.End-4:])
 		}
-		return fold(fold(h, uint64(t.PSN)<<32|uint64(t.Opcode)<<24|uint64(t.Syndrome)), uint64(t.DestQP)), true
+		return fold(h^(uint64(t.PSN)<<32|uint64(t.Opcode)<<24|uint64(t.Syndrome)), uint64(crc)<<32|uint64(t.DestQP)), true
 	case frames.UDPPacket:
 		if ip.ID == 0 || f.L4+8 > len(f.Data) {
 			return 0, false
@@ -123,16 +124,17 @@ func copyHash(f *frames.Frame, ip *frames.IP) (uint64, bool) {
 	return 0, false
 }
 
-// isCopy says whether a packet of a flow that is equal to one before it is a copy of that, and not sent again.
-func (a *Analyzer) isCopy(s *Sight) bool {
+// isCopy says whether a packet of a flow that is equal to one a while before it, which had a certain TTL, is a copy of that, and not sent
+// again.
+func (a *Analyzer) isCopy(s *Sight, gap int64, ttl uint8) bool {
 	f, ip := s.Frame, s.IP
 	if ip.ID == 0 {
 		switch {
-		case s.CopyGap > copyWindowNoID:
+		case gap > copyWindowNoID:
 			return false
-		case s.CopyTTL != ip.TTL:
+		case ttl != ip.TTL:
 		case f.Kind == frames.RoCEPacket:
-			return s.CopyGap <= copyWindowRoCE
+			return gap <= copyWindowRoCE
 		case f.Kind == frames.TCPSegment && a.likelySentAgain(s):
 			return false
 		}

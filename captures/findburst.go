@@ -19,7 +19,9 @@ const (
 )
 
 // burstBins are the times over which bytes are added up: what a switch's buffers absorb, and what its counters never show.
-var burstBins = [2]int64{100_000, 1_000_000}
+var burstBins = [2]int64{narrowBin, 1_000_000}
+
+const narrowBin = 100_000
 
 // A load counts the bytes of one interface over bins of one width.
 type load struct {
@@ -37,7 +39,7 @@ type tapLoad struct {
 	pointKey
 	speed       uint64 // of its link; 0 unknown
 	first, last int64
-	frames      int64
+	frames      int64 // of the bins that are closed
 	bytes       int64
 	// apart counts frames that are no unicast ones, alone those that are and that nobody answered.
 	apart, alone int64
@@ -51,23 +53,23 @@ func newBurstFinder(a *Analyzer) finder { return &burstFinder{a} }
 
 func (f *burstFinder) see(*Sight) {}
 
-// add counts a packet.
+// over says whether a packet belongs to a new narrow bin, for which the one before is to be closed.
+func (t *tapLoad) over(now int64) bool { return uint64(now-t.loads[0].bin) >= uint64(narrowBin) }
+
+// add counts a packet in the narrow bin that is running.
 func (t *tapLoad) add(now, bytes int64) {
-	t.frames++
-	t.bytes += bytes
-	t.last = max(t.last, now)
 	l := &t.loads[0]
-	if uint64(now-l.bin) >= uint64(burstBins[0]) {
-		t.roll(now)
-	}
 	l.bytes += bytes
 	l.frames++
+	t.last = max(t.last, now)
 }
 
 // roll closes the narrow bin, which adds to the wide one, and closes that too if a new one begins.
 func (t *tapLoad) roll(now int64) {
 	narrow, wide := &t.loads[0], &t.loads[1]
 	narrow.end(t.speed, burstBins[0])
+	t.bytes += narrow.bytes
+	t.frames += narrow.frames
 	wide.bytes += narrow.bytes
 	wide.frames += narrow.frames
 	narrow.bin, narrow.bytes, narrow.frames = now-now%burstBins[0], 0, 0

@@ -22,8 +22,7 @@ type Sight struct {
 	before int64 // when a packet of the flow passed before, in either direction; Time of its first
 	flow   *flow // of the innermost TCP or UDP header, nil without one
 	number uint32
-	kind   tcpKind  // what the segment is, set by the TCP analysis before finders see it
-	point  *tapLoad // where it was captured, nil if there are too many points
+	kind   tcpKind // what the segment is, set by the TCP analysis before finders see it
 }
 
 // A finder looks for one kind of trouble. Each has a file of its own and stands in the list of finders below: it asks for the

@@ -53,16 +53,17 @@ func newFloodFinder(a *Analyzer) finder {
 // see takes frames that nobody answered up to now, and of the others the first of each direction of a flow, from which the sender is known.
 func (f *floodFinder) see(s *Sight) {
 	fr := s.Frame
-	if s.point == nil {
+	tap := f.a.points.last
+	if tap == nil {
 		return
 	}
 	if fr.MAC < 0 {
-		s.point.apart++
+		tap.apart++
 		return
 	}
 	key := (*[12]byte)(fr.Data[fr.MAC:])
 	if key[0]&1 != 0 {
-		s.point.apart++
+		tap.apart++
 		f.hear(s, key)
 		return
 	}
@@ -71,7 +72,7 @@ func (f *floodFinder) see(s *Sight) {
 		f.hear(s, key)
 		return
 	}
-	s.point.alone++
+	tap.alone++
 	h := fold(binary.LittleEndian.Uint64(key[:]), uint64(binary.LittleEndian.Uint32(key[8:])))
 	slot := &f.slots[h%pairSlots]
 	if slot.target == 0 || slot.key != *key || slot.iface != s.Interface || slot.file != s.File {
@@ -128,7 +129,7 @@ func (f *floodFinder) report(r *Report) {
 	all, heard := map[pointKey]int64{}, map[pointKey]int64{}
 	for i := range f.a.points.all {
 		p := &f.a.points.all[i]
-		all[p.pointKey] = p.frames - p.apart
+		all[p.pointKey] = p.frames + p.loads[0].frames - p.apart
 		heard[p.pointKey] = all[p.pointKey] - p.alone
 	}
 	for i := range f.stations.all {

@@ -67,19 +67,20 @@ func macSlots(ends *[12]byte) (dst, src uint8) {
 // concerns says whether a packet tells anything of pauses: it came when one had just ended, or it is the first of its direction since
 // the last sender of pauses was met, and so tells who its neighbours are; and it goes to or comes from what may be a sender of pauses.
 func (f *pauseFinder) concerns(s *Sight) bool {
-	if s.IP == nil || s.Frame.MAC < 0 {
-		return false
-	}
-	if s.flow != nil {
-		met := &s.flow.met[s.Dir&1]
+	fr := s.Frame
+	if flow := s.flow; flow != nil {
+		met := &flow.met[s.Dir&1]
 		if *met == f.held.met && s.Time > f.held.until {
 			return false
 		}
 		*met = f.held.met
-	} else if s.Frame.Kind != frames.RoCEPacket {
+	} else if fr.Kind != frames.RoCEPacket {
 		return false
 	}
-	dst, src := macSlots((*[12]byte)(s.Frame.Data[s.Frame.MAC:]))
+	if fr.MAC < 0 || fr.NumIPs == 0 {
+		return false
+	}
+	dst, src := macSlots((*[12]byte)(fr.Data[fr.MAC:]))
 	return f.held.senders[dst] || f.held.senders[src]
 }
 

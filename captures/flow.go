@@ -1,7 +1,6 @@
 package captures
 
 import (
-	"encoding/binary"
 	"net/netip"
 
 	"whichlink/captures/frames"
@@ -15,56 +14,68 @@ type flowKey struct {
 	proto        uint8
 }
 
-// hash is the same for both directions.
-func (k *flowKey) hash() uint64 { return pairHash(&k.a, &k.b, k.aPort, k.bPort, k.proto) }
+// An ends is the hashes of both ends of a packet or a flow, address and port each. Of IPv4 they are as good as the ends themselves.
+type ends struct{ a, b uint64 }
 
-// flowHash is the hash of the key of an IP header's flow.
-func flowHash(ip *frames.IP) uint64 {
-	return pairHash(&ip.Src, &ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto)
+// hashed is the bit of the hash of an end that tells it from an end of IPv4.
+const hashed = 1 << 63
+
+func (k *flowKey) ends() ends { return ends{endHash(&k.a, k.aPort), endHash(&k.b, k.bPort)} }
+
+func endsOf(ip *frames.IP) ends {
+	return ends{endHash(&ip.Src, ip.SrcPort), endHash(&ip.Dst, ip.DstPort)}
 }
 
-func pairHash(a, b *frames.Addr, aPort, bPort uint16, proto uint8) uint64 {
-	x, y := endHash(a, aPort), endHash(b, bPort)
-	return mix(min(x, y), max(x, y)^uint64(proto)<<56)
-}
+// hash is that of a flow: the same for both directions.
+func (e ends) hash(proto uint8) uint64 { return mix(min(e.a, e.b), max(e.a, e.b)^uint64(proto)<<56) }
 
-// endHash of an IPv4 address and a port is just these, of an IPv6 address a hash.
+// endHash of an IPv4 address and a port is just these.
 func endHash(a *frames.Addr, port uint16) uint64 {
-	high, low := binary.LittleEndian.Uint64(a[:]), binary.LittleEndian.Uint64(a[8:])
+	high, low := a.Words()
 	if high == 0 && uint32(low) == 0xffff0000 {
 		return low>>32<<16 | uint64(port)
 	}
-	return mix(high, low+uint64(port)<<16)
+	return mix(high, low+uint64(port)<<16) | hashed
 }
 
-// matches says whether a packet is of the flow, and its direction: 0 from a to b. Which it is changes from packet to packet, so
-// that a processor cannot foresee it: the words are compared without a branch.
-func (k *flowKey) matches(ip *frames.IP) (dir int, ok bool) {
-	src0, src1 := ip.Src.Words()
-	dst0, dst1 := ip.Dst.Words()
-	a0, a1 := k.a.Words()
-	b0, b1 := k.b.Words()
-	ports, reverse := uint32(ip.SrcPort)<<16|uint32(ip.DstPort), uint32(ip.DstPort)<<16|uint32(ip.SrcPort)
-	own, proto := uint32(k.aPort)<<16|uint32(k.bPort), uint64(k.proto^ip.Proto)
-	along := (a0 ^ src0) | (a1 ^ src1) | (b0 ^ dst0) | (b1 ^ dst1) | uint64(own^ports) | proto
-	against := (a0 ^ dst0) | (a1 ^ dst1) | (b0 ^ src0) | (b1 ^ src1) | uint64(own^reverse) | proto
+// matches says whether a packet, whose ends are given, is of the flow, and its direction: 0 from a to b. Which it is changes from packet to
+// packet, so that a processor cannot foresee it: the words are compared without a branch.
+func (f *flow) matches(ip *frames.IP, e ends) (dir int, ok bool) {
+	if (e.a|e.b)&hashed != 0 {
+		return f.key.matches(ip)
+	}
+	k := &f.ends
+	along, against := k.a^e.a|k.b^e.b, k.a^e.b|k.b^e.a
 	if along != 0 {
 		dir = 1
 	}
-	return dir, along == 0 || against == 0
+	return dir, min(along, against)|uint64(f.key.proto^ip.Proto) == 0
 }
 
-// A flow is the packets of one connection or one pair of ports, of both directions. It is kept small: millions may stand in memory.
+// matches compares addresses and ports themselves.
+func (k *flowKey) matches(ip *frames.IP) (dir int, ok bool) {
+	if *k == (flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}) {
+		return 0, true
+	}
+	return 1, *k == flowKey{ip.Dst, ip.Src, ip.DstPort, ip.SrcPort, ip.Proto}
+}
+
+// A flow is the packets of one connection or one pair of ports, of both directions. It is kept small: millions may stand in memory. What
+// every packet needs stands first, in three lines of the processor's cache, and the whole takes four, so that no flow begins within one.
 type flow struct {
-	key         flowKey
-	first, last int64
-	synTime     int64
-	irtt        uint32 // round trip of the handshake in ns, at most 4 s; 0 unknown
-	rtt         uint32 // number of its histogram, 0 without
-	halves      [2]half
-	rttPairs    [2]uint16 // number of the series of round trips of each direction, and one; 0 before the first
-	met         [2]uint16 // how many senders of pauses were met when a packet of each direction was last looked at for them
-	state       uint8
+	ends     ends // of the key
+	last     int64
+	irtt     uint32    // round trip of the handshake in ns, at most 4 s; 0 unknown
+	rtt      uint32    // number of its histogram, 0 without
+	rttPairs [2]uint16 // number of the series of round trips of each direction, and one; 0 before the first
+	met      [2]uint16 // how many senders of pauses were met when a packet of each direction was last looked at for them
+	state    uint8
+	halves   [2]half
+
+	first   int64
+	synTime int64
+	key     flowKey
+	_       [10]byte
 }
 
 // The bits of flow.state.
@@ -128,45 +139,54 @@ type flowTable struct {
 	renewed bool
 }
 
-// find returns the flow of an IP header, whose flowHash is given and what its number is guessed to be, or 0, and the direction of its
-// packet: 0 from a to b. A flow that is new is made.
-func (t *flowTable) find(ip *frames.IP, hash uint64, guess uint32, now int64) (uint32, *flow, int) {
+// find returns the flow of an IP header, with its ends and their hash and what the number of the flow is guessed to be, or 0, and the
+// direction of its packet: 0 from a to b. A flow that is new is made.
+func (t *flowTable) find(ip *frames.IP, e ends, hash uint64, guess uint32, now int64) (uint32, *flow, int) {
 	if guess != 0 && !t.renewed {
 		f := t.flows.at(guess)
-		if dir, ok := f.key.matches(ip); ok {
+		if dir, ok := f.matches(ip, e); ok {
 			return guess, f, dir
 		}
 	}
-	return t.search(ip, hash, now)
+	return t.search(ip, e, hash, now)
 }
 
-func (t *flowTable) search(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
+func (t *flowTable) search(ip *frames.IP, e ends, hash uint64, now int64) (uint32, *flow, int) {
 	dir := 0
 	n := t.index.find(hash, func(i uint32) (same bool) {
-		dir, same = t.flows.at(i).key.matches(ip)
+		dir, same = t.flows.at(i).matches(ip, e)
 		return same
 	})
 	if n == 0 {
-		n, f := t.add(&flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}, hash, 0, now)
+		n, f := t.add(&flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}, 0, now)
 		return n, f, 0
 	}
 	return n, t.flows.at(n), dir
 }
 
-// touch fetches a flow into the processor's cache, where it takes four lines.
+// lookUp is find where nothing is known of an IP header's flow.
+func (t *flowTable) lookUp(ip *frames.IP, now int64) (uint32, *flow, int) {
+	e := endsOf(ip)
+	return t.find(ip, e, e.hash(ip.Proto), 0, now)
+}
+
+// touch fetches what every packet needs of a flow into the processor's cache.
 func (t *flowTable) touch(n uint32) uint64 {
 	if n == 0 {
 		return 0
 	}
 	f := t.flows.at(n)
-	return uint64(f.first) + f.halves[0].bytes + uint64(f.halves[0].trouble) + f.halves[1].bytes + uint64(f.halves[1].trouble)
+	return f.ends.a + uint64(f.halves[0].next) + uint64(f.halves[1].trouble)
 }
 
 // add makes a flow, in the place of an older one of the same ports if old is not 0.
-func (t *flowTable) add(k *flowKey, hash uint64, old uint32, now int64) (uint32, *flow) {
+func (t *flowTable) add(k *flowKey, old uint32, now int64) (uint32, *flow) {
 	n, f := t.flows.add()
-	f.key, f.first, f.last = *k, now, now
-	t.index.put(hash, n, old, func(i uint32) uint64 { return t.flows.at(i).key.hash() })
+	f.key, f.ends, f.first, f.last = *k, k.ends(), now, now
+	t.index.put(f.ends.hash(k.proto), n, old, func(i uint32) uint64 {
+		f := t.flows.at(i)
+		return f.ends.hash(f.key.proto)
+	})
 	if k.proto == frames.ProtoTCP {
 		t.tcp++
 	} else {
@@ -182,7 +202,7 @@ func (t *flowTable) renew(old uint32, dir int, now int64) (uint32, *flow) {
 	if dir == 1 {
 		k.a, k.b, k.aPort, k.bPort = k.b, k.a, k.bPort, k.aPort
 	}
-	return t.add(&k, k.hash(), old, now)
+	return t.add(&k, old, now)
 }
 
 // evidence names one direction of a flow as evidence does.

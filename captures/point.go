@@ -12,7 +12,7 @@ const nearPoints = 64
 type points struct {
 	roll[pointKey, tapLoad]
 	speed uint64              // of all links, if it was told; else each file states it
-	last  *tapLoad            // of the packet before; a pointer into all, which moves only when find makes another
+	last  *tapLoad            // of the packet that is looked at, nil if there are too many; a pointer into all, which moves only when find makes another
 	near  [nearPoints]tapSlot // by the lower bits of file and interface
 }
 

@@ -72,10 +72,14 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 	if s.flow.irtt == 0 {
 		t.handshake(s, seg)
 	}
+	control := seg.Flags&(frames.SYN|frames.FIN|frames.RST) != 0
+	if !control && seg.Seq == h.next && seg.Len > 1 && seg.Window != 0 && h.flags&hasNext != 0 {
+		t.inOrder(s, h, peer, seg)
+		return
+	}
 	length := uint32(seg.Len)
 	occupies := length
-	control := seg.Flags&(frames.SYN|frames.FIN|frames.RST) != 0
-	if control && seg.Flags&(frames.SYN|frames.FIN) != 0 {
+	if seg.Flags&(frames.SYN|frames.FIN) != 0 {
 		occupies++
 	}
 	end := seg.Seq + occupies
@@ -118,6 +122,21 @@ func (t *tcpTracker) track(s *Sight, table *flowTable) {
 	if alive {
 		h.flags |= keepAlive
 	}
+}
+
+// inOrder takes a segment that carries what comes next, as most do, and is nothing special.
+func (t *tcpTracker) inOrder(s *Sight, h, peer *half, seg *frames.TCP) {
+	h.dups = 0
+	t.silence(s, h, peer, seg)
+	h.next, h.nextTime = seg.Seq+uint32(seg.Len), s.Time
+	if h.rttTime == 0 {
+		h.rttSeq, h.rttTime = h.next, s.Time
+	}
+	if seg.Flags&frames.ACK != 0 {
+		t.acknowledge(s, h, peer, seg)
+	}
+	h.window = seg.Window
+	h.flags &^= keepAlive
 }
 
 // handshake measures the handshake's round trip at the point of capture: from SYN to the acknowledgement of the SYN-ACK.
@@ -277,11 +296,9 @@ func (t *tcpTracker) release(link *uint32) {
 // silence looks for a timeout of which nothing else is seen: the last segment of a burst was lost before it could be captured.
 // The next in sequence then comes after a minimum timeout and a round trip, and alone until it is acknowledged.
 func (t *tcpTracker) silence(s *Sight, h, peer *half, seg *frames.TCP) {
-	gap := s.Time - h.nextTime
-	h.flags &^= alone
-	inTime := gap >= minimumRTO && gap < minimumRTO+timeoutSpan+2*int64(s.flow.irtt)
-	if inTime && h.burst >= 2 && h.flags&pushed == 0 && peer.flags&hasAck != 0 && seg.Seq == h.next {
-		h.flags |= alone
+	gap, flags := s.Time-h.nextTime, h.flags&^(alone|pushed)
+	if gap >= minimumRTO && gap < minimumRTO+timeoutSpan+2*int64(s.flow.irtt) && h.burst >= 2 && h.flags&pushed == 0 && peer.flags&hasAck != 0 && seg.Seq == h.next {
+		flags |= alone
 	}
 	if gap > sameBurst {
 		h.burst = 0
@@ -289,10 +306,10 @@ func (t *tcpTracker) silence(s *Sight, h, peer *half, seg *frames.TCP) {
 	if h.burst < 255 {
 		h.burst++
 	}
-	h.flags &^= pushed
 	if seg.Flags&frames.PSH != 0 {
-		h.flags |= pushed
+		flags |= pushed
 	}
+	h.flags = flags
 }
 
 // advance moves the end of what was seen.

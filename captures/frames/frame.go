@@ -154,13 +154,6 @@ func (f *Frame) mac(at int) []byte {
 	return f.Data[f.MAC+at : f.MAC+at+6]
 }
 
-// Decode reads the headers of a packet. The frame refers to data until the next call.
-func (f *Frame) Decode(link files.LinkType, orig int, data []byte) {
-	if link != files.Ethernet || !f.plain(orig, data) {
-		f.any(link, orig, data)
-	}
-}
-
 // any reads the headers of a packet of whatever kind.
 func (f *Frame) any(link files.LinkType, orig int, data []byte) {
 	f.Data, f.Orig = data, max(orig, len(data))

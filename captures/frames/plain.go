@@ -1,27 +1,32 @@
 package frames
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"whichlink/captures/files"
+)
 
 // plainLen is how much of a plain frame must have been captured: Ethernet, IPv4 and TCP without options.
 const plainLen = 14 + 20 + 20
 
-// plain reads what most frames are: TCP or UDP in whole IPv4 packets without options, right behind Ethernet. There every header has
-// its place, and one look at the length is enough. It reports false for all others, and for those that contradict themselves, before
-// it has set anything. What it reads it tells just as any does.
-func (f *Frame) plain(orig int, data []byte) bool {
-	if len(data) < plainLen {
-		return false
+// Decode reads the headers of a packet. The frame refers to data until the next call.
+//
+// Most are plain: TCP or UDP in whole IPv4 packets without options, right behind Ethernet. There every header has its place, and one look
+// at the length is enough. All others, and those that contradict themselves, go by the way that takes any packet; of plain ones it tells
+// the same.
+func (f *Frame) Decode(link files.LinkType, orig int, data []byte) {
+	if link != files.Ethernet || len(data) < plainLen {
+		f.any(link, orig, data)
+		return
 	}
 	h := (*[plainLen]byte)(data)
 	orig = max(orig, len(data))
 	total, proto := int(binary.BigEndian.Uint16(h[16:])), h[23]
-	header := int(h[46]>>4) * 4
-	size := min(total, orig-14) - 20
-	switch {
-	case binary.LittleEndian.Uint32(h[12:])&0xffffff != 0x450008 || binary.LittleEndian.Uint16(h[20:])&0xff3f != 0 || total < 40:
-		return false // no IPv4, options, a fragment, or too short for TCP
-	case proto == ProtoTCP && (header < 20 || header > size), proto != ProtoTCP && proto != ProtoUDP:
-		return false
+	size, header := min(total, orig-14)-20, int(h[46]>>4)*4
+	ipv4 := binary.LittleEndian.Uint32(h[12:])&0xffffff == 0x450008 && binary.LittleEndian.Uint16(h[20:])&0xff3f == 0 && total >= 40
+	if !ipv4 || proto != ProtoUDP && (proto != ProtoTCP || header < 20 || header > size) {
+		f.any(link, orig, data)
+		return
 	}
 	f.Data, f.Orig = data, orig
 	f.Malformed, f.MAC, f.EtherType, f.Link = false, 0, typeIPv4, 14
@@ -39,13 +44,11 @@ func (f *Frame) plain(orig int, data []byte) bool {
 	ip.More, ip.Fragment = false, false
 	if proto == ProtoUDP {
 		f.udp(ip, 34)
-		return true
+		return
 	}
 	f.Kind = TCPSegment
 	f.TCP.fields((*[20]byte)(h[34:]), size-header)
-	if header == 20 || header == 32 && len(data) >= plainLen+12 && f.TCP.stamped((*[12]byte)(data[plainLen:])) {
-		return true
+	if header > 20 && (header != 32 || len(data) < plainLen+12 || !f.TCP.stamped((*[12]byte)(data[plainLen:]))) {
+		f.tcpOptions(34, header)
 	}
-	f.tcpOptions(34, header)
-	return true
 }

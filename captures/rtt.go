@@ -78,11 +78,21 @@ func (p *rttPair) add(now, d int64) {
 		p.fold()
 		i = max(0, now-p.base) >> p.shift
 	}
-	for int64(len(p.bins)) <= i {
-		p.bins = append(p.bins, rttBin{})
+	if int64(len(p.bins)) <= i {
+		p.bins = p.until(int(i) + 1)
 	}
 	p.n++
 	p.bins[i].join(rttBin{least: uint32(min(d>>4, 1<<32-1)), sum: uint32(min(d>>4, 1<<32-1)), n: 1})
+}
+
+// until returns n bins. It grows in steps of four, because what is outgrown by append's would be more memory than the bins themselves.
+func (p *rttPair) until(n int) []rttBin {
+	if n <= cap(p.bins) {
+		return p.bins[:n]
+	}
+	bins := make([]rttBin, n, min(max(n, 4*cap(p.bins), 64), maxRTTBins))
+	copy(bins, p.bins)
+	return bins
 }
 
 // join adds what another bin has.

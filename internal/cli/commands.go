@@ -54,7 +54,7 @@ whichlink FILE shows such a recording again. How the links are sorted, and which
 	root.Flags().BoolVar(&e.mask, "mask", false, "pseudonyms in place of names and addresses, for shared screens and pictures")
 	root.Flags().StringVar(&e.theme, "theme", tui.ThemeNames()[0], "colours, `NAME`: "+strings.Join(tui.ThemeNames(), ", "))
 	_ = root.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(tui.ThemeNames(), cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),
+	root.AddCommand(newWatchmanCmd(e), newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),
 		newFabricCmd(e), newLabCmd(e), newPcapCmd(e), newSNMPCmd(e), newReportCmd(e), newManCmd())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	f := root.PersistentFlags()

@@ -8,6 +8,10 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
+	"whichlink/probes"
 	"whichlink/tui"
 )
 
@@ -21,11 +25,37 @@ func panicking() int {
 				time.Sleep(500 * time.Millisecond)
 				panic("a fault\nin what measures\x1b[31m")
 			}
+			if where == "probes" {
+				return probing(ctx, e)
+			}
 			<-ctx.Done()
 			return nil
 		}, finish: func() { e.say("recorded") }}
 		return s, nil
 	}))
+}
+
+// probing measures from this host until a goroutine that traces paths panics.
+func probing(ctx context.Context, e *env) error {
+	f, err := e.readFabric(os.Getenv("FABRIC"))
+	if err != nil {
+		return err
+	}
+	ecmp := pathfind.NewECMP(f)
+	p, err := plan.Make(ecmp, plan.Config{})
+	if err != nil {
+		return err
+	}
+	host, _ := f.NodeByName("h1")
+	s, err := probes.NewSession(probes.SessionConfig{ECMP: ecmp, Plan: p, Host: host, Rate: 100, Emit: func(r *evidence.Record) {
+		if r.PreviousTime != nil { // a path was found
+			panic("a fault in a record")
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
 }
 
 // A bomb is a source of snapshots that goes off.
@@ -37,6 +67,9 @@ type bomb struct {
 func (b *bomb) Snapshot() *tui.Snapshot {
 	if b.asked++; b.where == "drawing" && b.asked > 3 {
 		_ = make([]int, 2)[b.asked] // out of range
+	}
+	if b.asked == 8 && b.where == "elsewhere" { // in a goroutine that nobody waits for
+		go func() { panic("a fault\nelsewhere\x1b[31m") }()
 	}
 	return &tui.Snapshot{Diagnosis: &diagnose.Diagnosis{Verdict: diagnose.Healthy, Summary: "all is well"}, Now: time.Now(), Live: true, Fabric: new(graphs.Fabric)}
 }

@@ -145,9 +145,11 @@ func (e *env) screens(ctx context.Context, loading func() string, open func(cont
 	if e.plain {
 		show = tui.RunPlain
 	}
+	release := e.watchTerminal()
 	err := tui.Guard(func() error { return show(ctx, cfg) })
 	cancel()
 	running.Wait()
+	release()
 	if shown != nil && shown.finish != nil {
 		shown.finish()
 	}

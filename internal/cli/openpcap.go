@@ -134,16 +134,17 @@ func (e *env) report(ctx context.Context, names []string) (*captures.Analyzer, *
 
 // A pipeline runs a program whose output is read in a pager; without a pager it waits for enter. It is a tea.ExecCommand.
 type pipeline struct {
-	words  []string
-	pager  string // "" for none
-	in     io.Reader
-	out    io.Writer
-	errors io.Writer
+	words []string
+	pager string // "" for none
+	in    io.Reader
+	out   io.Writer
 }
 
 func (p *pipeline) SetStdin(r io.Reader)  { p.in = r }
 func (p *pipeline) SetStdout(w io.Writer) { p.out = w }
-func (p *pipeline) SetStderr(w io.Writer) { p.errors = w }
+
+// SetStderr does nothing: standard error says nothing as long as there are screens, and the pager's belongs to the terminal.
+func (p *pipeline) SetStderr(io.Writer) {}
 
 // Run runs both until the pager ends. That somebody leaves the pager before all was read is no error.
 func (p *pipeline) Run() error {
@@ -158,7 +159,7 @@ func (p *pipeline) Run() error {
 		return err
 	}
 	pager := command([]string{p.pager, "-S"})
-	pager.Stdin, pager.Stdout, pager.Stderr = p.in, p.out, p.errors
+	pager.Stdin, pager.Stdout, pager.Stderr = p.in, p.out, p.out
 	pipe, err := program.StdoutPipe()
 	if err != nil {
 		return err

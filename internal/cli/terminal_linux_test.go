@@ -212,3 +212,65 @@ func TestEndsBySignal(t *testing.T) {
 		})
 	}
 }
+
+// A panic in a goroutine that nothing guards, of what measures or of a library, ends the program at once, and so does a kill: the terminal is given back all
+// the same, and what is known is kept and not thrown over the screen.
+func TestEndsWithoutItself(t *testing.T) {
+	t.Run("a panic elsewhere", func(t *testing.T) {
+		t.Parallel()
+		state := t.TempDir()
+		x := inTerminal(t, state, "whichlink-panicking", nil, "CRASH=elsewhere", "WHICHLINK_SNMP_COMMUNITY=hush-hush")
+		if code := x.ends(); code != 2 {
+			t.Errorf("exit code %d, not that of a panic", code)
+		}
+		crashLeft(t, x, state, "a fault", "crash_test.go:")
+	})
+	t.Run("a panic in what measures", func(t *testing.T) {
+		t.Parallel()
+		state := t.TempDir()
+		here := filepath.Join(state, "here.clab.yml")
+		if err := os.WriteFile(here, []byte(hereFabric), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := inTerminal(t, state, "whichlink-panicking", nil, "CRASH=probes", "FABRIC="+here)
+		if code := x.ends(); code != 2 {
+			t.Errorf("exit code %d, not that of a panic", code)
+		}
+		crashLeft(t, x, state, "a fault in a record", "whichlink/probes.(*Session)")
+	})
+	t.Run("a kill", func(t *testing.T) {
+		t.Parallel()
+		x := inTerminal(t, t.TempDir(), "whichlink-panicking", nil)
+		x.sees("all is well")
+		_ = x.cmd.Process.Kill()
+		x.ends()
+		if got := x.left(); !strings.HasSuffix(got, "the program with the screens was killed\r\n") {
+			t.Errorf("it left %q", got)
+		}
+	})
+}
+
+// crashLeft looks at what a program left that ended by a panic in a goroutine which nothing guards.
+func crashLeft(t *testing.T, x *terminal, state, says, where string) {
+	t.Helper()
+	got := x.left() // waits until the last has let go of the terminal
+	files, _ := filepath.Glob(filepath.Join(state, "whichlink", "crash-*.txt"))
+	if len(files) != 1 {
+		t.Fatalf("crash files: %q; it left %q", files, got)
+	}
+	if want := "whichlink: error: a fault in whichlink itself: " + says; !strings.Contains(got, want) || !strings.HasSuffix(got, "; where it was stands in "+files[0]+"\r\n") || strings.Contains(got, "goroutine") {
+		t.Errorf("it left %q\nnot     %q", got, want)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"panic: " + says, "goroutine ", where} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the crash file does not say %q:\n%s", want, text)
+		}
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 || strings.Contains(string(text), "hush-hush") {
+		t.Errorf("anybody can read it: %v %v", info.Mode(), err)
+	}
+}

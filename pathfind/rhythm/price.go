@@ -9,6 +9,9 @@ import (
 // mostWeighed is how many episodes are weighed one by one; of more, each has to explain its changes in full.
 const mostWeighed = 64
 
+// once is the price of what comes once, the logarithm of how many come again for each: flows with troubles of their own that fall together look like it.
+const once = 2.3
+
 // An edge is what may be said of one end of an episode: for how long it may be moved either way, each moment weighted by how well it explains the counts
 // beside where it is, and by how much that makes the episode longer in the mean. Both are shares of the time of the evidence.
 type edge struct{ leeway, longer float64 }
@@ -28,14 +31,9 @@ func (s *scan) ends(eps []episode, i int, bad float64) (out [2]edge) {
 
 // price returns what episodes cost: the logarithm of how unlikely their changes of state are before any evidence, each anywhere within its leeway.
 func (s *scan) price(eps []episode, bad float64) float64 {
-	if len(eps) < 2 || len(eps) > mostWeighed {
+	if len(eps) > mostWeighed {
 		return s.full(eps)
 	}
-	return s.discounted(eps, bad)
-}
-
-// discounted is price, but of a single episode, too, all about it that explains the counts as well counts for it.
-func (s *scan) discounted(eps []episode, bad float64) float64 {
 	ends := make([][2]edge, len(eps))
 	for i := range eps {
 		ends[i] = s.ends(eps, i, bad)
@@ -43,8 +41,7 @@ func (s *scan) discounted(eps []episode, bad float64) float64 {
 	return s.priceOf(eps, ends)
 }
 
-// full returns the price of changes of which each was at one of many moments. A single episode has to pay it: two flows with troubles of their own look like
-// one, if they fall together.
+// full returns the price of changes of which each was at one of many moments.
 func (s *scan) full(eps []episode) float64 {
 	n := 2 * len(eps)
 	for _, e := range eps {
@@ -60,7 +57,13 @@ func (s *scan) full(eps []episode) float64 {
 
 // priceOf is price, the edges known.
 func (s *scan) priceOf(eps []episode, ends [][2]edge) float64 {
+	if len(eps) == 1 && (eps[0].begun || eps[0].lasting) {
+		return s.full(eps) // what began or ended is not known to come and go
+	}
 	cost, time := 0.0, 0.0
+	if len(eps) == 1 {
+		cost = once
+	}
 	for i, e := range eps {
 		cost -= math.Log(ends[i][0].leeway * ends[i][1].leeway)
 		time += max(0, (e.to-e.from)/(s.end-s.begin)+ends[i][0].longer+ends[i][1].longer)
@@ -179,9 +182,6 @@ func (w *weights) without(i int) float64 {
 		for j := first; j < last; j++ { // of the rest
 			w.aside[i] = append(w.aside[i], s.ends(rest, j, w.bad))
 		}
-	}
-	if len(rest) == 1 {
-		return w.gain[i] - s.full(rest)
 	}
 	ends := slices.Delete(slices.Clone(w.ends), i, i+1)
 	copy(ends[w.first[i]:], w.aside[i])

@@ -195,7 +195,7 @@ func (s *scan) bursting(r *Rhythm, eps []episode, bad float64) bool {
 	others := slices.Delete(slices.Clone(eps), worst, worst+1)
 	price := s.full(others)
 	if len(eps) <= mostWeighed {
-		price = s.discounted(eps, bad) - s.discounted(eps[worst:worst+1], bad)
+		price = s.price(eps, bad) - s.price(eps[worst:worst+1], bad)
 	}
 	always, _ := peak(func(p float64) float64 { return s.likelihoodOf(outside, nil, p, p) })
 	return always+width(lost) > s.likelihoodOf(outside, others, bad, normal)-price

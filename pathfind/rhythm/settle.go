@@ -227,7 +227,8 @@ func (s *scan) bayes(eps []episode, bad float64) float64 {
 			lost += s.hit(c, in*bad+(1-in)*normal) * c.lost * in * bad / (in*bad + (1-in)*normal)
 		}
 	}
-	return s.likelihoodOf(s.counts, eps, bad, normal) - s.price(eps, bad) + width(lost)
+	spread := s.likelihoodOf(s.counts, eps, bad, normal) + width(lost)
+	return oftenAll(spread, bad, func(p float64) float64 { return s.likelihoodOf(s.counts, eps, p, normal) }) - s.price(eps, bad)
 }
 
 // constant returns the log marginal likelihood of one loss all the time, and that loss.
@@ -245,14 +246,24 @@ func (s *scan) constant() (value, loss float64) {
 		all.lost += c.lost
 		all.passed += c.passed
 	}
-	value, loss = peak(func(p float64) float64 {
+	at := func(p float64) float64 {
 		sum := likelihood(&all, p)
 		for i := range doubtful {
 			sum += likelihood(&doubtful[i], p)
 		}
 		return sum
-	})
-	return value + width(lost), loss
+	}
+	value, loss = peak(at)
+	return oftenAll(value+width(lost), loss, at), loss
+}
+
+// oftenAll adds to the log marginal likelihood over an even prior that what is bad loses all there is as often as anything else: a link is down.
+func oftenAll(spread, loss float64, at func(loss float64) float64) float64 {
+	const near = 0.5 // of a loss that is less, next to nothing is likely if all is lost
+	if loss >= near {
+		spread = logSum(spread, at(-math.Expm1(-mostHazard)))
+	}
+	return spread - math.Ln2
 }
 
 // span is the range of the logarithm of hazards, over which the prior is even.

@@ -153,18 +153,36 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhyt
 	}
 	rhythms := s.rhythms(list, touched.Crossing)
 	crosses := make([]bool, s.fabric.NumArcs())
+	var doubtful []candidate
 	for i, times := range rhythms {
 		if list[i].Probability < named || times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
 			continue // it will be found again
+		}
+		if s.bursts(&list[i]) {
+			doubtful = append(doubtful, candidate{arc: graphs.ArcID(list[i].ID), bound: math.Inf(1)})
+			continue
 		}
 		for _, a := range arcsOf(s.fabric, list[i].Cause) {
 			crosses[a] = true
 		}
 	}
-	for _, i := range s.lossy {
-		if slices.ContainsFunc(s.ways.of(&s.obs[i]), func(p part) bool { return crosses[p.arc] }) {
-			s.taken[i] = true
+	mark := func() {
+		for _, i := range s.lossy {
+			if slices.ContainsFunc(s.ways.of(&s.obs[i]), func(p part) bool { return crosses[p.arc] }) {
+				s.taken[i] = true
+			}
 		}
+	}
+	mark()
+	if len(doubtful) > 0 {
+		s.gather(doubtful)
+		for i := range doubtful {
+			c := &doubtful[i]
+			if s.time(c); c.times.Kind != rhythm.Flapping && c.times.Kind != rhythm.Once {
+				crosses[c.arc] = true
+			}
+		}
+		mark()
 	}
 	s.sent, s.loose = slices.Clone(steady.Exposure), steady.Loose
 	for _, i := range touched.Crossing {
@@ -180,6 +198,25 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhyt
 		}
 	}
 	return rhythms
+}
+
+// bursts reports whether flows that may have crossed an arc, by ways that are not known, lost so much more than it loses in the mean that it may come and go.
+func (s *search) bursts(x *Suspect) bool {
+	if s.paths == nil || x.Kind != localize.Arc || !(x.Loss > 0 && x.Loss < 1) {
+		return false
+	}
+	sum := 0.0
+	for _, i := range s.lossy {
+		o := &s.obs[i]
+		if !slices.ContainsFunc(s.ways.of(o), func(p part) bool { return p.arc == graphs.ArcID(x.ID) }) {
+			continue
+		}
+		sent, lost := s.proving(o)
+		odd, chance := alone(float64(sent), float64(lost))
+		even := float64(lost)*math.Log(x.Loss) + float64(sent-lost)*math.Log1p(-x.Loss)
+		sum += max(0, odd-max(even, chance))
+	}
+	return sum > leastProof
 }
 
 // arcsOf returns the arcs on which a cause shows.

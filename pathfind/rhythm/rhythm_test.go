@@ -229,4 +229,43 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
+	measureRegular()
+}
+
+// measureRegular prints how well the duty cycle and the period of one that flaps regularly are told.
+func measureRegular() {
+	fmt.Println("| flows | lost in episodes | said to flap | duty within a factor of 1.5 | period told | within 10 % |")
+	fmt.Println("| ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, n := range []int{20, 60, 200} {
+		for _, bad := range []float64{1, 0.5, 0.1} {
+			flapping, duties, told, right := 0, 0, 0, 0
+			for seed := range uint64(*seeds) {
+				r := rand.New(rand.NewPCG(seed, 4))
+				period := 120 + 130*r.Float64()
+				down := period * (0.1 + 0.3*r.Float64())
+				var ws []window
+				duty := 0.0
+				for at := period * r.Float64(); at < 1000; at += period {
+					start := at + 0.02*period*(2*r.Float64()-1)
+					ws = append(ws, window{start, start + down})
+					duty += (min(start+down, 1000) - max(start, 0)) / 1000
+				}
+				got := Find(flows(r, n, 40, 50, 1000, false, within(ws, bad, 0)), 0)
+				if got.Kind != Flapping {
+					continue
+				}
+				flapping++
+				if got.Duty < 1.5*duty && duty < 1.5*got.Duty {
+					duties++
+				}
+				if got.Period > 0 {
+					told++
+					if math.Abs(got.Period/period-1) < 0.1 {
+						right++
+					}
+				}
+			}
+			fmt.Printf("| %d | %g | %d of %d | %d of %d | %d | %d of %d |\n", n, bad, flapping, *seeds, duties, flapping, told, right, told)
+		}
+	}
 }

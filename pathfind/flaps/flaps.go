@@ -254,11 +254,15 @@ type candidate struct {
 // flaps finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
 // fewer flows with troubles of their own, so that what was doubtful before may be clear.
 func (s *search) flaps() []Suspect {
-	var found []Suspect
+	var found []flap
 	for len(found) < mostFlaps {
 		s.own = s.troubles()
+		for i := range found {
+			s.anew(&found[i])
+		}
+		s.own = s.troubles()
 		candidates := slices.DeleteFunc(s.candidates(), func(c candidate) bool {
-			return slices.ContainsFunc(found, func(x Suspect) bool { return x.ID == int32(c.arc) })
+			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
 		for i := range candidates {
@@ -269,12 +273,42 @@ func (s *search) flaps() []Suspect {
 			break
 		}
 	}
-	return found
+	suspects := make([]Suspect, len(found))
+	for i := range found {
+		suspects[i] = found[i].Suspect
+	}
+	return suspects
+}
+
+// A flap is a candidate that was found, and the observations that it explains.
+type flap struct {
+	Suspect
+	candidate
+	took map[int32]bool
+}
+
+// anew looks for the episodes of what was found among what the others leave. Episodes that were doubtful before may be clear now.
+func (s *search) anew(x *flap) {
+	s.leave(x.took)
+	c := x.candidate
+	if s.time(&c); c.times.Kind == rhythm.Flapping || c.times.Kind == x.times.Kind {
+		x.candidate, x.Rhythm = c, c.times
+		x.Sent, x.Lost, x.LossyFlows, x.CleanFlows, x.Against.CleanSent, x.Against.Expected = 0, 0, 0, 0, 0, 0
+		s.tally(&x.Suspect, &c)
+	}
+	x.took = s.take(&x.candidate)
+}
+
+// leave takes back that observations are explained.
+func (s *search) leave(took map[int32]bool) {
+	for o := range took {
+		s.taken[o], s.episodic[o] = false, false
+	}
 }
 
 // best takes candidates as long as one of them, or of a few that are alike, is likelier than not, and returns at most some suspects.
-func (s *search) best(candidates []candidate, most int) []Suspect {
-	var found []Suspect
+func (s *search) best(candidates []candidate, most int) []flap {
+	var found []flap
 	done := make([]bool, len(candidates))
 	for len(found) < most {
 		best := -1
@@ -297,12 +331,10 @@ func (s *search) best(candidates []candidate, most int) []Suspect {
 		}
 		y := s.suspect(&x, candidates, before)
 		if y.Probability >= named {
-			found = append(found, y)
+			found = append(found, flap{y, x, took})
 			continue
 		}
-		for o := range took {
-			s.taken[o], s.episodic[o] = false, false
-		}
+		s.leave(took)
 		copy(candidates, before)
 	}
 	return found

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -48,17 +49,19 @@ type screen interface {
 
 // App is the one tea.Model: a stack of screens, and what lies over them. Use [Run] to run it.
 type App struct {
-	ctx     context.Context
-	source  Source
-	trainer Trainer
-	player  Player
-	prober  Prober
-	reader  PacketReader
-	remark  func(string) error
-	save    func(ctx context.Context, name string, data []byte) error
-	theme   *theme
-	keys    keyMap
-	memory  remembering
+	ctx      context.Context
+	source   Source
+	trainer  Trainer
+	player   Player
+	prober   Prober
+	reader   PacketReader
+	remark   func(string) error
+	save     func(ctx context.Context, name string, data []byte) error
+	settings Settings
+	settled  string
+	theme    *theme
+	keys     keyMap
+	memory   remembering
 
 	load  load
 	crash error // what a command panicked with
@@ -96,14 +99,22 @@ type App struct {
 
 // NewApp makes the model. ctx bounds what it starts.
 func NewApp(ctx context.Context, cfg Config) *App {
-	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, save: cfg.Save, theme: themeOf(cfg.Theme, cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
+	a := &App{ctx: ctx, source: cfg.Source, trainer: cfg.Trainer, player: cfg.Player, prober: cfg.Prober, reader: cfg.Captures, remark: cfg.Remark, save: cfg.Save, settings: cfg.Settings, settled: cfg.Settled, theme: cfg.Settings.theme(cmp.Or(cfg.Theme, cfg.Settings.Theme), cfg.ASCII), keys: newKeyMap(), w: 80, h: 24}
 	a.unworn = newMask(rand.Uint64())
-	if cfg.Mask {
+	if cfg.Mask || cfg.Settings.Mask {
 		a.mask = a.unworn
 	}
+	if cfg.Settings.keys != nil {
+		a.keys = *cfg.Settings.keys
+	}
+	a.bell.mode = cfg.Settings.Bell
 	a.setTabs()
 	if err := a.memory.recall(cfg.Memory, a.linkTable()); err != nil {
 		a.say("! " + err.Error())
+	}
+	if cfg.Unsettled != nil {
+		a.settled = "ignored: " + cfg.Unsettled.Error()
+		a.say("! " + a.settled)
 	}
 	if err := a.pins.recall(cfg.Memory); err != nil {
 		a.say("! " + err.Error())
@@ -296,7 +307,7 @@ func (a *App) pressScreen(msg tea.KeyPressMsg) tea.Cmd {
 		in := newInput("", 200)
 		a.prompt, a.typing = &in, true
 	case key.Matches(msg, k.Screens):
-		a.visit(int(msg.String()[0] - '1'))
+		a.visit(slices.Index(k.Screens.Keys(), msg.String()))
 	case key.Matches(msg, k.Note):
 		return a.note()
 	case key.Matches(msg, k.Pin):

@@ -131,10 +131,11 @@ func (a *App) tabName(i int, t screen) string {
 	for _, t := range a.tabs {
 		all += width(t.title()) + 4
 	}
+	name := keyShown(a.keys.Screens.Keys()[i])
 	if all > a.w && i != a.tab() {
-		return fmt.Sprint(i + 1)
+		return name
 	}
-	return fmt.Sprintf("%d %s", i+1, t.title())
+	return name + " " + t.title()
 }
 
 // tab returns which of the screens with a digit is open, or lies under what is.
@@ -256,7 +257,7 @@ func (a *App) status() line {
 	case f.problem != "":
 		return l.add(warn, elide(clean("filter: "+f.problem), a.w-2))
 	case f.query != "" && a.prompt == nil:
-		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  esc clears it")
+		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  "+first(a.keys.Back)+" clears it")
 	}
 	if x := noted(a.shown); x != nil {
 		l = l.add(press, "note ").add(dim, a.shown.at(x.At, seconds)+"  "+x.About+"  ")
@@ -411,9 +412,10 @@ func (a *App) screenHints() []line {
 
 // promptLine is the filter while it is typed.
 func (a *App) promptLine() (l line, x int) {
-	mark, tail := "/ ", "  enter keep  esc leave"
+	k := &a.keys
+	mark, tail := "/ ", "  "+first(k.KeepFilter)+" keep  "+first(k.LeaveFilter)+" leave"
 	if a.typing {
-		mark, tail = ": ", "  tab complete  enter do  esc leave"
+		mark, tail = ": ", "  "+first(k.Complete)+" complete  "+first(k.KeepFilter)+" do  "+first(k.LeaveFilter)+" leave"
 	}
 	l = line{}.gap(1).add(press, mark)
 	at := l.width()

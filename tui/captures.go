@@ -213,7 +213,7 @@ func (c *capturesScreen) table(w, h int, s *Snapshot) page {
 	if wide {
 		heads = heads.gap(1).left(dim, "began", 13)
 	}
-	return c.rows.table(w, h, heads, "no finding passes the filter; esc clears it", func(at int, mark string) line {
+	return c.rows.table(w, h, heads, c.keys.clears("finding"), func(at int, mark string) line {
 		if at >= len(c.list) {
 			return nil
 		}

@@ -60,15 +60,19 @@ func commands() []command {
 		{"quit", "", "quit", nil, func(a *App, _ []string) (tea.Cmd, error) { return a.quit(false), nil }},
 		{"remark", "TEXT", "put a note among the evidence", nil, remarkThis},
 		{"seek", "TIME", "go to a time, or by +10s, -1m", nil, seekTo},
+		{"settings", "", "where keys and themes are from", nil, func(a *App, _ []string) (tea.Cmd, error) {
+			a.say(cmp.Or(a.settled, "keys and themes are the program's own"))
+			return nil, nil
+		}},
 		{"sort", "COLUMN", "sort the links", func(*App, []string) []string { return linkFields() }, sortLinks},
 		{"speed", "X", "replay so many times as fast", nil, setSpeed},
 		{"stop", "", "stop what was asked for", nil, (*App).stop},
 		{"tz", "ZONE", "times in utc or local", func(*App, []string) []string { return []string{"local", "utc"} }, setZone},
-		{"theme", "NAME", "colours", func(*App, []string) []string { return ThemeNames() }, func(a *App, words []string) (tea.Cmd, error) {
-			if len(words) != 1 || !slices.Contains(ThemeNames(), words[0]) {
-				return nil, fmt.Errorf("themes are %s", strings.Join(ThemeNames(), ", "))
+		{"theme", "NAME", "colours", func(a *App, _ []string) []string { return a.settings.ThemeNames() }, func(a *App, words []string) (tea.Cmd, error) {
+			if len(words) != 1 || !slices.Contains(a.settings.ThemeNames(), words[0]) {
+				return nil, fmt.Errorf("themes are %s", strings.Join(a.settings.ThemeNames(), ", "))
 			}
-			a.theme = themeOf(words[0], a.theme.ascii)
+			a.theme = a.settings.theme(words[0], a.theme.ascii)
 			return nil, nil
 		}},
 		{"trace", "SRC DST", "the paths of a pair, by new flows; asks first", completeHosts, traceCommand},
@@ -91,7 +95,7 @@ func (a *App) do(text string) tea.Cmd {
 	}
 	found := matching(words[0])
 	if len(found) != 1 {
-		a.say("! no command " + strconv.Quote(words[0]) + "; tab completes, ? lists them")
+		a.say("! no command " + strconv.Quote(words[0]) + "; " + first(a.keys.Complete) + " completes, " + first(a.keys.Help) + " lists them")
 		return nil
 	}
 	cmd, err := found[0].run(a, words[1:])

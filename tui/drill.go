@@ -219,7 +219,7 @@ func scores(rounds []Round) []line {
 func (d *drillScreen) table(w, h int, s *Snapshot) page {
 	none := "no round yet: " + d.keys.Break.Help().Key + " breaks something"
 	if len(s.Rounds) > 0 {
-		none = "no round passes the filter; esc clears it"
+		none = d.keys.clears("round")
 	}
 	verdict, words := 24, (*Verdict).words
 	if w < 80 {

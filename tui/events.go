@@ -169,7 +169,7 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 	what := max(w-2-stamp-1-lane-mark-about-1, 6)
 	heads := line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about)
 	list := events(s)
-	return e.rows.table(w, h, heads, "no event passes the filter; esc clears it", func(at int, cursor string) line {
+	return e.rows.table(w, h, heads, e.keys.clears("event"), func(at int, cursor string) line {
 		if at >= len(list) {
 			return nil
 		}

@@ -65,7 +65,7 @@ func (e *explainScreen) draw(w, h int, s *Snapshot) page {
 	}
 	shown, note := scrolled(e.lines(w-4, s), e.scroll, h-2)
 	if note != "" {
-		note += "  j k"
+		note += "  " + first(e.keys.Down) + " " + first(e.keys.Up)
 	}
 	return frame("Why "+shorten(e.of, max(w-40, 12)), note, w, h, text(shown...))
 }

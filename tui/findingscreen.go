@@ -153,7 +153,7 @@ func (f *findingScreen) draw(w, h int, s *Snapshot) page {
 	}
 	shown, note := scrolled(findingLines(f.record, f.ways, w-4, s), f.scroll, about-2)
 	if note != "" {
-		note += "  J K"
+		note += f.keys.scrolls()
 	}
 	out := frame("Finding", note, w, about, text(shown...))
 	inside := page{y: -1}
@@ -243,7 +243,7 @@ func (f *findingScreen) table(w, h int, s *Snapshot) page {
 		heads = heads.left(dim, "time", 14)
 	}
 	heads = heads.right(dim, "len", 6).gap(1).left(dim, "what", max(info, 4))
-	return f.rows.table(w, h, heads, "no packet passes the filter; esc clears it", func(at int, mark string) line {
+	return f.rows.table(w, h, heads, f.keys.clears("packet"), func(at int, mark string) line {
 		p := &f.packets.Lines[at]
 		row := line{}.left(plain, mark, 2)
 		if wide {

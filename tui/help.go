@@ -8,7 +8,7 @@ import (
 )
 
 // words explains what stands on the screens. The words are those of the contract.
-func words() [][2]string {
+func (k *keyMap) words() [][2]string {
 	return [][2]string{
 		{"p", "probability of being sick, calibrated: of those at 0.90, nine in ten are"},
 		{"loss", "share of packets lost at the suspect, with its 90 % credible interval."},
@@ -20,7 +20,7 @@ func words() [][2]string {
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},
 		{"Z L", "a time in UTC; in the zone that :tz chose."},
 		{"- ?", "does not apply; not known."},
-		{"y x", "copy through the terminal (OSC 52); tmux passes it on with set -g set-clipboard on."},
+		{first(k.Copy) + " " + first(k.Note), "copy through the terminal (OSC 52); tmux passes it on with set -g set-clipboard on."},
 	}
 }
 
@@ -62,9 +62,9 @@ func (b *helpBox) draw(w, h int) page {
 	}
 	shown, note := scrolled(b.lines(w-4), b.offset, h-2)
 	if note == "" {
-		note = "esc close"
+		note = first(b.keys.Back) + " close"
 	} else {
-		note += ", j k scroll, esc close"
+		note += ", " + first(b.keys.Down) + " " + first(b.keys.Up) + " scroll, " + first(b.keys.Back) + " close"
 	}
 	return frame("Help", note, w, h, text(shown...))
 }
@@ -93,7 +93,7 @@ func (b *helpBox) lines(w int) []line {
 		}
 	}
 	out = append(out, nil, line{}.add(strong, "Words used here"))
-	for _, e := range words() {
+	for _, e := range b.keys.words() {
 		for i, l := range labelled(e[0], 11, plain, e[1], w-2) {
 			if i == 0 {
 				l[0].style = press

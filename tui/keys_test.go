@@ -8,37 +8,10 @@ import (
 	"charm.land/bubbles/v2/key"
 )
 
-// places returns, by name of the place, the groups of keys that work there at once.
-func places(k *keyMap) map[string][]keyGroup {
-	return map[string][]keyGroup{
-		"overview": {k.everywhere(), k.lists(), k.time()},
-		"suspect":  {k.everywhere(), k.lists(), k.suspect(), k.link(), k.packets(), k.time()},
-		"captures": {k.everywhere(), k.lists(), k.packets(), k.captures(), k.time()},
-		"map":      {k.everywhere(), k.suspect(), k.matrix(), k.chart(), k.time()},
-		"links":    {k.everywhere(), k.lists(), k.table(), k.time()},
-		"paths":    {k.everywhere(), k.suspect(), k.matrix(), k.pair(), k.time()},
-		"events":   {k.everywhere(), k.lists(), k.happenings(), k.time()},
-		"drill":    {k.everywhere(), k.lists(), k.drill(), k.time()},
-		"chooser":  {k.chooser()},
-		"prompt":   {k.prompt()},
-		"dialog":   {k.dialog()},
-	}
-}
-
 func TestNoKeyIsBoundTwice(t *testing.T) {
 	k := newKeyMap()
-	for place, groups := range places(&k) {
-		taken := map[string]string{}
-		for _, g := range groups {
-			for _, b := range g.keys {
-				for _, name := range b.Keys() {
-					if was, ok := taken[name]; ok {
-						t.Errorf("%s: %q is both %q and %q", place, name, was, b.Help().Desc)
-					}
-					taken[name] = b.Help().Desc
-				}
-			}
-		}
+	if twice, is := k.doubled(); is {
+		t.Error(twice)
 	}
 }
 

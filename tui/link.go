@@ -366,7 +366,7 @@ func (l *linkScreen) verdict(w int, s *Snapshot) []line {
 func (l *linkScreen) drawVerdict(w, h int, s *Snapshot) page {
 	shown, note := scrolled(l.verdict(w-4, s), l.scroll, h-2)
 	if note != "" {
-		note += "  J K"
+		note += l.keys.scrolls()
 	}
 	return frame("Verdict", note, w, h, text(shown...)).sensitive(spot{w: w, h: h, text: true})
 }

@@ -37,7 +37,7 @@ func (l *linkScreen) facts(w int, s *Snapshot) []line {
 		out = append(out, labelled("capture", proofLabel, severityStyle(r.Severity), fmt.Sprintf("%s %s, %s: %s", r.Severity, r.Finding, r.Subject, sure), w)...)
 	}
 	if n := len(found) - 3; n > 0 {
-		out = append(out, line{}.left(dim, "", proofLabel).add(dim, fmt.Sprintf("and %d more: p lists them", n)))
+		out = append(out, line{}.left(dim, "", proofLabel).add(dim, fmt.Sprintf("and %d more: %s lists them", n, first(l.keys.Packets))))
 	}
 	list := l.events(s)
 	for i := len(list) - 1; i >= max(0, len(list)-5); i-- {

@@ -139,7 +139,7 @@ func (l *linkScreen) flows(w, h int, s *Snapshot) page {
 	c := flowColumnsFor(w)
 	name := max(w-c.fixed(), 4)
 	top := l.flowScale()
-	return l.rows.table(w, h, c.heads(name, top), "no flow passes the filter; esc clears it", func(at int, mark string) line {
+	return l.rows.table(w, h, c.heads(name, top), l.keys.clears("flow"), func(at int, mark string) line {
 		if at >= len(l.detail.Flows) {
 			return nil
 		}

@@ -445,7 +445,7 @@ func (l *linksScreen) table(w, h int, s *Snapshot) page {
 		h--
 	}
 	if len(l.order) == 0 {
-		return out.below(text(line{}.gap(2).add(dim, elide("no link passes the filter; esc clears it", w-2))))
+		return out.below(text(line{}.gap(2).add(dim, elide(l.keys.clears("link"), w-2))))
 	}
 	first, end := l.view.window(len(l.order), l.at, h)
 	out = out.sensitive(spot{y: len(out.lines), w: w, h: end - first, click: func(_, y int) string {

@@ -293,7 +293,7 @@ func (o *overview) drawProof(w, h int, s *Snapshot) page {
 	title, lines := o.proofLines(w-4, s)
 	shown, note := scrolled(lines, o.offset(), h-2)
 	if note != "" {
-		note += "  J K"
+		note += o.keys.scrolls()
 	}
 	return frame(title, note, w, h, text(shown...)).sensitive(spot{w: w, h: h, text: true})
 }

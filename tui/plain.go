@@ -19,7 +19,7 @@ import (
 func RunPlain(ctx context.Context, cfg Config) error {
 	p := plainText{to: cfg.Output, ascii: cfg.ASCII}
 	var m *mask
-	if cfg.Mask {
+	if cfg.Mask || cfg.Settings.Mask {
 		m = newMask(rand.Uint64())
 	}
 	if p.to == nil {

@@ -73,7 +73,7 @@ func (a *App) leaveNow(msg tea.KeyPressMsg) bool {
 		}
 		a.player.Seek(a.latest.Now.Add(-seekStep))
 	case key.Matches(msg, k.Play, k.SeekOn, k.Slower, k.Faster, k.Latest):
-		a.say("this is now: " + k.SeekBack.Help().Key + " goes back, f freezes")
+		a.say("this is now: " + first(k.SeekBack) + " goes back, " + first(k.Freeze) + " freezes")
 	default:
 		return false
 	}
@@ -96,6 +96,6 @@ func (a *App) moment() {
 		a.say("nothing to go back in: this is not recorded")
 	default:
 		a.player.Seek(at)
-		a.say("all screens go to " + a.shown.at(at, milliseconds) + "; T leads back")
+		a.say("all screens go to " + a.shown.at(at, milliseconds) + "; " + first(a.keys.Latest) + " leads back")
 	}
 }

@@ -46,7 +46,11 @@ type Config struct {
 	Memory Memory
 	// Mask shows pseudonyms in place of names and addresses from the beginning.
 	Mask bool
-	// Theme is one of [ThemeNames]; empty means the first.
+	// Settings are those of whoever runs the program; Settled says where they are from, and Unsettled why they could not be read.
+	Settings  Settings
+	Settled   string
+	Unsettled error
+	// Theme is one of [Settings.ThemeNames]; empty means that of the settings.
 	Theme string
 	// NoColor leaves out colours. So does any value of the environment variable NO_COLOR but the empty one.
 	NoColor bool

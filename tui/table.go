@@ -54,7 +54,7 @@ func (o *overview) table(w, h int, s *Snapshot) page {
 func (o *overview) emptiness(s *Snapshot) string {
 	switch {
 	case len(s.Diagnosis.Suspects) > 0:
-		return "no suspect passes the filter; esc clears it"
+		return o.keys.clears("suspect")
 	case s.Diagnosis.Verdict == diagnose.Healthy:
 		return "none: nothing measured is out of the ordinary"
 	}

@@ -27,7 +27,8 @@ a probability, the proof and the next step. Without arguments it opens the termi
 namespaces, with a fault to find. With --fabric it measures from this host, and with evidence files it shows what they say, and moves in them.
 
 What is measured on screens is recorded to $XDG_STATE_HOME/whichlink (~/.local/state/whichlink), at most 64 MiB a session and 256 MiB in all;
-whichlink FILE shows such a recording again. How the links are sorted, and which columns they have, is remembered beside it (screens.json).`,
+whichlink FILE shows such a recording again. How the links are sorted, and which columns they have, is remembered beside it (screens.json).
+Keys, themes and the bell are set in $XDG_CONFIG_HOME/whichlink/config.toml (~/.config/whichlink/config.toml).`,
 		Args: func(_ *cobra.Command, files []string) error {
 			for _, f := range files {
 				if _, err := os.Stat(f); err != nil && f != "-" && !strings.ContainsAny(f, "./") {
@@ -37,8 +38,12 @@ whichlink FILE shows such a recording again. How the links are sorted, and which
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if !slices.Contains(tui.ThemeNames(), e.theme) {
-				return usagef("--theme %q is not one of %s", graphs.Clean(e.theme), strings.Join(tui.ThemeNames(), ", "))
+			if e.settings, e.settled, e.unsettled = readSettings(); e.unsettled != nil {
+				e.settings = tui.Settings{}
+				e.say("ignored: %v", e.unsettled)
+			}
+			if names := e.settings.ThemeNames(); e.theme != "" && !slices.Contains(names, e.theme) {
+				return usagef("--theme %q is not one of %s", graphs.Clean(e.theme), strings.Join(names, ", "))
 			}
 			if !cmd.Flags().Changed("ascii") {
 				e.ascii = asciiAlone(os.Getenv)
@@ -52,7 +57,7 @@ whichlink FILE shows such a recording again. How the links are sorted, and which
 	root.Flags().StringVar(&fault, "fault", "", "the drill's fault in the words of lab break, or none (default: one chosen by --seed)")
 	root.Flags().BoolVar(&e.plain, "plain", false, "tell what changes line by line, for screen readers and logs, in place of screens")
 	root.Flags().BoolVar(&e.mask, "mask", false, "pseudonyms in place of names and addresses, for shared screens and pictures")
-	root.Flags().StringVar(&e.theme, "theme", tui.ThemeNames()[0], "colours, `NAME`: "+strings.Join(tui.ThemeNames(), ", "))
+	root.Flags().StringVar(&e.theme, "theme", "", "colours, `NAME`: "+strings.Join(tui.ThemeNames(), ", ")+", or one of the settings (default: theirs, else terminal)")
 	_ = root.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(tui.ThemeNames(), cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(newWatchmanCmd(e), newCheckCmd(e), newProbeCmd(e), newLocalizeCmd(e), newDoctorCmd(e), newTraceCmd(e), newPingCmd(e), newAgentCmd(e),
 		newFabricCmd(e), newLabCmd(e), newPcapCmd(e), newSNMPCmd(e), newReportCmd(e), newManCmd())

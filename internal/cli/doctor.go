@@ -62,7 +62,7 @@ It prints what is missing with the command that mends it, and never runs that co
 }
 
 func examine(ctx context.Context) []check {
-	return []check{examineProbing(ctx), examinePort(ctx), examineFiles(), examineRoom(), examineDrill(), examineSeed()}
+	return []check{examineProbing(ctx), examinePort(ctx), examineFiles(), examineRoom(), examineDrill(), examineSeed(), examineSettings()}
 }
 
 // examineProbing sends one probe to a closed port of the loopback interface: the kernel must hand back the ICMP error.

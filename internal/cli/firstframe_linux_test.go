@@ -120,7 +120,7 @@ func startInTerminal(b *testing.B, program, state string, args []string, ready s
 	defer master.Close()
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_STATE_HOME="+state)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	start := time.Now()
 	if err := cmd.Start(); err != nil {

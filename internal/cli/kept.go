@@ -90,22 +90,11 @@ func (k *kept) write(text []byte) error {
 // read returns the parts of the file, none if there is no file.
 func (k *kept) read() (map[string]json.RawMessage, error) {
 	parts := map[string]json.RawMessage{}
-	if info, err := os.Stat(k.path); errors.Is(err, fs.ErrNotExist) {
+	text, err := readSmall(k.path, mostKept)
+	if errors.Is(err, fs.ErrNotExist) {
 		return parts, nil
-	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return nil, fmt.Errorf("%s is no plain file", graphs.Clean(k.path))
-	}
-	file, err := os.Open(k.path)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", graphs.Clean(k.path), graphs.Reason(err))
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostKept+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", graphs.Clean(k.path), graphs.Reason(err))
-	case len(text) > mostKept:
-		return nil, fmt.Errorf("%s: larger than %d bytes", graphs.Clean(k.path), mostKept)
+	} else if err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(text, &parts); err != nil {
 		var at *json.SyntaxError
@@ -118,4 +107,27 @@ func (k *kept) read() (map[string]json.RawMessage, error) {
 		parts = map[string]json.RawMessage{}
 	}
 	return parts, nil
+}
+
+// readSmall reads a plain file of at most most bytes.
+func readSmall(path string, most int) ([]byte, error) {
+	name := graphs.Clean(path)
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, graphs.Reason(err))
+	} else if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
+		return nil, fmt.Errorf("%s is no plain file", name)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, graphs.Reason(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, graphs.Reason(err))
+	case len(text) > most:
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, most)
+	}
+	return text, nil
 }

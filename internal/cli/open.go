@@ -137,7 +137,7 @@ func (e *env) screens(ctx context.Context, loading func() string, open func(cont
 		}
 		return s.config(), nil
 	}
-	cfg := tui.Config{Load: load, Loading: loading, NoColor: !e.colour(), ASCII: e.ascii, Mask: e.mask, Theme: e.theme, Output: e.stdout}
+	cfg := tui.Config{Load: load, Loading: loading, NoColor: !e.colour(), ASCII: e.ascii, Mask: e.mask, Settings: e.settings, Settled: e.settled, Unsettled: e.unsettled, Theme: e.theme, Output: e.stdout}
 	if memory, err := newKept(); err == nil {
 		cfg.Memory = memory
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"whichlink/graphs"
+	"whichlink/tui"
 )
 
 // env is what a command may touch of the world outside, and the flags that all commands share.
@@ -36,6 +37,11 @@ type env struct {
 	plain   bool
 	mask    bool
 	theme   string
+	// settings are those of whoever runs the program, and settled says where they are from; unsettled is why they could not be read.
+	settings  tui.Settings
+	settled   string
+	unsettled error
+
 	quiet   bool
 	verbose bool
 }

@@ -50,7 +50,7 @@ func inTerminal(t *testing.T, state, name string, args []string, env ...string) 
 	x.before = *termios
 	x.cmd = exec.Command(program, args...)
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = x.slave, x.slave, x.slave
-	x.cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "XDG_STATE_HOME="+state), env...)
+	x.cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state), env...)
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ type evidence struct {
 	entries []entry
 	first   []int32
 	comps   []int32
+	times   []float64 // how often a branch crosses the component at the same place of comps
 }
 
 // merged is one or several observations of the same flow over the same path.
@@ -195,7 +196,7 @@ func (ev *evidence) add(c *collector, i int32, t term) {
 
 // sortEntries turns the components by branch into branches by component.
 func (ev *evidence) sortEntries(ix *index, flat []int32, times []float64) {
-	ev.comps = flat
+	ev.comps, ev.times = flat, times
 	ev.start = make([]int32, ix.n+1)
 	for _, c := range flat {
 		ev.start[c+1]++

@@ -54,7 +54,8 @@ func (s *search) pick(h *hypothesis) {
 	}
 	type open struct {
 		addition
-		most float64 // of odds and beside, from above
+		most  float64 // of odds and beside, from above
+		close bool    // that bound comes of a look at the losses
 	}
 	var list []open
 	for _, c := range s.candidates {
@@ -62,15 +63,13 @@ func (s *search) pick(h *hypothesis) {
 			continue
 		}
 		x := open{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
-		if s.mostGain(c)+x.odds+x.beside < 0 {
-			continue
-		}
-		if x.most = s.upper(c) + x.odds + x.beside; x.most > 0 {
+		if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= 0 {
 			list = append(list, x)
 		}
 	}
 	s.here.clear()
-	slices.SortFunc(list, func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) })
+	likelier := func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) }
+	slices.SortFunc(list, likelier)
 	better := func(a, b addition) int {
 		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	}
@@ -78,10 +77,21 @@ func (s *search) pick(h *hypothesis) {
 	var weighed []addition // best first
 	for len(list) > 0 || len(weighed) > 0 {
 		if len(list) > 0 && (len(weighed) == 0 || list[0].most >= weighed[0].odds+weighed[0].beside) {
-			x := list[0].addition
-			doubt := list[0].most < evident
+			first := list[0]
 			list = list[1:]
-			if blocked[x.comp] || doubt && s.hopeless(x.comp, -x.odds-x.beside) {
+			x := first.addition
+			if blocked[x.comp] {
+				continue
+			}
+			if !first.close {
+				first.close = true
+				if first.most = min(first.most, s.upper(x.comp)+x.odds+x.beside); first.most > 0 {
+					at, _ := slices.BinarySearchFunc(list, first, likelier)
+					list = slices.Insert(list, at, first)
+				}
+				continue
+			}
+			if first.most < evident && s.hopeless(x.comp, -x.odds-x.beside) {
 				continue
 			}
 			f := s.fit(x.comp)

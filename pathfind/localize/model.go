@@ -28,6 +28,10 @@ type model struct {
 
 	work int // evaluations so far
 
+	tries []tried // see try
+	asked []int32 // by term, the round of triedSum that asked for it last
+	round int32
+
 	pulls  []pull    // by component, see feel
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
@@ -59,6 +63,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		terms:   make([]float64, len(ev.terms)),
 		losses:  make([]float64, ix.n),
 		pulls:   make([]pull, ix.n),
+		asked:   make([]int32, len(ev.terms)),
 
 		unsure:  make([]bool, ix.n),
 		metered: make([]bool, ix.n),
@@ -288,13 +293,19 @@ func (m *model) feel() {
 	}
 }
 
-// mostGain bounds the gain of a component at bad rates from above, without a look at its losses, by what it was felt to be pulled.
+// mostGain bounds the gain of a component at bad rates from above, without a look at its losses, by what it was felt to be pulled. Losses of different
+// flows that ask with different force are worth no more than if all asked with the mean of it, because the logarithm is concave.
 func (m *model) mostGain(c int32) float64 {
-	p := &m.pulls[c]
-	if m.unsure[c] || p.then > m.ev.exposure[c] {
+	p, exposure := &m.pulls[c], m.ev.exposure[c]
+	switch {
+	case m.unsure[c]:
+		return math.Inf(1)
+	case p.then <= exposure:
+		return p.rise - m.bad[0]*exposure
+	case exposure == 0:
 		return math.Inf(1)
 	}
-	return p.rise - m.bad[0]*m.ev.exposure[c]
+	return m.losses[c] * (log(p.slope/exposure) - 1 + exposure/p.slope)
 }
 
 // An over is a hazard at which gains are bounded from above, and what is needed for that of it alone.

@@ -136,6 +136,9 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 		s.note(s.hyps[i].comps, s.hyps[i].rates, s.hyps[i].score, bonus)
 		return
 	}
+	if s.dim(h, score+bonus, add, without) {
+		return
+	}
 	for _, j := range without {
 		s.shift(h.comps[j], 0)
 	}
@@ -186,6 +189,9 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 	return occam
 }
 
+// doubted is by how much the log-likelihood at guessed rates may fall short of that at fitted ones.
+const doubted = 5
+
 // promising reports whether a trial may come to a hypothesis that is remembered. If several rates are to be fitted it tells by guesses at them, which it
 // leaves loaded. A guess takes the ways of flows to be as likely as they are without the component, and falls far short where the component makes its own
 // ways likely: then the rate that it had does better, and what is new is fitted.
@@ -200,7 +206,7 @@ func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 	again := func(c int32) {
 		was := s.excess[c]
 		s.shift(c, 0)
-		rate, _ := s.guess(c)
+		rate, _ := s.guess(c, s.some[few/2])
 		switch {
 		case !s.unsure[c]:
 		case was == 0:
@@ -226,7 +232,7 @@ func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 			floor -= s.occam[j]
 		}
 	}
-	return s.sum+5 >= floor
+	return s.sum+doubted >= floor
 }
 
 // join replaces several members of the hypothesis by a component of which they are parts.

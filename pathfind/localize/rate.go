@@ -116,7 +116,7 @@ func (s *search) upper(c int32) float64 {
 // peak returns what a component gains at the rate that is guessed to be its best.
 func (s *search) peak(c int32, k *cached) float64 {
 	if !k.guessed {
-		k.guess, k.losses = s.guess(c)
+		k.guess, k.losses = s.guess(c, s.some[few/2])
 		k.guessed = true
 	}
 	if !k.peaked {
@@ -154,7 +154,7 @@ func (s *search) fit(c int32) fit {
 	k := s.cached(c)
 	if !k.fitted {
 		if !k.guessed {
-			k.guess, k.losses = s.guess(c)
+			k.guess, k.losses = s.guess(c, s.some[few/2])
 			k.guessed = true
 		}
 		f, ok := s.sharp(c, k.guess, k.losses)
@@ -215,17 +215,19 @@ func (m *model) logRatePrior(u float64) float64 {
 	return log(density)
 }
 
+// sharply is how many losses make the gain of a component a parabola around its peak.
+const sharply = 12
+
 // sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
 func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
-	const least = 12 // losses
-	if losses < least || h < m.bad[0]/2 || h > 1 {
+	if losses < sharply || h < m.bad[0]/2 || h > 1 {
 		return fit{}, false
 	}
 	x, w := log(h), 1.5/math.Sqrt(losses)
 	for range 3 {
 		left, mid, right := m.gain(c, exp(x-w)), m.gain(c, exp(x)), m.gain(c, exp(x+w))
 		bend := (2*mid - left - right) / (w * w)
-		if !(bend > least/2) {
+		if !(bend > sharply/2) {
 			return fit{}, false
 		}
 		off := (right - left) / (2 * w) / bend
@@ -239,10 +241,10 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 	return fit{}, false
 }
 
-// guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are: by Newton's method, because
-// where other faults explain most of the losses, expectation maximisation would take long. What it maximises is concave.
-func (m *model) guess(c int32) (h, losses float64) {
-	h = m.some[few/2]
+// guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are: by Newton's method, from
+// some hazard on, because where other faults explain most of the losses, expectation maximisation would take long. What it maximises is concave.
+func (m *model) guess(c int32, from float64) (h, losses float64) {
+	h = from
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
 	for range 8 {

@@ -37,6 +37,7 @@ type search struct {
 	comps        []int32
 	coupled      []int
 	common       []int32 // by component, see couple; zero outside of it
+	system       system
 }
 
 // A hypothesis is a set of faulty components, with their likeliest hazards.
@@ -285,10 +286,17 @@ func (s *search) refit(h *hypothesis) {
 			s.load(h.comps, h.rates)
 			sum = math.Inf(-1)
 		}
-		for j, c := range h.comps {
-			h.rates[j], s.occam[j] = s.again(c)
+		settled := s.settle(h.comps, h.rates)
+		if settled {
+			s.load(h.comps, h.rates)
+			sum = s.sum
 		}
-		if len(h.comps) == 0 || i > 0 && s.sum < sum+gained {
+		for j, c := range h.comps {
+			if !settled || math.IsNaN(s.occam[j]) {
+				h.rates[j], s.occam[j] = s.again(c)
+			}
+		}
+		if len(h.comps) == 0 || (i > 0 || settled) && s.sum < sum+gained {
 			break
 		}
 	}

@@ -1,0 +1,190 @@
+package localize
+
+import (
+	"math"
+	"slices"
+)
+
+// Members of a hypothesis that share flows, as the arcs into and out of one switch do, give way to each other slowly if each is fitted with the others
+// as they are. Where all ways are known, and flows without loss too, the log-likelihood is concave in all rates together, but for flows with losses of their own, and
+// Newton's method finds them in a few steps.
+
+const (
+	// steps bounds how often all rates are changed together, until none of them changes by more than a share.
+	steps, still = 12, 0.01
+	// leastRate is the least that one may become.
+	leastRate = 1e-9
+)
+
+// A system is the slope of the log-likelihood in the rates of some members, and how it bends.
+type system struct {
+	bend   []float64 // the lower triangle: row i begins at i(i+1)/2
+	slope  []float64
+	losses []float64 // that each explains
+	at     []int32   // by component, its place among the members plus one; zero outside of settle
+	flows  []sharedFlow
+	seen   []bool // by term, likewise
+	parts  []sharedPart
+}
+
+// A sharedFlow is a term that members cross, with the hazard that it meets besides; the parts up to end, from that of the one before it on, are theirs.
+type sharedFlow struct {
+	term, end int32
+	besides   float64
+}
+
+type sharedPart struct {
+	member int32
+	times  float64
+}
+
+// settle fits the rates of all members of the loaded hypothesis together, and reports whether it could. What those pay for their freedom whose losses are
+// many enough for a parabola, as in sharp, it leaves in occam; the others have no number there. It does not load the rates.
+func (s *search) settle(comps []int32, rates []float64) bool {
+	if len(comps) == 0 || s.ev.sets != nil || s.ev.selected || slices.ContainsFunc(comps, func(c int32) bool { return s.unsure[c] }) {
+		return false
+	}
+	y := &s.system
+	y.collect(s.model, comps)
+	for range steps {
+		y.fill(s.model, comps, rates)
+		if !solve(y.bend, y.slope) {
+			return false
+		}
+		most := 0.0
+		for i, r := range rates {
+			rates[i] = min(max(r+y.slope[i], r/16, leastRate), 4*r+leastRate, mostHazard)
+			most = max(most, math.Abs(rates[i]/r-1))
+		}
+		if most < still {
+			break
+		}
+	}
+	y.fill(s.model, comps, rates)
+	for i, c := range comps {
+		r := rates[i]
+		rates[i] = rounded(max(r, s.bad[0]))
+		s.occam[i] = math.NaN()
+		if bend := r * r * y.bend[i*(i+1)/2+i]; y.losses[i] >= sharply && bend > sharply/2 && r > s.bad[0] && r < 1 {
+			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
+		}
+	}
+	return true
+}
+
+// collect finds the lossy terms that members cross.
+func (y *system) collect(m *model, comps []int32) {
+	n := len(comps)
+	if y.at == nil {
+		y.at, y.seen = make([]int32, m.ix.n), make([]bool, len(m.ev.terms))
+	}
+	y.bend, y.slope = slices.Grow(y.bend[:0], n*(n+1)/2)[:n*(n+1)/2], slices.Grow(y.slope[:0], n)[:n]
+	y.losses = slices.Grow(y.losses[:0], n)[:n]
+	y.flows, y.parts = y.flows[:0], y.parts[:0]
+	for i, c := range comps {
+		y.at[c] = int32(i) + 1
+	}
+	for _, c := range comps {
+		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+			if y.seen[e.term] {
+				continue
+			}
+			y.seen[e.term] = true
+			f := sharedFlow{term: e.term, besides: m.hazard[e.branch]}
+			for i := m.ev.first[e.branch]; i < m.ev.first[e.branch+1]; i++ {
+				if x := m.ev.comps[i]; y.at[x] > 0 {
+					times := m.ev.times[i]
+					y.parts = append(y.parts, sharedPart{y.at[x] - 1, times})
+					f.besides -= m.excess[x] * times
+				}
+			}
+			f.end = int32(len(y.parts))
+			y.flows = append(y.flows, f)
+		}
+	}
+	for _, c := range comps {
+		y.at[c] = 0
+	}
+	for i := range y.flows {
+		y.seen[y.flows[i].term] = false
+	}
+}
+
+// fill sums up slope and bend. A flow counts as far as it is no outlier.
+func (y *system) fill(m *model, comps []int32, rates []float64) {
+	clear(y.bend)
+	clear(y.losses)
+	for i, c := range comps {
+		y.slope[i] = -m.ev.exposure[c]
+		y.bend[i*(i+1)/2+i] = 1e-12
+	}
+	m.work += len(y.flows)
+	begin := int32(0)
+	for i := range y.flows {
+		f := &y.flows[i]
+		parts := y.parts[begin:f.end]
+		begin = f.end
+		s := f.besides
+		for _, p := range parts {
+			s += rates[p.member] * p.times
+		}
+		t := &m.ev.terms[f.term]
+		in, out := t.over(s)
+		if out > 0 {
+			in /= in + out
+		} else {
+			in, out = t.parts(s)
+			in = 1 / (1 + exp(out-in))
+		}
+		miss := missed(s)
+		x := (1 - miss) / miss
+		slope, bend := in*(t.lost*x-t.passed), in*t.lost*x*(x+1)
+		for j, p := range parts {
+			y.slope[p.member] += slope * p.times
+			y.losses[p.member] += in * t.lost * rates[p.member] * p.times / s
+			for _, q := range parts[:j+1] {
+				a, b := max(p.member, q.member), min(p.member, q.member)
+				y.bend[a*(a+1)/2+b] += bend * p.times * q.times
+			}
+		}
+	}
+}
+
+// solve solves a positive definite system, of which it is given the lower triangle, and leaves what comes of it in b (Cholesky's method). It reports
+// whether the system is one.
+func solve(a, b []float64) bool {
+	n := len(b)
+	for i := range n {
+		row := a[i*(i+1)/2:]
+		for j := range i + 1 {
+			other := a[j*(j+1)/2:]
+			sum := row[j]
+			for k := range j {
+				sum -= row[k] * other[k]
+			}
+			if j < i {
+				row[j] = sum * other[j] // the inverse of the root is kept on the diagonal
+				continue
+			}
+			if !(sum > 1e-9*row[i]) {
+				return false
+			}
+			row[i] = 1 / math.Sqrt(sum)
+		}
+	}
+	for i := range n {
+		row := a[i*(i+1)/2:]
+		sum := b[i]
+		for k := range i {
+			sum -= row[k] * b[k]
+		}
+		b[i] = sum * row[i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		b[i] *= a[i*(i+1)/2+i]
+		for k := range i {
+			b[k] -= a[i*(i+1)/2+k] * b[i]
+		}
+	}
+	return true
+}

@@ -1,13 +1,9 @@
 package flock
 
 import (
-	"encoding/json"
 	"math"
-	"os"
+	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
-	"testing"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -47,77 +43,195 @@ func (p prior) good(u float64) float64 {
 	return u * 1e-4
 }
 
-// oracle names the arcs that one would who knows what no tool can: from what the generator draws rates, how many faults to expect, and the true rate
-// of every other arc. It judges each arc by its odds, given all flows, whose paths must be known. What it misses hardly anyone can find.
-func oracle(t *testing.T, trace string, f *graphs.Fabric, obs []localize.Observation, p prior) []string {
-	t.Helper()
-	var truth struct {
-		Links []struct {
-			A, B int
-			Rate float64
-		}
-	}
-	text, err := os.ReadFile(strings.TrimSuffix(trace, ".trace") + ".truth.json")
-	if err == nil {
-		err = json.Unmarshal(text, &truth)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	hazard := make([]float64, f.NumArcs())
-	name := func(a int) string {
-		return f.NodeName(f.Tail(graphs.ArcID(a))) + ">" + f.NodeName(f.Head(graphs.ArcID(a)))
-	}
-	byName := map[string]int{}
-	for a := range hazard {
-		hazard[a] = 4.5e-5
-		byName[name(a)] = a
-	}
-	for _, l := range truth.Links {
-		hazard[byName[strconv.Itoa(l.A)+">"+strconv.Itoa(l.B)]] = -math.Log1p(-l.Rate)
-	}
-	type loss struct{ other, lost float64 }
-	losses, passed := make([][]loss, len(hazard)), make([]float64, len(hazard))
-	for i := range obs {
-		sum := 0.0
-		for _, a := range obs[i].Path {
-			sum += hazard[a]
-		}
-		for _, a := range obs[i].Path {
-			passed[a] += float64(obs[i].Sent - obs[i].Lost)
-			if obs[i].Lost > 0 {
-				losses[a] = append(losses[a], loss{sum - hazard[a], float64(obs[i].Lost)})
-			}
-		}
-	}
-	var named []string
-	for a := range hazard {
-		const points = 60
-		var bad, good [points]float64
-		for i := range points {
-			likelihood := func(rate float64) float64 {
-				h := -math.Log1p(-rate)
-				v := -h * passed[a]
-				for _, l := range losses[a] {
-					v += l.lost * math.Log(-math.Expm1(-l.other-h))
-				}
-				return v
-			}
-			u := (float64(i) + 0.5) / points
-			bad[i], good[i] = likelihood(p.bad(u)), likelihood(p.good(u))
-		}
-		const faults = 4.5 // 1 to 8
-		if logMean(bad[:])-logMean(good[:])+math.Log(faults/float64(len(hazard))) > 0 {
-			named = append(named, name(a))
-		}
-	}
-	return named
+// An oracle knows what no tool can: from what the generator draws rates and how many faults, that losses are independent, and the path of every flow.
+// It draws from the posterior of all arcs' rates together, an arc at a time given all the others (Gibbs sampling), and so misses on average no less than
+// what cannot be known from the trace.
+type oracle struct {
+	rng    *rand.Rand
+	bad    [rates]float64  // hazards that a faulty arc may have, all equally likely
+	good   [levels]float64 // those of a good one
+	obs    []localize.Observation
+	lossy  [][]int32 // by arc: the observations that cross it and lost packets
+	passed []float64 // by arc: packets that crossed it and arrived
+	sum    []float64 // by observation: the hazard of its path
+	hazard []float64 // by arc
+	faulty []int     // by arc: one more than which of bad its hazard is, or 0
+	faults int
+	odds   [2 * levels]float64
 }
 
-func logMean(x []float64) float64 {
-	most, sum := slices.Max(x), 0.0
-	for _, v := range x {
-		sum += math.Exp(v - most)
+const (
+	// levels is how many hazards are looked at when an arc is drawn: of a faulty one every so many of all rates, from a random one on.
+	levels, rates = 8, 48 * levels
+	// most is the greatest number of faults that the generator draws; each up to it is equally likely.
+	most = 8
+	// sweeps is how often each arc is drawn anew, the first of which are forgotten.
+	sweeps, forgotten = 200, 40
+)
+
+func newOracle(f *graphs.Fabric, obs []localize.Observation, p prior) *oracle {
+	n := f.NumArcs()
+	x := &oracle{rng: rand.New(rand.NewPCG(1, 2)), obs: obs, lossy: make([][]int32, n), passed: make([]float64, n), sum: make([]float64, len(obs)),
+		hazard: make([]float64, n), faulty: make([]int, n)}
+	for i := range x.bad {
+		x.bad[i] = -math.Log1p(-p.bad((float64(i) + 0.5) / rates))
 	}
-	return most + math.Log(sum/float64(len(x)))
+	for i := range x.good {
+		x.good[i] = -math.Log1p(-p.good((float64(i) + 0.5) / levels))
+	}
+	for a := range x.hazard {
+		x.hazard[a] = x.good[levels/2]
+	}
+	for i := range obs {
+		for _, a := range obs[i].Path {
+			x.sum[i] += x.hazard[a]
+			x.passed[a] += float64(obs[i].Sent - obs[i].Lost)
+			if obs[i].Lost > 0 {
+				x.lossy[a] = append(x.lossy[a], int32(i))
+			}
+		}
+	}
+	return x
+}
+
+// set gives an arc another hazard, that of a good one if faulty is 0.
+func (x *oracle) set(a int, h float64, faulty int) {
+	for _, i := range x.lossy[a] {
+		x.sum[i] += h - x.hazard[a]
+	}
+	x.hazard[a] = h
+	if x.faulty[a] > 0 {
+		x.faults--
+	}
+	if x.faulty[a] = faulty; faulty > 0 {
+		x.faults++
+	}
+}
+
+// likelihood returns the log-likelihood of all that crosses an arc at a hazard, but for a constant.
+func (x *oracle) likelihood(a int, h float64) float64 {
+	v, product := -h*x.passed[a], 1.0
+	for _, i := range x.lossy[a] {
+		miss := -math.Expm1(-(x.sum[i] - x.hazard[a] + h))
+		if x.obs[i].Lost > 1 {
+			v += float64(x.obs[i].Lost) * math.Log(miss)
+		} else if product *= miss; product < 1e-200 {
+			v += math.Log(product)
+			product = 1
+		}
+	}
+	return v + math.Log(product)
+}
+
+// draw draws the hazard of an arc given those of all others. It returns the probability that the arc is faulty.
+func (x *oracle) draw(a int) float64 {
+	others, offset := x.faults, x.rng.IntN(rates/levels)
+	if x.faulty[a] > 0 {
+		others, offset = others-1, (x.faulty[a]-1)%(rates/levels)
+	}
+	// One set of n+1 arcs is so much likelier than one of n of which it has all.
+	prior := math.Inf(-1)
+	if others < most {
+		prior = math.Log(float64(others+1) / float64(len(x.hazard)-others))
+	}
+	for i := range levels {
+		x.odds[i] = x.likelihood(a, x.good[i])
+		x.odds[levels+i] = prior + x.likelihood(a, x.bad[offset+i*(rates/levels)])
+	}
+	top := slices.Max(x.odds[:])
+	all, bad := 0.0, 0.0
+	for i := range x.odds {
+		x.odds[i] = math.Exp(x.odds[i] - top)
+		if all += x.odds[i]; i >= levels {
+			bad += x.odds[i]
+		}
+	}
+	u := x.rng.Float64() * all
+	i := 0
+	for ; i < len(x.odds)-1 && u >= x.odds[i]; i++ {
+		u -= x.odds[i]
+	}
+	if i < levels {
+		x.set(a, x.good[i], 0)
+	} else {
+		at := offset + (i-levels)*(rates/levels)
+		x.set(a, x.bad[at], at+1)
+	}
+	return bad / all
+}
+
+// any returns one of the faulty arcs.
+func (x *oracle) any() int {
+	a := -1
+	for at := x.rng.IntN(x.faults); at >= 0; at-- {
+		a += 1 + slices.IndexFunc(x.faulty[a+1:], func(rate int) bool { return rate > 0 })
+	}
+	return a
+}
+
+// accept reports whether a change of the log of the posterior is one to make (Metropolis and Hastings).
+func (x *oracle) accept(gain float64) bool { return math.Log(x.rng.Float64()) < gain }
+
+// move gives one of the faulty arcs another rate near its own, if that is right.
+func (x *oracle) move() {
+	a := x.any()
+	at := x.faulty[a] + (1-2*x.rng.IntN(2))<<x.rng.IntN(5)
+	if at < 1 || at > rates {
+		return
+	}
+	if h := x.bad[at-1]; x.accept(x.likelihood(a, h) - x.likelihood(a, x.hazard[a])) {
+		x.set(a, h, at)
+	}
+}
+
+// swap lets one of the faulty arcs and another that some of its losses crossed change places, if that is right: to get there by way of both or of neither
+// would take long.
+func (x *oracle) swap() {
+	a := x.any()
+	path := x.obs[x.lossy[a][x.rng.IntN(len(x.lossy[a]))]].Path
+	b := int(path[x.rng.IntN(len(path))])
+	if x.faulty[b] > 0 {
+		return
+	}
+	ha, hb, rate := x.hazard[a], x.hazard[b], x.faulty[a]
+	gain := -x.likelihood(a, ha) + x.likelihood(a, hb)
+	x.set(a, hb, 0)
+	gain += x.likelihood(b, ha) - x.likelihood(b, hb)
+	x.set(b, ha, rate)
+	// B is chosen for a the more often the fewer losses a has.
+	if !x.accept(gain + math.Log(float64(len(x.lossy[a]))/float64(len(x.lossy[b])))) {
+		x.set(b, hb, 0)
+		x.set(a, ha, rate)
+	}
+}
+
+// probabilities returns, by arc, the posterior probability that it is faulty.
+func (x *oracle) probabilities() []float64 {
+	p := make([]float64, len(x.hazard))
+	for sweep := range sweeps {
+		for a := range p {
+			if len(x.lossy[a]) == 0 {
+				continue // hardly ever faulty
+			}
+			q := x.draw(a)
+			if sweep >= forgotten {
+				p[a] += q / (sweeps - forgotten)
+			}
+		}
+		for range 4 * x.faults {
+			x.swap()
+			x.move()
+		}
+	}
+	return p
+}
+
+// named returns the arcs that an oracle names with a probability of a half or more.
+func (x *oracle) named(f *graphs.Fabric) (arcs []string) {
+	for a, p := range x.probabilities() {
+		if p >= 0.5 {
+			arcs = append(arcs, f.NodeName(f.Tail(graphs.ArcID(a)))+">"+f.NodeName(f.Head(graphs.ArcID(a))))
+		}
+	}
+	return arcs
 }

@@ -64,7 +64,7 @@ var rows = []struct {
 //
 // flowgen draws flows over a fat-tree or a random graph, gives each arc a small loss and some a great one, and writes the packets sent and lost of
 // each flow in the form that this package reads; mktrain.sh is its recipe for the sets. Both are described in the documents of the traces.
-// The oracle knows the true rates of all other arcs and how faults are drawn (see oracle); the other two columns were reached on other traces of the
+// The oracle knows from what the generator draws everything, but nothing of what it drew (see oracle); the other two columns were reached on other traces of the
 // same sets. A faulty arc counts as found if it or a bad device at it is named with a probability of a half or more.
 func TestScore(t *testing.T) {
 	if *tracesDir == "" {
@@ -227,7 +227,7 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	precision, recall := tr.score(f, arcs, devices)
 	ours.add(precision, recall)
 	if p, ok := priorOf(set); ok && (seen == INT || seen == A1) {
-		best.add(tr.score(f, oracle(t, file, f, x.Observations, p), nil))
+		best.add(tr.score(f, newOracle(f, x.Observations, p).named(f), nil))
 	}
 	if *misses && (precision < 1 || recall < 1) {
 		fmt.Printf("%s %s %s: truth %v %v, said %v %v\n", filepath.Base(filepath.Dir(file)), filepath.Base(file), seen, tr.arcs, tr.devices, arcs, devices)

@@ -138,7 +138,8 @@ func (ix *index) parts(to []int32, c int32) []int32 {
 	return to
 }
 
-// wholes appends the components of which an arc or a link is a part, itself left out.
+// wholes appends the components of which an arc or a link is a part, itself left out, and of a host with one link the switch that it hangs off: where all
+// of these lose packets alike it is likelier the switch.
 func (ix *index) wholes(to []int32, c int32) []int32 {
 	var l graphs.LinkID
 	switch ix.kindOf(c) {
@@ -147,6 +148,11 @@ func (ix *index) wholes(to []int32, c int32) []int32 {
 		to = append(to, ix.link(l))
 	case 1:
 		l = graphs.LinkID(c - ix.links)
+	case 3:
+		if n := ix.switchOf(c); n != graphs.None {
+			to = append(to, ix.node(n))
+		}
+		return to
 	default:
 		return to
 	}
@@ -155,6 +161,14 @@ func (ix *index) wholes(to []int32, c int32) []int32 {
 		to = append(to, ix.inGroup(g))
 	}
 	return to
+}
+
+// switchOf returns the switch that the only link of a host leads to, or None.
+func (ix *index) switchOf(host int32) graphs.NodeID {
+	if a := ix.access[host-ix.nodes]; a != graphs.None && !ix.host[ix.tail[a]] {
+		return ix.tail[a]
+	}
+	return graphs.None
 }
 
 // relatives appends the components that share most packets with one: its whole, and its parts if they are few.
@@ -171,10 +185,10 @@ func (ix *index) relatives(to []int32, c int32) []int32 {
 	return to
 }
 
-// within reports whether all arcs of a component are arcs of whole.
+// within reports whether all arcs of a component are arcs of whole, or a host hangs off it.
 func (ix *index) within(c, whole int32) bool {
 	if c >= ix.nodes {
-		return false
+		return ix.kindOf(c) == 3 && ix.kindOf(whole) == 2 && ix.switchOf(c) == graphs.NodeID(whole-ix.nodes)
 	}
 	l := graphs.ArcID(c).Link()
 	if c >= ix.links {

@@ -231,7 +231,7 @@ func (e *env) keep(v *view) (finish func()) {
 	return func() {
 		name := v.recorder.Path()
 		if err := v.recorder.Close(); err != nil {
-			e.say("%v", err)
+			e.say("%v; whichlink %s shows it up to there", err, name)
 			return
 		}
 		e.say("recorded; whichlink %s shows it again", name)

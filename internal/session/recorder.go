@@ -101,7 +101,11 @@ func (r *Recorder) writeFabric() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(formats.WriteFabric(f, r.cfg.Fabric), f.Close())
+	if err := errors.Join(formats.WriteFabric(f, r.cfg.Fabric), f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // a part of a fabric is another one
+		return graphs.Reason(err)
+	}
+	return nil
 }
 
 const fabricEnd = ".clab.yml"
@@ -226,8 +230,15 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	if err := errors.Join(r.err, r.buf.Flush(), r.file.Close()); err != nil {
-		return fmt.Errorf("record the session: %w", err)
+	err := r.err
+	if err == nil {
+		err = r.buf.Flush()
+	}
+	if closed := r.file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("record the session: %w", graphs.Reason(err))
 	}
 	return nil
 }

@@ -88,6 +88,29 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
+// A full disk ends the recording and nothing else, and is told once.
+func TestRecorderOnFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no device that is always full: ", err)
+	}
+	r, err := Record(RecorderConfig{Dir: t.TempDir(), Fabric: fabric(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	r.file.Close()
+	r.file = full
+	r.buf.Reset(counting{full, &r.size})
+	r.mu.Unlock()
+	for _, x := range records(t, drill+"evidence.jsonl") {
+		r.Add(x)
+	}
+	if err := r.Close(); err == nil || err.Error() != "record the session: no space left on device" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestRecorderIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	f, all := fabric(t), records(t, drill+"evidence.jsonl")

@@ -41,7 +41,8 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	solved := localize.Solve(s.fabric, seen.list, cfg)
 	s.solved = solved
-	d.Coverage = s.coverage(solved.Exposure)
+	s.measured = seen.measured(solved.Exposure)
+	d.Coverage = s.coverage()
 	causes, refused := map[string]localize.Cause{}, s.refused()
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
@@ -128,10 +129,10 @@ func (s *Store) corruption() []Suspect {
 	return out
 }
 
-func (s *Store) coverage(exposure []int) Coverage {
+func (s *Store) coverage() Coverage {
 	c := Coverage{Arcs: s.fabric.NumArcs()}
-	for a, n := range exposure {
-		if n > 0 {
+	for a, was := range s.measured {
+		if was {
 			c.Measured++
 		} else {
 			c.Unmeasured = append(c.Unmeasured, s.fabric.ArcName(graphs.ArcID(a)))

@@ -57,7 +57,7 @@ func (s *Store) Picture(d *Diagnosis) *Picture {
 	for a := range p.Arcs {
 		t := &p.Arcs[a]
 		t.Late, t.Use, t.Expected = unknown, unknown, unknown
-		t.Measured = s.solved != nil && a < len(s.solved.Exposure) && s.solved.Exposure[a] > 0
+		t.Measured = a < len(s.measured) && s.measured[a]
 	}
 	for _, l := range s.order {
 		l.tally(p.Arcs)

@@ -24,8 +24,9 @@ type Store struct {
 	// spread is how flows spread over the paths of ECMP; nil until asked for.
 	spread *pathfind.EqualCost
 
-	solved  *localize.Result // of the newest diagnosis
-	chooser *next.Planner    // of flows that would tell more; nil until asked for
+	solved   *localize.Result // of the newest diagnosis
+	measured []bool           // by arc, as that diagnosis has it
+	chooser  *next.Planner    // of flows that would tell more; nil until asked for
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog

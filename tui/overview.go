@@ -203,7 +203,7 @@ func planOverview(w, h int, s *Snapshot) overviewPlan {
 	rest := h - p.verdict - p.evidence
 	p.pins = pinPane(s, min(rest-13, 8))
 	rest -= p.pins
-	if rest >= 16 {
+	if rest >= 18 { // else what it would hold stands at the end of the proof
 		p.aside = min(max(rest/5, 4), 12)
 	}
 	rest -= p.aside
@@ -227,10 +227,10 @@ func (o *overview) draw(w, h int, s *Snapshot) page {
 		left = max(w*11/20, 96)
 	}
 	body := o.drawEvidence(left, p.evidence, s).below(drawPins(left, p.pins, s)).below(o.drawTable(left, p.table, s))
-	lower := o.drawProof(w, p.proof, s)
+	lower := o.drawProof(w, p.proof, p.aside == 0, s)
 	if w >= wideFrom {
 		right := w - left
-		detail := o.drawProof(right, p.proof, s).below(o.drawSeries(right, p.series, s)).below(o.drawAside(right, p.aside, s))
+		detail := o.drawProof(right, p.proof, false, s).below(o.drawSeries(right, p.series, s)).below(o.drawAside(right, p.aside, s))
 		body = body.beside(detail, left)
 		return out.below(body).fill(w, h)
 	}
@@ -277,20 +277,32 @@ func (o *overview) proofSize(w, h int, s *Snapshot) (n, room int) {
 	if w >= wideFrom {
 		w -= max(w*11/20, 96)
 	}
-	_, lines := o.proofLines(w-4, s)
+	_, lines := o.proofLines(w-4, p.aside == 0, s)
 	return len(lines), p.proof - 2
 }
 
-func (o *overview) proofLines(w int, s *Snapshot) (title string, lines []line) {
-	x := o.current(s)
-	if x == nil {
-		return "Without evidence", dark(s.Diagnosis.Coverage, w)
+// proofLines are the proof of what is under the cursor, or what is not measured; with all, what was cleared and noted, too.
+func (o *overview) proofLines(w int, all bool, s *Snapshot) (title string, lines []line) {
+	title = "Without evidence"
+	var rest []line
+	if all && (len(s.Diagnosis.Cleared)+len(s.Diagnosis.Notes) > 0 || o.reveal && len(s.Faults) > 1) {
+		rest = aside(s, o.reveal, w)
 	}
-	return fmt.Sprintf("Proof of #%d  %s", x.Rank, shorten(x.ID, max(w-44, 8))), proof(x, w)
+	x := o.current(s)
+	if x == nil { // what is missing is the answer
+		if len(rest) > 0 {
+			rest, title = append(rest, nil), "Notes, and what is without evidence"
+		}
+		return title, append(rest, dark(s.Diagnosis.Coverage, w)...)
+	}
+	if len(rest) > 0 {
+		rest = append([]line{nil}, rest...)
+	}
+	return fmt.Sprintf("Proof of #%d  %s", x.Rank, shorten(x.ID, max(w-44, 8))), append(proof(x, w), rest...)
 }
 
-func (o *overview) drawProof(w, h int, s *Snapshot) page {
-	title, lines := o.proofLines(w-4, s)
+func (o *overview) drawProof(w, h int, all bool, s *Snapshot) page {
+	title, lines := o.proofLines(w-4, all, s)
 	shown, note := scrolled(lines, o.offset(), h-2)
 	if note != "" {
 		note += o.keys.scrolls()

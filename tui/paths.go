@@ -263,7 +263,7 @@ func (p *pathsScreen) draw(w, h int, s *Snapshot) page {
 		left := w * 6 / 10
 		return out.below(p.drawMatrix(left, rest, s).beside(p.drawFlow(w-left, rest, s), left)).fill(w, h)
 	}
-	flow := max(rest/2, 5)
+	flow := max(rest/2, min(6, rest-4))
 	return out.below(p.drawMatrix(w, rest-flow, s)).below(p.drawFlow(w, flow, s)).fill(w, h)
 }
 
@@ -365,7 +365,12 @@ func (p *pathsScreen) drawMatrix(w, h int, s *Snapshot) page {
 	}
 	per := p.perRow(w)
 	rows := (len(p.flows) + per - 1) / per
-	first, end := p.view.window(rows, p.at/per, h-4)
+	legend := []line{nil, line{}.add(dim, ". ok  x lossy  ? unanswered")}
+	if h < 6 {
+		legend = legend[1:]
+	}
+	room := max(h-2-len(legend), 0)
+	first, end := p.view.window(rows, p.at/per, room)
 	body := page{y: -1}.sensitive(spot{x: portLabel, w: per, h: end - first, click: func(x, y int) string {
 		i := (first+y)*per + x
 		if i >= len(p.flows) {
@@ -386,8 +391,8 @@ func (p *pathsScreen) drawMatrix(w, h int, s *Snapshot) page {
 		}
 		body.lines = append(body.lines, ln)
 	}
-	body = body.fill(w-4, max(h-4, 0))
-	body.lines = append(body.lines, nil, line{}.add(dim, ". ok  x lossy  ? unanswered"))
+	body = body.fill(w-4, room)
+	body.lines = append(body.lines, legend...)
 	return frame("Flows by source port", note, w, h, body)
 }
 
@@ -420,8 +425,21 @@ func (p *pathsScreen) drawFlow(w, h int, s *Snapshot) page {
 		lines = append(lines, line{}.add(warn, "? path not known").add(plain, ": it was not traced, or may be one of several"))
 	}
 	expected := p.expected()
+	// Where there is no room for a row an arc, the nodes stand in one, and below it the arcs that matter.
+	dense := len(lines)+len(x.Path) > h-2
+	if dense && len(x.Path) > 0 {
+		f := s.Picture.Fabric
+		chain := f.NodeName(f.Tail(x.Path[0]))
+		for _, a := range x.Path {
+			chain += " > " + f.NodeName(f.Head(a))
+		}
+		lines = append(lines, line{}.gap(1).add(plain, elide(clean(chain), inner-1)))
+	}
 	for _, a := range x.Path {
 		t := &s.Picture.Arcs[a]
+		if dense && float64(t.Suspicion) < diagnose.Named && (p.ways == nil || expected[a]) {
+			continue
+		}
 		row := line{}.gap(1).add(plain, shorten(s.Picture.Fabric.ArcName(a), max(inner-14, 8)))
 		if float64(t.Suspicion) >= diagnose.Named {
 			row = row.add(severity(float64(t.Suspicion)), "  <-- p "+probability(float64(t.Suspicion)))

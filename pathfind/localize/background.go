@@ -168,9 +168,12 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		if slope := m.pulls[c].slope - m.ev.exposure[c]; !m.unsure[c] && m.normal[len(m.normal)-1]*slope < unevenCost {
 			continue
 		}
-		var over [len(m.normal)]float64
-		m.overGain(c, m.overNormal, over[:])
-		if slices.Max(over[:]) < unevenCost {
+		var most [len(m.normal)]float64
+		m.overGain(c, m.overNormal, most[:])
+		if slices.Max(most[:]) < unevenCost {
+			continue
+		}
+		if m.ev.sets != nil && !slices.ContainsFunc(m.overNormal, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }) {
 			continue
 		}
 		if g, _ := best(c); g > 0 {

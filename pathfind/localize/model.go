@@ -212,10 +212,25 @@ func (m *model) shift(c int32, to float64) {
 
 // gain returns by how much the log-likelihood rises if component c, which has no excess, is given hazard h.
 func (m *model) gain(c int32, h float64) float64 {
-	g := -h * m.ev.exposure[c]
+	g := m.gainOfTerms(c, h)
 	if m.ev.sets != nil {
 		g += m.ev.sets.at(c, h)
 	}
+	return g
+}
+
+// gainAtMost bounds the gain from above where that is not sure before all that passes a component is weighed, and is the gain elsewhere.
+func (m *model) gainAtMost(c int32, x *over) float64 {
+	g := m.gainOfTerms(c, x.hazard)
+	if m.ev.sets != nil {
+		g += m.ev.sets.over(c, x.cell, x.part)
+	}
+	return g
+}
+
+// gainOfTerms is the gain but for flows without loss of which only the path set is known.
+func (m *model) gainOfTerms(c int32, h float64) float64 {
+	g := -h * m.ev.exposure[c]
 	ratio := 1.0 // of the likelihoods of terms with branches, so that one logarithm serves for many
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)

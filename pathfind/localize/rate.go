@@ -70,6 +70,16 @@ func (s *search) hopeless(c int32, floor float64) bool {
 	case s.peak(c, k) >= floor:
 		return false
 	}
+	if s.ev.sets != nil { // what was lost is soon told, beside what arrived
+		for i := range k.look {
+			if !k.exact[i] && k.look[i] > floor-negligible {
+				k.look[i] = min(k.look[i], s.gainAtMost(c, &s.overSome[i])+s.logPrior[i*step])
+			}
+		}
+		if s.lookedAt(k) < floor {
+			return true
+		}
+	}
 	for i := range k.look {
 		if !k.exact[i] && k.look[i] > floor-negligible {
 			k.look[i], k.exact[i] = s.gain(c, s.some[i])+s.logPrior[i*step], true

@@ -39,8 +39,14 @@ func TestScreensDocument(t *testing.T) {
 		s := scenes()[x.scene](t, 100, 30)
 		b.WriteString("\n## " + x.title + "\n\n" + x.says + "\n\n```text\n" + strings.TrimRight(bare(s.View().Content), "\n") + "\n```\n")
 	}
+	inStep(t, file, b.String())
+}
+
+// inStep fails if a document is not what the program says, or writes it anew with -update.
+func inStep(t *testing.T, file, want string) {
+	t.Helper()
 	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +54,7 @@ func TestScreensDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != b.String() {
-		t.Errorf("%s is not what the program shows; go test ./tui -update writes it anew", file)
+	if string(got) != want {
+		t.Errorf("%s is not what the program says; go test ./tui -update writes it anew", file)
 	}
 }

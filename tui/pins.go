@@ -90,13 +90,29 @@ func (b *pinboard) toggle(name string) (string, bool, error) {
 	}
 	if i := slices.Index(b.names, name); i >= 0 {
 		b.names = slices.Delete(slices.Clone(b.names), i, i+1)
+		b.all = with(b.all, keptPins{b.of.Name(), b.names})
 		return name, false, nil
 	}
 	if len(b.names) >= mostPins {
 		return "", false, fmt.Errorf("%d are pinned, which is as many as can be watched", mostPins)
 	}
 	b.names = append(slices.Clip(b.names), name)
+	b.all = with(b.all, keptPins{b.of.Name(), b.names})
 	return name, true, nil
+}
+
+// with puts the pins of a fabric first, in place of what it had.
+func with(all []keptPins, now keptPins) []keptPins {
+	var out []keptPins
+	if len(now.Names) > 0 {
+		out = append(out, now)
+	}
+	for _, k := range all {
+		if k.Fabric != now.Fabric && len(out) < mostPinned {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // keep returns the command that keeps the pins of this fabric, and leaves those of others.
@@ -120,11 +136,7 @@ func (b *pinboard) write(turn int, now keptPins) error {
 	if err := b.in.Recall(pinsPart, &all); err != nil {
 		all = nil // it cannot be understood, and is written anew
 	}
-	all = slices.DeleteFunc(all, func(k keptPins) bool { return k.Fabric == now.Fabric })
-	if len(now.Names) > 0 {
-		all = append([]keptPins{now}, all...)
-	}
-	return b.in.Keep(pinsPart, all[:min(len(all), mostPinned)])
+	return b.in.Keep(pinsPart, with(all, now))
 }
 
 // finish keeps what the last key changed, if its command was not run any more.

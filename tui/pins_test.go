@@ -42,6 +42,14 @@ func TestPins(t *testing.T) {
 		t.Errorf("first among the links are %q", first)
 	}
 	s.sees(t, ">*"+sickLink)
+	again := *s.taken // the same fabric, read once more
+	again.Fabric = leafSpine(t, "ls4x4", 4, 4, 2)
+	again.Picture = &diagnose.Picture{Diagnosis: again.Diagnosis, Fabric: again.Fabric, Arcs: again.Picture.Arcs, Model: again.Picture.Model}
+	s.App.source = &fixed{&again}
+	for range stillFor + 1 {
+		s.Update(tickMsg{})
+	}
+	s.sees(t, ">*"+sickLink)
 	s.deliver(s.press("*")) // the one under the cursor is no longer pinned
 	s.sees(t, "no longer pinned: "+sickLink)
 

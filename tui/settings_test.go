@@ -2,10 +2,8 @@ package tui
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -225,18 +223,7 @@ letters are typed no letter can be bound, and ` + "`ctrl-c`" + ` always ends the
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, strings.Join(shown, " "), actions[name].Help().Desc)
 	}
-	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != b.String() {
-		t.Errorf("%s is not what the program obeys; go test ./tui -update writes it anew", file)
-	}
+	inStep(t, file, b.String())
 	example, _, _ := strings.Cut(strings.SplitN(b.String(), "```toml\n", 2)[1], "```")
 	if s := settingsOf(t, example); s.Theme != "dusk" || s.keys == nil {
 		t.Errorf("the example is read as %+v", s)

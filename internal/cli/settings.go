@@ -43,7 +43,7 @@ func readSettings() (s tui.Settings, words string, err error) {
 
 // examineSettings says where settings are read from, and whether they can be.
 func examineSettings() check {
-	c := check{Name: "settings of the screens"}
+	c := check{Name: "screen settings"}
 	_, words, err := readSettings()
 	if c.OK, c.Why = err == nil, words; err != nil {
 		c.Why, c.Fix = err.Error(), "mend that line, or take the file away; until then the screens go on without it"

@@ -171,7 +171,11 @@ func (s *search) time(c *candidate) {
 	if c.times, c.proof = (rhythm.Rhythm{}), 0; !s.pays(c, sent) || even(counts) {
 		return
 	}
-	if c.times = rhythm.Find(counts, 0); c.times.Kind == rhythm.Steady {
+	c.times = rhythm.Find(counts, 0)
+	if s.selected && (c.times.Kind == rhythm.Since || c.times.Kind == rhythm.Until) {
+		c.times = rhythm.Rhythm{} // of what arrived before or after nothing is known
+	}
+	if c.times.Kind == rhythm.Steady {
 		return
 	}
 	explained := 0.0

@@ -23,7 +23,7 @@ type troubles struct{ flows, rate float64 }
 // few.
 func (s *search) troubles() troubles {
 	if s.selected {
-		return s.own
+		return s.selectedTroubles()
 	}
 	all := 1 / outlier
 	for i := range s.spans {
@@ -42,6 +42,21 @@ func (s *search) troubles() troubles {
 		t = troubles{sum, (1 + sum) / all}
 	}
 	return t
+}
+
+// selectedTroubles is troubles where only flows that lost packets are known. How many others there are is not known, but the paths of those that have troubles
+// of their own lie anywhere: that one of them crosses an arc, of so many, is as rare as that any flow does. Two of them make an episode each.
+func (s *search) selectedTroubles() troubles {
+	sum, arcs, flows := 0.0, 0, 0
+	for _, i := range s.lossy {
+		if o := &s.obs[i]; !s.taken[i] {
+			sum += s.troubled(o, selectedOutlier)
+			arcs += len(o.Path)
+			flows++
+		}
+	}
+	share := float64(arcs) / float64(max(flows, 1)) / float64(s.fabric.NumArcs())
+	return troubles{0, min(max(share*sum/2, share, 1e-4), selectedOutlier)}
 }
 
 // fewer returns how much less likely the counts are, a logarithm, than where each has a trouble of its own with the same probability, if some of them have none:

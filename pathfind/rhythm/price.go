@@ -42,18 +42,7 @@ func (s *scan) price(eps []episode, bad float64) float64 {
 }
 
 // full returns the price of changes of which each was at one of many moments.
-func (s *scan) full(eps []episode) float64 {
-	n := 2 * len(eps)
-	for _, e := range eps {
-		if e.begun {
-			n--
-		}
-		if e.lasting {
-			n--
-		}
-	}
-	return float64(n) * math.Log(s.moments)
-}
+func (s *scan) full(eps []episode) float64 { return changes(eps) * math.Log(s.moments) }
 
 // priceOf is price, the edges known.
 func (s *scan) priceOf(eps []episode, ends [][2]edge) float64 {

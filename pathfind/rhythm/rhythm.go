@@ -6,7 +6,8 @@
 // # The model
 //
 // At any moment the suspect is good and loses next to nothing, or bad and loses a share that is unknown but one and the same. The states change
-// at unknown moments; each change has to pay for itself with the logarithm of the number of moments at which it might have been. Packets of
+// at unknown moments, as a process does that renews itself after times about as long as each other; each change has to pay for itself, the less the more moments
+// explain the counts as well. Packets of
 // one count are sent at times that are not known singly, evenly over its span, so that an episode that takes up a part of the span
 // takes that part of them. Against this stands a suspect that loses one share all the time. Both shares are integrated out, and the
 // ratio of what is left is the Bayes factor.

@@ -81,8 +81,8 @@ func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) fl
 	return sum
 }
 
-// changes returns what the changes of state of episodes cost.
-func (s *scan) changes(eps []episode) float64 {
+// changes returns how often episodes change the state.
+func changes(eps []episode) float64 {
 	n := 2 * len(eps)
 	for _, e := range eps {
 		if e.begun {
@@ -92,7 +92,7 @@ func (s *scan) changes(eps []episode) float64 {
 			n--
 		}
 	}
-	return float64(n) * s.penalty
+	return float64(n)
 }
 
 // touched returns the counts that may overlap a stretch of time.
@@ -132,14 +132,14 @@ func (s *scan) prune(eps *[]episode, bad float64) bool {
 			joined[i].from, joined[i].begun = e.from, e.begun
 			to = joined[i].to
 			near := s.touched(e.from, to)
-			if s.likelihoodOf(near, joined, bad, normal)-s.changes(joined) > s.likelihoodOf(near, *eps, bad, normal)-s.changes(*eps) {
+			if s.likelihoodOf(near, joined, bad, normal)-changes(joined)*s.penalty > s.likelihoodOf(near, *eps, bad, normal)-changes(*eps)*s.penalty {
 				*eps, any = joined, true
 				i--
 				continue
 			}
 		}
 		near := s.touched(e.from, to)
-		if len(without) > 0 && s.likelihoodOf(near, without, bad, normal)-s.changes(without) > s.likelihoodOf(near, *eps, bad, normal)-s.changes(*eps) {
+		if len(without) > 0 && s.likelihoodOf(near, without, bad, normal)-changes(without)*s.penalty > s.likelihoodOf(near, *eps, bad, normal)-changes(*eps)*s.penalty {
 			*eps, any = without, true
 			i--
 		}

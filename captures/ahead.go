@@ -74,6 +74,6 @@ func (a *Analyzer) preview(p *files.Packet, v *preview, x *sought) {
 	}
 	v.ported = true
 	x.ends = endsOf(ip)
-	x.hash = x.ends.hash(ip.Proto)
+	x.hash = x.ends.hash()
 	x.copy, v.judged = copyHash(f, ip)
 }

@@ -75,7 +75,7 @@ func frameHash(s *Sight) (uint64, uint8) {
 	if s.IP != nil {
 		ttl = s.IP.TTL
 		at = s.IP.Off + s.IP.HeaderLen
-		h = mix(h^uint64(s.IP.ID)<<32^uint64(s.IP.Proto)<<24, endHash(&s.IP.Src, 0)^3*endHash(&s.IP.Dst, 0))
+		h = mix(h^uint64(s.IP.ID)<<32^uint64(s.IP.Proto)<<24, endHash(&s.IP.Src, 0, 0)^3*endHash(&s.IP.Dst, 0, 0))
 	}
 	b := s.Data[min(at, len(s.Data)):]
 	b = b[:min(len(b), 128)]

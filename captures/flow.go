@@ -14,45 +14,33 @@ type flowKey struct {
 	proto        uint8
 }
 
-// An ends is the hashes of both ends of a packet or a flow, address and port each. Of IPv4 they are as good as the ends themselves.
+// An ends is the hashes of both ends of a packet or a flow: address, port and protocol each. Of IPv4 they are as good as the ends themselves.
 type ends struct{ a, b uint64 }
 
 // hashed is the bit of the hash of an end that tells it from an end of IPv4.
 const hashed = 1 << 63
 
-func (k *flowKey) ends() ends { return ends{endHash(&k.a, k.aPort), endHash(&k.b, k.bPort)} }
+func (k *flowKey) ends() ends {
+	return ends{endHash(&k.a, k.aPort, k.proto), endHash(&k.b, k.bPort, k.proto)}
+}
 
 func endsOf(ip *frames.IP) ends {
-	return ends{endHash(&ip.Src, ip.SrcPort), endHash(&ip.Dst, ip.DstPort)}
+	return ends{endHash(&ip.Src, ip.SrcPort, ip.Proto), endHash(&ip.Dst, ip.DstPort, ip.Proto)}
 }
 
 // hash is that of a flow: the same for both directions.
-func (e ends) hash(proto uint8) uint64 { return mix(min(e.a, e.b), max(e.a, e.b)^uint64(proto)<<56) }
+func (e ends) hash() uint64 { return mix(min(e.a, e.b), max(e.a, e.b)) }
 
-// endHash of an IPv4 address and a port is just these.
-func endHash(a *frames.Addr, port uint16) uint64 {
+// endHash of an IPv4 address, a port and a protocol is just these.
+func endHash(a *frames.Addr, port uint16, proto uint8) uint64 {
 	high, low := a.Words()
 	if high == 0 && uint32(low) == 0xffff0000 {
-		return low>>32<<16 | uint64(port)
+		return uint64(proto)<<48 | low>>32<<16 | uint64(port)
 	}
-	return mix(high, low+uint64(port)<<16) | hashed
+	return mix(high, low+uint64(port)<<16+uint64(proto)<<8) | hashed
 }
 
-// matches says whether a packet, whose ends are given, is of the flow, and its direction: 0 from a to b. Which it is changes from packet to
-// packet, so that a processor cannot foresee it: the words are compared without a branch.
-func (f *flow) matches(ip *frames.IP, e ends) (dir int, ok bool) {
-	if (e.a|e.b)&hashed != 0 {
-		return f.key.matches(ip)
-	}
-	k := &f.ends
-	along, against := k.a^e.a|k.b^e.b, k.a^e.b|k.b^e.a
-	if along != 0 {
-		dir = 1
-	}
-	return dir, min(along, against)|uint64(f.key.proto^ip.Proto) == 0
-}
-
-// matches compares addresses and ports themselves.
+// matches says whether a packet is of the flow of a key, and its direction: 0 from a to b.
 func (k *flowKey) matches(ip *frames.IP) (dir int, ok bool) {
 	if *k == (flowKey{ip.Src, ip.Dst, ip.SrcPort, ip.DstPort, ip.Proto}) {
 		return 0, true
@@ -144,17 +132,24 @@ type flowTable struct {
 func (t *flowTable) find(ip *frames.IP, e ends, hash uint64, guess uint32, now int64) (uint32, *flow, int) {
 	if guess != 0 && !t.renewed {
 		f := t.flows.at(guess)
-		if dir, ok := f.matches(ip, e); ok {
-			return guess, f, dir
+		if k := &f.ends; (e.a|e.b)&hashed == 0 {
+			// Which direction it is changes from packet to packet, so that a processor cannot foresee it: the words are compared without a branch.
+			along, dir := k.a^e.a|k.b^e.b, 0
+			if along != 0 {
+				dir = 1
+			}
+			if min(along, k.a^e.b|k.b^e.a) == 0 {
+				return guess, f, dir
+			}
 		}
 	}
-	return t.search(ip, e, hash, now)
+	return t.search(ip, hash, now)
 }
 
-func (t *flowTable) search(ip *frames.IP, e ends, hash uint64, now int64) (uint32, *flow, int) {
+func (t *flowTable) search(ip *frames.IP, hash uint64, now int64) (uint32, *flow, int) {
 	dir := 0
 	n := t.index.find(hash, func(i uint32) (same bool) {
-		dir, same = t.flows.at(i).matches(ip, e)
+		dir, same = t.flows.at(i).key.matches(ip)
 		return same
 	})
 	if n == 0 {
@@ -167,7 +162,7 @@ func (t *flowTable) search(ip *frames.IP, e ends, hash uint64, now int64) (uint3
 // lookUp is find where nothing is known of an IP header's flow.
 func (t *flowTable) lookUp(ip *frames.IP, now int64) (uint32, *flow, int) {
 	e := endsOf(ip)
-	return t.find(ip, e, e.hash(ip.Proto), 0, now)
+	return t.find(ip, e, e.hash(), 0, now)
 }
 
 // touch fetches what every packet needs of a flow into the processor's cache.
@@ -183,10 +178,7 @@ func (t *flowTable) touch(n uint32) uint64 {
 func (t *flowTable) add(k *flowKey, old uint32, now int64) (uint32, *flow) {
 	n, f := t.flows.add()
 	f.key, f.ends, f.first, f.last = *k, k.ends(), now, now
-	t.index.put(f.ends.hash(k.proto), n, old, func(i uint32) uint64 {
-		f := t.flows.at(i)
-		return f.ends.hash(f.key.proto)
-	})
+	t.index.put(f.ends.hash(), n, old, func(i uint32) uint64 { return t.flows.at(i).ends.hash() })
 	if k.proto == frames.ProtoTCP {
 		t.tcp++
 	} else {

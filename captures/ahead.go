@@ -48,7 +48,7 @@ func (a *Analyzer) look(packets []files.Packet) {
 	a.touched += touched
 }
 
-// preview decodes a packet. Hashes that do not count stay those of an earlier packet, for there is always one to touch.
+// preview decodes a packet. Hashes that do not count stay those of an earlier packet: there is always one to touch.
 func (a *Analyzer) preview(p *files.Packet, v *preview, x *sought) {
 	f := &v.frame
 	f.Decode(p.Link, p.Orig, p.Data)

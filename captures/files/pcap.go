@@ -124,7 +124,7 @@ func (f *pcap) set(p *Packet, sec, frac, orig uint32, data []byte) {
 func originalLength(orig, captured uint32) int { return int(max(min(orig, 1<<30), captured)) }
 
 func (f *pcap) more(packets []Packet) (int, error) {
-	b, header, scale, link, n := f.in.rest(), f.header, f.scale, f.link, 0
+	b, header, n := f.in.rest(), f.header, 0
 	for i := range packets {
 		if len(b) < header {
 			break
@@ -134,10 +134,7 @@ func (f *pcap) more(packets []Packet) (int, error) {
 		if captured-1 >= MaxPacket || end > len(b) {
 			break
 		}
-		p := &packets[i]
-		p.Time = int64(sec)*1_000_000_000 + int64(frac)*scale
-		p.Link, p.File, p.Interface, p.Speed = link, 0, 0, 0
-		p.Orig, p.Data = originalLength(orig, captured), b[header:end:end]
+		f.set(&packets[i], sec, frac, orig, b[header:end:end])
 		b = b[end:]
 		n++
 	}

@@ -96,6 +96,10 @@ func (e *eventsScreen) draw(w, h int, s *Snapshot) page {
 		out = frame("Lanes", "", w, len(lanes)+2, text(lanes...))
 		rest -= len(out.lines)
 	}
+	if x := e.current(s); x != nil && w < stackFrom && rest >= 6 { // what has no room in its row stands below
+		about := text(line{}.gap(2).add(plain, elide(clean(x.Words()), w-2)), line{}.gap(2).add(strong, shorten(x.About, w-2)))
+		return out.below(e.table(w, rest-2, s)).fill(w, h-2).below(about).fill(w, h)
+	}
 	if rest < 8 || w < stackFrom {
 		return out.below(e.table(w, rest, s)).fill(w, h)
 	}

@@ -95,8 +95,9 @@ func (l line) cut(from, to int) line {
 
 // cut returns the cells of a text from one (included) to another (excluded), blanks for half of a wide character.
 func cut(s string, from, to int) string {
-	if i, ok := afterNarrow(s, from); ok {
-		if n, ok := afterNarrow(s[i:], to-from); ok {
+	if i, left := afterNarrow(s, from); left == 0 {
+		// And nothing may be joined to the last one.
+		if n, left := afterNarrow(s[i:], to-from); left == 0 && (i+n == len(s) || s[i+n] < utf8.RuneSelf || narrow(s[i+n:])) {
 			return s[i : i+n]
 		}
 	}
@@ -132,36 +133,28 @@ func over(under, block []line, x, y, w int) {
 	}
 }
 
-// width returns how many cells a text takes on the terminal. ASCII, lines, blocks and the mark of a cut, which is nearly all there is, take one each.
+// width returns how many cells a text takes on the terminal.
 func width(s string) int {
-	n := 0
-	for i := 0; i < len(s); n++ {
-		switch {
-		case s[i] < utf8.RuneSelf:
-			i++
-		case narrow(s[i:]):
-			i += 3
-		default:
-			return ansi.StringWidth(s)
-		}
+	if end, left := afterNarrow(s, len(s)); end == len(s) {
+		return len(s) - left
 	}
-	return n
+	return ansi.StringWidth(s)
 }
 
-// afterNarrow returns where in a text so many cells end, if the text is one of such that take one each.
-func afterNarrow(s string, n int) (int, bool) {
-	i := 0
-	for ; n > 0 && i < len(s); n-- {
+// afterNarrow goes over the first n characters of a text, as far as they take a cell each: ASCII, lines, blocks and the mark of a cut, which is nearly all
+// there is. It returns where it stands then, and how many were left to go.
+func afterNarrow(s string, n int) (end, left int) {
+	for ; n > 0 && end < len(s); n-- {
 		switch {
-		case s[i] < utf8.RuneSelf:
-			i++
-		case narrow(s[i:]):
-			i += 3
+		case s[end] < utf8.RuneSelf:
+			end++
+		case narrow(s[end:]):
+			end += 3
 		default:
-			return 0, false
+			return end, n
 		}
 	}
-	return i, n == 0 && (i == len(s) || s[i] < utf8.RuneSelf || narrow(s[i:])) // and nothing is joined to the last one
+	return end, n
 }
 
 // narrow reports whether a text begins with one of U+2500 to U+259F, which draw lines and blocks, or with U+2026, which marks a cut.

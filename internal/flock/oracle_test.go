@@ -50,6 +50,7 @@ type oracle struct {
 	rng    *rand.Rand
 	bad    [rates]float64  // hazards that a faulty arc may have, all equally likely
 	good   [levels]float64 // those of a good one
+	usual  [levels]float64 // how likely these are, in logarithms
 	obs    []localize.Observation
 	lossy  [][]int32 // by arc: the observations that cross it and lost packets
 	passed []float64 // by arc: packets that crossed it and arrived
@@ -69,15 +70,17 @@ const (
 	sweeps, forgotten = 200, 40
 )
 
-func newOracle(f *graphs.Fabric, obs []localize.Observation, p prior) *oracle {
+func newOracle(f *graphs.Fabric, obs []localize.Observation, p prior, truth []string) *oracle {
 	n := f.NumArcs()
 	x := &oracle{rng: rand.New(rand.NewPCG(1, 2)), obs: obs, lossy: make([][]int32, n), passed: make([]float64, n), sum: make([]float64, len(obs)),
 		hazard: make([]float64, n), faulty: make([]int, n)}
 	for i := range x.bad {
 		x.bad[i] = -math.Log1p(-p.bad((float64(i) + 0.5) / rates))
 	}
-	for i := range x.good {
-		x.good[i] = -math.Log1p(-p.good((float64(i) + 0.5) / levels))
+	// Good arcs with a rate from the tail are few, and look faulty to those who do not expect them.
+	for i, from := range [levels]float64{0, 0.25, 0.5, 0.75, 0.9, 0.96, 0.99, 0.997} {
+		to := [levels]float64{0.25, 0.5, 0.75, 0.9, 0.96, 0.99, 0.997, 1}[i]
+		x.good[i], x.usual[i] = -math.Log1p(-p.good((from+to)/2)), math.Log(to-from)
 	}
 	for a := range x.hazard {
 		x.hazard[a] = x.good[levels/2]
@@ -89,6 +92,11 @@ func newOracle(f *graphs.Fabric, obs []localize.Observation, p prior) *oracle {
 			if obs[i].Lost > 0 {
 				x.lossy[a] = append(x.lossy[a], int32(i))
 			}
+		}
+	}
+	for a := range x.hazard {
+		if slices.Contains(truth, arcName(f, graphs.ArcID(a))) && len(x.lossy[a]) > 0 {
+			x.set(a, x.bad[rates/2], rates/2+1)
 		}
 	}
 	return x
@@ -135,8 +143,8 @@ func (x *oracle) draw(a int) float64 {
 		prior = math.Log(float64(others+1) / float64(len(x.hazard)-others))
 	}
 	for i := range levels {
-		x.odds[i] = x.likelihood(a, x.good[i])
-		x.odds[levels+i] = prior + x.likelihood(a, x.bad[offset+i*(rates/levels)])
+		x.odds[i] = x.usual[i] + x.likelihood(a, x.good[i])
+		x.odds[levels+i] = prior - math.Log(levels) + x.likelihood(a, x.bad[offset+i*(rates/levels)])
 	}
 	top := slices.Max(x.odds[:])
 	all, bad := 0.0, 0.0
@@ -230,7 +238,7 @@ func (x *oracle) probabilities() []float64 {
 func (x *oracle) named(f *graphs.Fabric) (arcs []string) {
 	for a, p := range x.probabilities() {
 		if p >= 0.5 {
-			arcs = append(arcs, f.NodeName(f.Tail(graphs.ArcID(a)))+">"+f.NodeName(f.Head(graphs.ArcID(a))))
+			arcs = append(arcs, arcName(f, graphs.ArcID(a)))
 		}
 	}
 	return arcs

@@ -227,7 +227,7 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	precision, recall := tr.score(f, arcs, devices)
 	ours.add(precision, recall)
 	if p, ok := priorOf(set); ok && (seen == INT || seen == A1) {
-		best.add(tr.score(f, newOracle(f, x.Observations, p).named(f), nil))
+		best.add(tr.score(f, newOracle(f, x.Observations, p, tr.arcs).named(f), nil))
 	}
 	if *misses && (precision < 1 || recall < 1) {
 		fmt.Printf("%s %s %s: truth %v %v, said %v %v\n", filepath.Base(filepath.Dir(file)), filepath.Base(file), seen, tr.arcs, tr.devices, arcs, devices)
@@ -237,18 +237,22 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 
 // named returns the arcs and devices that are named with a probability of a half or more.
 func named(f *graphs.Fabric, r *flaps.Result) (arcs, devices []string) {
-	name := func(a graphs.ArcID) string { return f.NodeName(f.Tail(a)) + ">" + f.NodeName(f.Head(a)) }
 	for _, s := range r.Suspects {
 		switch {
 		case s.Probability < 0.5:
 		case s.Kind == localize.Arc:
-			arcs = append(arcs, name(graphs.ArcID(s.ID)))
+			arcs = append(arcs, arcName(f, graphs.ArcID(s.ID)))
 		case s.Kind == localize.Link:
 			l := graphs.LinkID(s.ID)
-			arcs = append(arcs, name(l.Forward()), name(l.Backward()))
+			arcs = append(arcs, arcName(f, l.Forward()), arcName(f, l.Backward()))
 		default:
 			devices = append(devices, f.NodeName(graphs.NodeID(s.ID)))
 		}
 	}
 	return arcs, devices
+}
+
+// arcName names an arc as traces do, by its nodes.
+func arcName(f *graphs.Fabric, a graphs.ArcID) string {
+	return f.NodeName(f.Tail(a)) + ">" + f.NodeName(f.Head(a))
 }

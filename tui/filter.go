@@ -54,9 +54,11 @@ func parseFilter(query string, fields []string) filter {
 	return f
 }
 
-// match reports whether a row passes. text is all its fields in lower case; number gives a field's value, if it has one.
-func (f *filter) match(text string, number func(field string) (float64, bool)) bool {
-	for _, t := range f.terms {
+// match reports whether a row passes. text, and what else is given, are its fields in lower case: a word may stand in any of them. number gives a
+// field's value, if it has one.
+func (f *filter) match(text string, number func(field string) (float64, bool), more ...string) bool {
+	for i := range f.terms {
+		t := &f.terms[i]
 		holds := false
 		if t.field != "" {
 			if v, ok := number(t.field); ok {
@@ -64,6 +66,9 @@ func (f *filter) match(text string, number func(field string) (float64, bool)) b
 			}
 		} else {
 			holds = strings.Contains(text, t.word)
+			for _, other := range more {
+				holds = holds || strings.Contains(other, t.word)
+			}
 		}
 		if holds == t.not {
 			return false

@@ -87,10 +87,22 @@ func BenchmarkLarge(b *testing.B) {
 					})
 				})
 			}
+			b.Run("key/filter first", func(b *testing.B) { // the first letter after new counts, when no name was asked for before
+				st := newStage(b, s, 200, 60)
+				st.press("3", "/")
+				inTime(b, func() {
+					l := st.linkTable()
+					l.filter, l.names, l.ranked = filter{}, nil, linkRank{}
+					*st.prompt = newInput("", 200)
+					st.press("1")
+					st.View()
+				})
+			})
 			b.Run("tick", func(b *testing.B) {
 				st := newStage(b, s, 200, 60)
 				st.press("3")
-				other := *s
+				other, counted := *s, *s.Picture
+				other.Picture = &counted // so that all links are sorted again
 				turn := [2]*Snapshot{s, &other}
 				i := 0
 				inTime(b, func() {

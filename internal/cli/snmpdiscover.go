@@ -87,8 +87,8 @@ func (e *env) discover(ctx context.Context, d *discovering, seeds []string) erro
 	}
 	c := d.crawl
 	var err error
-	if c.Credentials, err = snmp.LoadCredentials(d.credentials); err != nil {
-		return withHint(err, "community NAME, or user, auth and priv, stand in a file of mode 0600 that --credentials names")
+	if c.Credentials, err = credentialsOf(d.credentials); err != nil {
+		return err
 	}
 	c.Log = e.logger()
 	e.say("asks %s, then the neighbours that they tell of in %s: names, ports, addresses and neighbours, read only; at most %d agents, %d hops, %g packets/s, %s",

@@ -119,7 +119,7 @@ func (e *env) poll(ctx context.Context, p *polling) error {
 	if err != nil {
 		return err
 	}
-	c, err := snmp.LoadCredentials(p.credentials)
+	c, err := credentialsOf(p.credentials)
 	if err != nil {
 		return err
 	}
@@ -171,6 +171,15 @@ func (e *env) poll(ctx context.Context, p *polling) error {
 		return withSNMPHint(errors.New("nobody answered"), snmp.ErrNoAnswer, c)
 	}
 	return nil
+}
+
+// credentialsOf reads the credentials of a file, or those of the environment if none is named, and says where they may be set if that fails.
+func credentialsOf(file string) (snmp.Credentials, error) {
+	c, err := snmp.LoadCredentials(file)
+	if err != nil {
+		return c, withHint(err, "community NAME, or user, auth and priv, stand in a file of mode 0600 that --credentials names")
+	}
+	return c, nil
 }
 
 // withSNMPHint adds to an error what to look at where that is why agents failed.

@@ -146,6 +146,7 @@ func TestSNMPPollRefuses(t *testing.T) {
 		{2, "is not NETWORK/BITS", []string{"10.0.0/24"}},
 		{2, `output form "xml"`, []string{"10.0.0.1", "-o", "xml"}},
 		{1, "no SNMP credentials: set WHICHLINK_SNMP_COMMUNITY or name a file", []string{"10.0.0.1"}},
+		{1, "hint: community NAME, or user, auth and priv, stand in a file of mode 0600 that --credentials names", []string{"10.0.0.1"}},
 		{1, "others may read it (mode 0644): chmod 600", []string{"10.0.0.1", "--credentials", open}},
 		{1, "no switch of ", []string{"--fabric", "../../testdata/drill/fabric.clab.yml"}},
 	} {

@@ -125,9 +125,9 @@ func (w *watching) config(ctx context.Context, e *env, f *graphs.Fabric) (snmp.W
 	if err != nil {
 		return snmp.WatchConfig{}, err
 	}
-	c, err := snmp.LoadCredentials(w.credentials)
+	c, err := credentialsOf(w.credentials)
 	if err != nil {
-		return snmp.WatchConfig{}, withHint(err, "community NAME, or user, auth and priv, stand in a file of mode 0600 that --credentials names")
+		return snmp.WatchConfig{}, err
 	}
 	cfg := snmp.WatchConfig{Credentials: c, Status: w.status, Counters: w.counters, Rate: w.requests}
 	for _, t := range a.targets {

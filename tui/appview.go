@@ -109,9 +109,9 @@ func (a *App) tabLine() line {
 			l = l.gap(1).add(dim, name).gap(1)
 		}
 	}
-	rec := line{}
-	if r := a.shown.Recording; r > 0 {
-		rec = rec.add(dim, "REC "+span5(r)).gap(1)
+	rec := a.recording(a.w - l.width() - 1)
+	if l.width()+rec.width() > a.w {
+		rec = nil // half a word says nothing
 	}
 	room := a.w - l.width() - rec.width() - 2
 	for i := 1; i < len(a.stack) && room > 8; i++ {
@@ -125,9 +125,25 @@ func (a *App) tabLine() line {
 	return append(l.gap(max(a.w-l.width()-rec.width(), 0)), rec...)
 }
 
-// tabName is what stands on a tab. Where there is no room for all names, only the open one has its name.
+// recording says for how long the evidence has been recorded, or that it no longer is, which is so whatever moment is shown; and why, if room cells hold
+// that too.
+func (a *App) recording(room int) line {
+	const stopped = "REC stopped"
+	why := elide(clean(a.latest.Unrecorded), 40)
+	switch {
+	case why == "" && a.shown.Recording > 0:
+		return line{}.add(dim, "REC "+span5(a.shown.Recording)).gap(1)
+	case why == "":
+		return nil
+	case width(stopped+": "+why) < room:
+		return line{}.add(warn, stopped+": "+why).gap(1)
+	}
+	return line{}.add(warn, stopped).gap(1)
+}
+
+// tabName is what stands on a tab. Where there is no room for all names beside what is said of the recording, only the open one has its name.
 func (a *App) tabName(i int, t screen) string {
-	all := 1
+	all := 1 + a.recording(0).width()
 	for _, t := range a.tabs {
 		all += width(t.title()) + 4
 	}
@@ -162,6 +178,9 @@ func (a *App) header() line {
 		size = fmt.Sprintf("%s sw  %s hosts  %s links", count(switches), count(hosts), count(f.NumLinks()))
 	}
 	mode := a.mode()
+	if rows, _, _ := a.chrome(); rows == 1 && a.w >= 60 && a.latest.Unrecorded != "" {
+		mode = append(a.recording(0).gap(1), mode...) // there is no line of tabs to say it
+	}
 	if s.mask != nil {
 		mode = append(line{}.add(strong, "MASKED").gap(2), mode...)
 	}

@@ -9,6 +9,9 @@ func (a *App) pull() {
 		s = cmp.Or(a.source.Snapshot(), s)
 	}
 	if s != a.taken {
+		if s.Unrecorded != "" && (a.taken == nil || a.taken.Unrecorded == "") {
+			a.say("! recording stopped: " + s.Unrecorded)
+		}
 		a.taken, a.latest = s, a.lookAt(s)
 	}
 	if !a.frozen && a.shown != a.latest {

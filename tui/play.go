@@ -67,6 +67,10 @@ func (a *App) leaveNow(msg tea.KeyPressMsg) bool {
 	case !a.latest.Live:
 		return false
 	case key.Matches(msg, k.SeekBack):
+		if why := a.latest.Unrecorded; why != "" {
+			a.say("recording stopped (" + why + "): the past cannot be gone to from here")
+			return true
+		}
 		if a.latest.Recording <= 0 {
 			a.say("nothing is recorded: there is no past to go to")
 			return true

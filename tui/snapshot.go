@@ -22,6 +22,8 @@ type Snapshot struct {
 	Live bool
 	// Recording is for how long the evidence has been recorded, 0 if it is not.
 	Recording time.Duration
+	// Unrecorded says in a word or two why recording stopped, such as "no space"; "" if it did not.
+	Unrecorded string
 	// Playing is where a replay stands, nil if this is none that can be moved in.
 	Playing *Playing
 	// Status says in a word or two where the evidence comes from, such as "drill".

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -290,11 +291,19 @@ func (v *view) Snapshot() *tui.Snapshot {
 	switch {
 	case v.recorder == nil:
 	case v.recorder.Err() != nil:
-		s.Status += ", NOT RECORDED"
+		s.Unrecorded = whyUnrecorded(v.recorder.Err())
 	default:
 		s.Recording = s.Now.Sub(v.begun)
 	}
 	return s
+}
+
+// whyUnrecorded says in few words what ended a recording.
+func whyUnrecorded(err error) string {
+	if errors.Is(err, syscall.ENOSPC) {
+		return "no space"
+	}
+	return graphs.Clean(graphs.Reason(err).Error())
 }
 
 // openHere probes from this host and shows what it sees.

@@ -59,7 +59,7 @@ func (r *rewinder) enter(at time.Time) {
 	p := &past{rerun: rerun{view: view{fabric: r.view.fabric}}}
 	p.Clear()
 	if err := r.view.recorder.Flush(); err != nil {
-		return // the status of the view tells it
+		return // the header tells it
 	}
 	p.Player = session.NewPlayer(r.view.fabric, r.view.recorder.Files(), at, p)
 	ctx, cancel := context.WithCancel(r.ctx)

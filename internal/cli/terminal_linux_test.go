@@ -244,6 +244,10 @@ func TestEndsWithoutItself(t *testing.T) {
 		x.sees("all is well")
 		_ = x.cmd.Process.Kill()
 		x.ends()
+		// Nothing makes who was killed wait for the watchman, who gives the terminal back soon after.
+		for begun := time.Now(); time.Since(begun) < 20*time.Second && !strings.Contains(x.text(), "was killed"); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if got := x.left(); !strings.HasSuffix(got, "the program with the screens was killed\r\n") {
 			t.Errorf("it left %q", got)
 		}

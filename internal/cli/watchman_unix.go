@@ -140,8 +140,8 @@ func (e *env) keepWatch() error {
 	if first, err := hear.Peek(1); err == nil && first[0] == farewell {
 		return nil
 	}
-	// Once a shell has taken the terminal over, how keys are read is its own affair.
-	if owner, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP); err != nil || owner == unix.Getpgrp() {
+	// Once a shell has taken the terminal over, how keys are read is its own affair. While the leader of a session ends, its terminal is nobody's for a moment: 0.
+	if owner, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP); err != nil || owner == 0 || owner == unix.Getpgrp() {
 		_ = term.Restore(out.Fd(), &was)
 	}
 	_, _ = out.WriteString(leaveScreens)

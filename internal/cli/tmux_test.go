@@ -111,8 +111,6 @@ func TestInTmux(t *testing.T) {
 	sees("> leaf2:swp2--spine2:swp2")
 	mouse(0, "leaf2:swp2--spine2:swp2")
 	sees("Flows across it")
-	keys("M")
-	sees("mouse off")
 	keys("1", ">")
 	sees("REPLAY")
 	keys("?")

@@ -36,7 +36,7 @@ func TestInTmux(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command(tmux, append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
-		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "NO_COLOR=1", "TERM=xterm")
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir+"/state", "XDG_CONFIG_HOME="+dir+"/config", "NO_COLOR=1", "TERM=xterm")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("tmux %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -111,6 +111,8 @@ func TestInTmux(t *testing.T) {
 	sees("> leaf2:swp2--spine2:swp2")
 	mouse(0, "leaf2:swp2--spine2:swp2")
 	sees("Flows across it")
+	keys("M")
+	sees("mouse off")
 	keys("1", ">")
 	sees("REPLAY")
 	keys("?")

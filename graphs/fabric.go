@@ -12,6 +12,7 @@ package graphs
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -224,6 +225,20 @@ func (f *Fabric) Address(n NodeID, ipv6 bool) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// Addresses returns all addresses of a node: its loopbacks, that at which it is managed, and those of its ports in order.
+func (f *Fabric) Addresses(n NodeID) []netip.Addr {
+	out := slices.Clone(f.nodes[n].Loopback)
+	if a := f.nodes[n].Management; a.IsValid() {
+		out = append(out, a)
+	}
+	for _, p := range f.nodePorts[n] {
+		for _, x := range f.ports[p].Prefixes {
+			out = append(out, x.Addr())
+		}
+	}
+	return out
 }
 
 // NodeByName resolves a node's name.

@@ -68,7 +68,7 @@ func (m *mask) learn(f *graphs.Fabric) error {
 	b := graphs.Builder{Name: "fabric"}
 	chance := rand.New(rand.NewPCG(m.seed, 1))
 	for _, n := range chance.Perm(f.NumNodes()) { // pseudonyms of addresses do not tell the order of the file either
-		for _, a := range addressesOf(f, graphs.NodeID(n)) {
+		for _, a := range f.Addresses(graphs.NodeID(n)) {
 			m.address(a)
 		}
 	}
@@ -208,20 +208,6 @@ func unused(prefix string, taken map[string]bool) string {
 		}
 	}
 	return prefix
-}
-
-// addressesOf are the addresses of a node and its ports.
-func addressesOf(f *graphs.Fabric, n graphs.NodeID) []netip.Addr {
-	out := slices.Clone(f.Node(n).Loopback)
-	if a := f.Node(n).Management; a.IsValid() {
-		out = append(out, a)
-	}
-	for _, p := range f.Ports(n) {
-		for _, x := range f.Port(p).Prefixes {
-			out = append(out, x.Addr())
-		}
-	}
-	return out
 }
 
 // address returns the pseudonym of an address: one of those for benchmarks (RFC 2544) and, when these are used up, for nobody (RFC 1112); of IPv6 one for

@@ -132,8 +132,10 @@ func (w *watching) config(ctx context.Context, e *env, f *graphs.Fabric) (snmp.W
 	cfg := snmp.WatchConfig{Credentials: c, Status: w.status, Counters: w.counters, Rate: w.requests}
 	for _, t := range a.targets {
 		x := snmp.WatchedAgent{Name: a.names[t], Target: t, Optional: a.scanned[t]}
-		if f != nil && x.Name != "" {
-			x.Addresses = addressesOf(f, x.Name)
+		if f != nil {
+			if n, ok := f.NodeByName(x.Name); ok {
+				x.Addresses = f.Addresses(n) // its traps may come from any of them
+			}
 		}
 		x.Addresses = append(x.Addresses, addressesAt(ctx, t)...)
 		cfg.Agents = append(cfg.Agents, x)
@@ -185,7 +187,7 @@ func sourceOf(cfg snmp.WatchConfig) (diagnose.WatchSource, *snmp.Watch) {
 
 // agentOfSwitch is whom to ask about a switch.
 func agentOfSwitch(f *graphs.Fabric, n graphs.NodeID) snmp.WatchedAgent {
-	return snmp.WatchedAgent{Name: f.NodeName(n), Target: f.Node(n).Management.String(), Addresses: addressesOf(f, f.NodeName(n))}
+	return snmp.WatchedAgent{Name: f.NodeName(n), Target: f.Node(n).Management.String(), Addresses: f.Addresses(n)}
 }
 
 // sayTraps says what became of the traps.
@@ -195,24 +197,6 @@ func (e *env) sayTraps(t *snmp.Traps) {
 	if s.Taken == 0 && s.Unknown == 0 && s.Denied == 0 {
 		e.say("no trap came to %s: a switch must be told to send them to this host and port (net-snmp: trap2sink HOST:PORT)", t.Addr())
 	}
-}
-
-// addressesOf are the addresses of a node, any of which its traps may come from.
-func addressesOf(f *graphs.Fabric, node string) []netip.Addr {
-	n, ok := f.NodeByName(node)
-	if !ok {
-		return nil
-	}
-	list := append([]netip.Addr{}, f.Node(n).Loopback...)
-	if m := f.Node(n).Management; m.IsValid() {
-		list = append(list, m)
-	}
-	for _, p := range f.Ports(n) {
-		for _, prefix := range f.Port(p).Prefixes {
-			list = append(list, prefix.Addr())
-		}
-	}
-	return list
 }
 
 // addressesAt are the addresses of a target.

@@ -150,12 +150,31 @@ func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stde
 	root := newRootCmd(e)
 	root.SetArgs(arguments)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	help := &checkedWriter{Writer: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
 	if len(arguments) > 0 && arguments[0] == cobra.ShellCompRequestCmd {
 		plainUsages(root)
 	}
-	return e.exit(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = help.err
+	}
+	return e.exit(err)
+}
+
+// A checkedWriter remembers the first error of a writer. The library that writes help and completions does not look at errors.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // exit tells an error, and returns the exit code that it means.

@@ -1,36 +1,85 @@
 package flock
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
+	"testing"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
 
-// prior is what the generator draws the rates of a set's faults and of its good arcs from: even between low and high, or evenly in their logarithm and
-// with a tail.
+// prior is what the generator draws the number and the rates of a set's faults, and those of its good arcs, from.
 type prior struct {
-	low, high float64
+	low, high float64 // of faults: even between them, or evenly in their logarithm
+	even      bool    // in their logarithm
+	most      int     // faults; each number up to it is equally likely
+	usual     float64 // the most that a good arc loses, or four times the median of those with a tail
 	tailed    bool
 }
 
-func priorOf(set string) (prior, bool) {
+func priorOf(t *testing.T, set, trace string) (prior, bool) {
 	switch set {
 	case "small", "low", "irr", "rrg", "large":
-		return prior{low: 0.002, high: 0.02}, true
+		return prior{low: 0.002, high: 0.02, most: 8, usual: 1e-4}, true
 	case "soft":
-		return prior{low: 0.001, high: 0.014}, true
+		return prior{low: 0.001, high: 0.014, most: 8, usual: 1e-4}, true
 	case "mixed", "mixedrrg":
-		return prior{low: 0.001, high: 0.5, tailed: true}, true
+		return prior{low: 0.001, high: 0.5, even: true, most: 8, usual: 1e-4, tailed: true}, true
 	}
-	return prior{}, false
+	return priorTold(t, trace)
+}
+
+// priorTold reads that of a set which has no name from the arguments of the generator, which it keeps with the truth. Of many faults it knows as little as
+// of few: how many there are at most.
+func priorTold(t *testing.T, trace string) (prior, bool) {
+	text, err := os.ReadFile(strings.TrimSuffix(trace, ".trace") + ".truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct{ Kind, Args string }
+	if err := json.Unmarshal(text, &told); err != nil {
+		t.Fatal(err)
+	}
+	p := prior{low: 0.002, high: 0.02, most: 8, usual: 1e-4}
+	args := strings.Fields(told.Args)
+	for i, arg := range args {
+		var to *float64
+		switch arg {
+		case "-nf":
+			n, err := strconv.Atoi(args[i+1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.most = max(p.most, n)
+		case "-good":
+			to = &p.usual
+		case "-lo":
+			to = &p.low
+		case "-hi":
+			to = &p.high
+		case "-goodtail":
+			p.tailed = true
+		case "-logu":
+			p.even = true
+		}
+		if to != nil {
+			if *to, err = strconv.ParseFloat(args[i+1], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return p, told.Kind == "link"
 }
 
 // bad and good return the rate that a share u of all is below.
 func (p prior) bad(u float64) float64 {
-	if p.tailed {
+	if p.even {
 		return p.low * math.Pow(p.high/p.low, u)
 	}
 	return p.low + u*(p.high-p.low)
@@ -38,9 +87,9 @@ func (p prior) bad(u float64) float64 {
 
 func (p prior) good(u float64) float64 {
 	if p.tailed {
-		return min(1e-4/4*math.Exp(math.Sqrt2*math.Erfinv(2*u-1)), 4e-4)
+		return min(p.usual/4*math.Exp(math.Sqrt2*math.Erfinv(2*u-1)), 4*p.usual)
 	}
-	return u * 1e-4
+	return u * max(p.usual, 1e-9) // a hazard of zero has no logarithm
 }
 
 // An oracle knows what no tool can: from what the generator draws rates and how many faults, that losses are independent, and the path of every flow.
@@ -58,24 +107,23 @@ type oracle struct {
 	hazard []float64 // by arc
 	faulty []int     // by arc: one more than which of bad its hazard is, or 0
 	faults int
+	most   int // faults
 	odds   [2 * levels]float64
 }
 
 const (
 	// levels is how many hazards are looked at when an arc is drawn: of a faulty one every so many of all rates, from a random one on.
 	levels, rates = 8, 48 * levels
-	// most is the greatest number of faults that the generator draws; each up to it is equally likely.
-	most = 8
 	// sweeps is how often each arc is drawn anew, the first of which are forgotten.
 	sweeps, forgotten = 200, 40
 )
 
 func newOracle(f *graphs.Fabric, obs []localize.Observation, p prior, truth []string) *oracle {
 	n := f.NumArcs()
-	x := &oracle{rng: rand.New(rand.NewPCG(1, 2)), obs: obs, lossy: make([][]int32, n), passed: make([]float64, n), sum: make([]float64, len(obs)),
+	x := &oracle{rng: rand.New(rand.NewPCG(1, 2)), most: p.most, obs: obs, lossy: make([][]int32, n), passed: make([]float64, n), sum: make([]float64, len(obs)),
 		hazard: make([]float64, n), faulty: make([]int, n)}
 	for i := range x.bad {
-		x.bad[i] = -math.Log1p(-p.bad((float64(i) + 0.5) / rates))
+		x.bad[i] = min(-math.Log1p(-p.bad((float64(i)+0.5)/rates)), 30) // dead arcs pass no packet either
 	}
 	// Good arcs with a rate from the tail are few, and look faulty to those who do not expect them.
 	for i, from := range [levels]float64{0, 0.25, 0.5, 0.75, 0.9, 0.96, 0.99, 0.997} {
@@ -139,7 +187,7 @@ func (x *oracle) draw(a int) float64 {
 	}
 	// One set of n+1 arcs is so much likelier than one of n of which it has all.
 	prior := math.Inf(-1)
-	if others < most {
+	if others < x.most {
 		prior = math.Log(float64(others+1) / float64(len(x.hazard)-others))
 	}
 	for i := range levels {

@@ -24,15 +24,19 @@ var (
 	onlySets  = flag.String("sets", "", "sets to score, separated by commas; all that the directory has by default")
 	onlyModes = flag.String("evidence", "", "kinds of evidence to score; those of the table by default")
 	misses    = flag.Bool("misses", false, "list the traces in which something was missed or wrongly named")
+	perHop    = flag.Bool("hop", false, "take the flows of sets that the table does not have to be spread evenly over next hops, not over paths")
 )
 
-// rows are the sets, with the evidence that each is scored with, and what the best tuned peer and a first prototype reached.
-var rows = []struct {
+// A row is a set, with the evidence that it is scored with, and what the best tuned peer and a first prototype reached; zero where they were not tried.
+type row struct {
 	set             string
 	evidence        Evidence
 	peer, prototype float64
 	spread          pathfind.Spread
-}{
+}
+
+// rows are those of the table.
+var rows = []row{
 	{"small", INT, .990, .997, pathfind.PerPath},
 	{"small", A1A2P, .990, .997, pathfind.PerPath},
 	{"small", A1, .916, .916, pathfind.PerPath},
@@ -57,6 +61,27 @@ var rows = []struct {
 	{"large", A1A2P, 1, 1, pathfind.PerPath},
 }
 
+// asked returns the rows that the flags ask for: those of the table, and for sets that it does not have one with each kind of evidence.
+func asked() []row {
+	wanted := rows
+	for set := range strings.SplitSeq(*onlySets, ",") {
+		if set == "" || slices.ContainsFunc(rows, func(r row) bool { return r.set == set }) {
+			continue
+		}
+		for _, kind := range Kinds {
+			r := row{set: set, evidence: kind, spread: pathfind.PerPath}
+			if *perHop {
+				r.spread = pathfind.PerHop
+			}
+			wanted = append(wanted[:len(wanted):len(wanted)], r)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(wanted), func(r row) bool {
+		return *onlySets != "" && !slices.Contains(strings.Split(*onlySets, ","), r.set) ||
+			*onlyModes != "" && !slices.Contains(strings.Split(*onlyModes, ","), string(r.evidence))
+	})
+}
+
 // TestScore prints a Markdown table of how well, and how fast, faults of traces with known truth are found:
 //
 //	T=traces G=./flowgen ./mktrain.sh
@@ -72,11 +97,7 @@ func TestScore(t *testing.T) {
 	}
 	fmt.Println("| set | evidence | traces | F | precision | recall | oracle F | best peer | prototype | solve ms, processor | solve ms, wall |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-	for _, row := range rows {
-		if *onlySets != "" && !slices.Contains(strings.Split(*onlySets, ","), row.set) ||
-			*onlyModes != "" && !slices.Contains(strings.Split(*onlyModes, ","), string(row.evidence)) {
-			continue
-		}
+	for _, row := range asked() {
 		files, err := filepath.Glob(filepath.Join(*tracesDir, row.set, "*.trace"))
 		if err != nil {
 			t.Fatal(err)
@@ -94,9 +115,13 @@ func TestScore(t *testing.T) {
 		if best.traces > 0 {
 			ceiling = fmt.Sprintf("%.3f", best.f())
 		}
+		peer, prototype := "", ""
+		if row.peer > 0 {
+			peer, prototype = fmt.Sprintf("%.3f", row.peer), fmt.Sprintf("%.3f", row.prototype)
+		}
 		n := float64(len(files))
-		fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %s | %.3f | %.3f | %.1f | %.1f |\n", row.set, row.evidence, len(files),
-			ours.f(), ours.precision/n, ours.recall/n, ceiling, row.peer, row.prototype, took.cpu.Seconds()*1e3/n, took.wall.Seconds()*1e3/n)
+		fmt.Printf("| %s | %s | %d | %.3f | %.3f | %.3f | %s | %s | %s | %.1f | %.1f |\n", row.set, row.evidence, len(files),
+			ours.f(), ours.precision/n, ours.recall/n, ceiling, peer, prototype, took.cpu.Seconds()*1e3/n, took.wall.Seconds()*1e3/n)
 	}
 }
 
@@ -226,7 +251,7 @@ func scoreTrace(t *testing.T, file, set string, seen Evidence, spread pathfind.S
 	tr := readTruth(t, file)
 	precision, recall := tr.score(f, arcs, devices)
 	ours.add(precision, recall)
-	if p, ok := priorOf(set); ok && (seen == INT || seen == A1) {
+	if p, ok := priorOf(t, set, file); ok && (seen == INT || seen == A1) {
 		best.add(tr.score(f, newOracle(f, x.Observations, p, tr.arcs).named(f), nil))
 	}
 	if *misses && (precision < 1 || recall < 1) {

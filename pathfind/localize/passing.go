@@ -97,50 +97,87 @@ func (t *setTable) weigh(c int32) *passing {
 	if t.flows[c] != nil {
 		return t.flows[c]
 	}
-	p, top, rows := &passing{}, int(t.top), rows()
-	if t.bySize == nil {
-		t.bySize, t.loud = make([]series, top), make([]weighted, (loudness+1)*top)
-	}
-	t.passes(c, func(i int32, share float64, _ graphs.ArcID) {
-		switch {
-		case share >= 1:
-			for _, b := range t.bunchesOf(i) {
-				p.certain += float64(b.copies) * t.packets[b.size]
-			}
-		case share > 0.5:
-			row := int((2*share-1)*loudness) * top
-			for _, b := range t.bunchesOf(i) {
-				x := &t.loud[row+int(b.size)]
-				x.size = b.size
-				x.share += share * float64(b.copies)
-				x.copies += float64(b.copies)
-			}
-		default:
-			s := &rows[rowOf(share)]
-			for _, b := range t.bunchesOf(i) {
-				w := share * float64(b.copies)
-				to := &t.bySize[b.size]
-				for k := range to {
-					to[k] += w * s[k]
-				}
-			}
-		}
-	})
-	for size := range t.bySize {
-		if t.bySize[size][0] != 0 {
-			p.sizes, p.sums = append(p.sizes, int32(size)), append(p.sums, t.bySize[size])
-		}
-	}
-	clear(t.bySize)
-	for i := range t.loud {
-		if x := t.loud[i]; x.copies > 0 {
-			x.share /= x.copies
-			p.loud = append(p.loud, x)
-			t.loud[i] = weighted{}
-		}
-	}
+	p, sum := &passing{}, t.summing(nil)
+	t.passes(c, func(i int32, share float64, _ graphs.ArcID) { sum.add(share, t.bunchesOf(i), 1) })
+	sum.end(p)
 	t.flows[c] = p
 	return p
+}
+
+// A summing adds up what passes a component. All but the packets of flows is zero outside of it.
+type summing struct {
+	packets []float64
+	certain float64
+	bySize  []series
+	loud    []weighted // their share is times their copies
+}
+
+// summing begins to add to what is known already, if not nil. One is done at a time.
+func (t *setTable) summing(known *passing) *summing {
+	s := &t.adding
+	if s.packets == nil {
+		s.packets, s.bySize, s.loud = t.packets[:t.top], make([]series, t.top), make([]weighted, (loudness+1)*t.top)
+	}
+	if known == nil {
+		return s
+	}
+	s.certain = known.certain
+	for i, size := range known.sizes {
+		s.bySize[size] = known.sums[i]
+	}
+	for _, x := range known.loud {
+		*s.of(x.share, x.size) = weighted{x.size, x.share * x.copies, x.copies}
+	}
+	return s
+}
+
+// of returns where flows of a size are added up of which a share from a half on passes. Means of equal shares, a little less by rounding, have their place.
+func (s *summing) of(share float64, size int32) *weighted {
+	return &s.loud[int((2*share-1)*loudness+1e-9)*len(s.packets)+int(size)]
+}
+
+// add adds flows so many times, of which a share passes.
+func (s *summing) add(share float64, flows []bunch, times float64) {
+	switch {
+	case share >= 1:
+		for _, b := range flows {
+			s.certain += times * float64(b.copies) * s.packets[b.size]
+		}
+	case share > 0.5:
+		for _, b := range flows {
+			x := s.of(share, b.size)
+			x.size = b.size
+			x.share += times * share * float64(b.copies)
+			x.copies += times * float64(b.copies)
+		}
+	default:
+		row := &rows()[rowOf(share)]
+		for _, b := range flows {
+			w := times * share * float64(b.copies)
+			to := &s.bySize[b.size]
+			for k := range to {
+				to[k] += w * row[k]
+			}
+		}
+	}
+}
+
+// end hands over the sums.
+func (s *summing) end(p *passing) {
+	p.certain, p.sizes, p.sums, p.loud = s.certain, p.sizes[:0], p.sums[:0], p.loud[:0]
+	for size := range s.bySize {
+		if s.bySize[size][0] != 0 {
+			p.sizes, p.sums = append(p.sizes, int32(size)), append(p.sums, s.bySize[size])
+		}
+	}
+	for _, x := range s.loud {
+		if x.copies > leastPassed { // else rounding errors of what was taken out again
+			p.loud = append(p.loud, weighted{x.size, x.share / x.copies, x.copies})
+		}
+	}
+	s.certain = 0
+	clear(s.bySize)
+	clear(s.loud)
 }
 
 // loudness is in how many parts shares from one half to one are told apart.

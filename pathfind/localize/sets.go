@@ -72,9 +72,8 @@ type setTable struct {
 
 	lists  [][]pass   // by arc, then by node: its pairs, ascending; nil until asked for
 	flows  []*passing // by component, likewise
-	bySize []series   // see weigh; zero outside of it
-	loud   []weighted // likewise
-	list   []pass     // scratch
+	adding summing
+	list   []pass // scratch
 	// By arc, then by node: by size the sum of shares times copies, then by size that of shares squared; nil where nothing passes. And how many pairs of
 	// each half pass. And the sums by component, once asked for.
 	sums    [][]float64
@@ -82,18 +81,19 @@ type setTable struct {
 	passing int // the sum of count
 	looked  int // how many pairs were looked at for passes
 	totals  [][]float64
-	none    []float64
+	none    []float64 // zeros
 
-	sum           float64 // log-likelihood under the loaded hypothesis
-	busy          []int32 // the pairs that have sites, in any order
-	busyAt        []int32 // by pair: its place there, and one; else 0
-	version       int     // counts the changes of what is loaded
-	shared        []sharing
-	scratch       []site
-	arrived, hurt []float64
-	tables        map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
-	fixed         [cells][]float64     // likewise, for fixed hazards
-	overs         []*[cells]float64    // by component, at fixed hazards; 0 where not known: see over
+	sum            float64 // log-likelihood under the loaded hypothesis
+	busy           []int32 // the pairs that have sites, in any order
+	busyAt         []int32 // by pair: its place there, and one; else 0
+	version        int     // counts the changes of what is loaded
+	shared         []sharing
+	besides        [remembered]besides
+	scratch        []site
+	arrived, after []float64
+	tables         map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
+	fixed          [cells][]float64     // likewise, for fixed hazards
+	overs          []*[cells]float64    // by component, at fixed hazards; 0 where not known: see over
 }
 
 // A pairRange is the pairs of one destination, or of one sender.
@@ -159,6 +159,7 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 		t.pairs = append(t.pairs, p)
 	}
 	t.first = append(t.first, int32(len(t.bunches)))
+	t.none = make([]float64, 2*t.top)
 	t.busyAt = make([]int32, len(t.pairs))
 	t.walk()
 	return t

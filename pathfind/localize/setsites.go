@@ -16,6 +16,7 @@ type site struct {
 	share      float64 // of the pair's flows that pass it
 	step       float64 // of the flows at tail that go on by it
 	hazard     float64
+	hurt       []float64 // see lose
 }
 
 // A sharing is the pairs that a component shares with others of the loaded hypothesis.
@@ -23,6 +24,15 @@ type sharing struct {
 	version int
 	sites   []siteOf
 }
+
+// A besides is what passes a component beside others of the loaded hypothesis. What was asked for last is remembered, one of so many components each.
+type besides struct {
+	comp    int32
+	version int
+	flows   passing
+}
+
+const remembered = 64
 
 type siteOf struct {
 	pair int32
@@ -46,6 +56,9 @@ func (t *setTable) places(c int32, yield func(u graphs.NodeID, a graphs.ArcID)) 
 // site returns where a component lies on the paths of a pair.
 func (t *setTable) site(p *pair, c int32, share float64, a graphs.ArcID, hazard float64) site {
 	x := site{comp: c, share: share, hazard: hazard, step: 1}
+	if hazard > 0 {
+		x.hurt = t.lose(hazard)
+	}
 	if a == graphs.None {
 		x.tail = graphs.NodeID(c - t.ix.nodes)
 		x.head = x.tail
@@ -82,7 +95,7 @@ func (t *setTable) shift(c int32, hazard float64) {
 				at++
 			}
 			if at < len(p.sites) && p.sites[at].comp == c && p.sites[at].tail == x.tail && p.sites[at].head == x.head {
-				p.sites[at].hazard = hazard
+				p.sites[at].hazard, p.sites[at].hurt = x.hazard, x.hurt
 			} else {
 				p.sites = slices.Insert(p.sites, at, x)
 			}
@@ -107,75 +120,107 @@ func (t *setTable) likelihood(i int32, sites []site) float64 {
 	if len(sites) == 0 {
 		return 0
 	}
-	if cap(t.arrived) < len(sites) {
-		t.arrived, t.hurt = make([]float64, 2*len(sites)), make([]float64, 2*len(sites))
-	}
-	p := &t.pairs[i]
-	arrived, hurt := t.arrived[:len(sites)], t.hurt[:len(sites)]
-	var after []float64 // by later and earlier site: share of the flows at the earlier one that pass the later one
-	if len(sites) > 1 {
-		after = make([]float64, len(sites)*len(sites))
-		for i := range sites {
-			for j := range i {
-				after[i*len(sites)+j] = t.ps.Reach(sites[j].head, sites[i].tail, p.to) * sites[i].step
-			}
-		}
-	}
+	after := t.between(t.pairs[i].to, sites)
 	sum := 0.0
 	for _, b := range t.bunchesOf(i) {
-		pass := 1.0
-		for i := range sites {
-			hurt[i] = exp(-t.packets[b.size]*sites[i].hazard) - 1
-			arrived[i] = sites[i].share
-			for j := range i {
-				arrived[i] += arrived[j] * hurt[j] * after[i*len(sites)+j]
-			}
-			pass += arrived[i] * hurt[i]
-		}
-		sum += float64(b.copies) * log(max(pass, leastPassed))
+		sum += float64(b.copies) * log(max(t.pass(b.size, sites, after), leastPassed))
 	}
 	return sum
+}
+
+// between returns, by later and earlier site, the share of the flows at the earlier one that pass the later one. It is valid until the next call.
+func (t *setTable) between(to graphs.NodeID, sites []site) (after []float64) {
+	n := len(sites)
+	if cap(t.arrived) < n {
+		t.arrived, t.after = make([]float64, 2*n), make([]float64, 4*n*n)
+	}
+	after = t.after[:n*n]
+	for i := range sites {
+		for j := range i {
+			after[i*n+j] = t.ps.Reach(sites[j].head, sites[i].tail, to) * sites[i].step
+		}
+	}
+	return after
+}
+
+// pass returns the share of flows of a size that pass all sites unharmed, and leaves in arrived what arrives at each.
+func (t *setTable) pass(size int32, sites []site, after []float64) float64 {
+	pass, arrived := 1.0, t.arrived[:len(sites)]
+	for i := range sites {
+		x := sites[i].share
+		for j := range i {
+			x += arrived[j] * sites[j].hurt[size] * after[i*len(sites)+j]
+		}
+		arrived[i] = x
+		pass += x * sites[i].hurt[size]
+	}
+	return pass
 }
 
 // at returns the log-likelihood of the pairs that a component lies on, with that component at a hazard and all others as loaded,
 // less what it is without it.
 func (t *setTable) at(c int32, h float64) float64 {
-	lose := t.lose(h)
-	sum := t.weigh(c).at(h, lose)
-	last := int32(-1)
-	for _, x := range t.sharedWith(c) {
-		// The component by itself is wrong here: others lie on the same paths.
-		p := &t.pairs[x.pair]
-		for _, b := range t.bunchesOf(x.pair) {
-			if x.site.share >= 1 {
-				sum += float64(b.copies) * t.packets[b.size] * h
-			} else {
-				sum -= float64(b.copies) * log(max(1+x.site.share*lose[b.size], leastPassed))
-			}
-		}
-		if x.pair == last {
+	if len(t.sharedWith(c)) == 0 {
+		return t.weigh(c).at(h, t.lose(h))
+	}
+	return t.beside(c).at(h, t.lose(h))
+}
+
+// beside adds up what passes a component of the flows that pass all others of the loaded hypothesis unharmed: what becomes of the rest does not depend
+// on it. Where it shares no paths with others that is all that passes it.
+func (t *setTable) beside(c int32) *passing {
+	known := &t.besides[c%remembered]
+	if known.comp == c && known.version == t.version {
+		return &known.flows
+	}
+	sum, sites := t.summing(t.weigh(c)), t.sharedWith(c)
+	for i := range sites {
+		x := &sites[i]
+		sum.add(x.site.share, t.bunchesOf(x.pair), -1)
+		t.unharmed(x, func(share float64, b []bunch) { sum.add(share, b, 1) })
+	}
+	sum.end(&known.flows)
+	known.comp, known.version = c, t.version
+	return &known.flows
+}
+
+// unharmed hands over, for each size of flows of a pair, the share of those that pass a site among those that pass all of other components unharmed.
+func (t *setTable) unharmed(x *siteOf, yield func(share float64, of []bunch)) {
+	with, at := t.scratch[:0], -1
+	for _, y := range t.pairs[x.pair].sites {
+		if y.comp == x.site.comp {
 			continue
 		}
-		last = x.pair
-		with := t.scratch[:0]
-		for _, y := range p.sites {
-			if y.comp != c {
-				with = append(with, y)
-			}
+		if at < 0 && x.site.before(&y) {
+			at = len(with)
+			with = append(with, x.site)
 		}
-		base := p.value
-		if len(with) < len(p.sites) {
-			base = t.likelihood(x.pair, with)
-		}
-		x.site.hazard = h
-		with = append(with, x.site)
-		for i := len(with) - 1; i > 0 && with[i].before(&with[i-1]); i-- {
-			with[i], with[i-1] = with[i-1], with[i]
-		}
-		sum += t.likelihood(x.pair, with) - base
-		t.scratch = with
+		with = append(with, y)
 	}
-	return sum
+	if at < 0 {
+		at = len(with)
+		with = append(with, x.site)
+	}
+	t.scratch = with
+	with[at].hurt = t.none[:t.top] // itself it hurts nothing yet
+	after, n := t.between(t.pairs[x.pair].to, with), len(with)
+	bunches := t.bunchesOf(x.pair)
+	for k, b := range bunches {
+		pass := t.pass(b.size, with, after)
+		through, arrived := 1.0, t.arrived[:n] // of what arrives at it, the share that goes on unharmed
+		mine := arrived[at]
+		for i := at + 1; i < n; i++ {
+			v := after[i*n+at]
+			for j := at + 1; j < i; j++ {
+				v += arrived[j] * with[j].hurt[b.size] * after[i*n+j]
+			}
+			arrived[i] = v
+			through += v * with[i].hurt[b.size]
+		}
+		if pass > leastPassed {
+			yield(min(max(mine*through/pass, 0), 1), bunches[k:k+1])
+		}
+	}
 }
 
 // before orders sites along the way.

@@ -151,9 +151,6 @@ func (t *setTable) sumsOf(c int32) (soft, square []float64) {
 	if known := t.totals[c]; known != nil {
 		return known[:top], known[top:]
 	}
-	if t.none == nil {
-		t.none = make([]float64, 2*top)
-	}
 	own, parts := t.none, 0
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
 		more := t.sums[t.slot(u, a)]

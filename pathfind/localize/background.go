@@ -64,6 +64,9 @@ func (m *model) fitBackground(anew bool) {
 			losses += m.ev.terms[i].lost
 		}
 		for _, start := range [...]float64{leastBackground, losses / (priorCrossings + m.ev.crossings)} {
+			if start == m.background {
+				continue
+			}
 			if v, x := m.climb(start); v > best {
 				best, b = v, x
 			}

@@ -65,7 +65,7 @@ func (ev *evidence) weight(t *term) int32 {
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
-	c := collector{ix: ix, times: make([]float64, ix.n)}
+	c := collector{ix: ix, oneWay: cfg.OneWay, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
 	ev.merge()
 	ev.selected = cfg.Selected || ev.onlyLossy()
@@ -335,10 +335,11 @@ func (ix *index) cleaned(o *Observation) *Observation {
 
 // A collector gathers the components that a path crosses, and how often. It is used again for each path.
 type collector struct {
-	ix    *index
-	comps []int32
-	times []float64 // by component; zero where not in comps
-	arcs  float64
+	ix     *index
+	oneWay bool // links are no causes
+	comps  []int32
+	times  []float64 // by component; zero where not in comps
+	arcs   float64
 	// The components of all branches so far, one branch after the other, and how often the branch crosses each.
 	flat      []int32
 	flatTimes []float64
@@ -355,7 +356,9 @@ func (c *collector) arc(a graphs.ArcID) {
 	l := a.Link()
 	c.arcs++
 	c.add(int32(a), 1)
-	c.add(c.ix.link(l), 1)
+	if !c.oneWay {
+		c.add(c.ix.link(l), 1)
+	}
 	for _, g := range c.ix.f.Link(l).Groups {
 		c.add(c.ix.inGroup(g), 1)
 	}

@@ -36,6 +36,7 @@ type model struct {
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
+	single  bool   // all ways are known: every term has one branch
 	unsure  []bool // by component, whether some observations that cross it may have gone other ways, or a device counted
 	metered []bool // by component, whether a device counted
 
@@ -79,6 +80,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 			m.most = max(m.most, e.times)
 		}
 	}
+	m.single = ev.sets == nil && len(ev.share) == len(ev.terms)
 	m.setBackground(leastBackground)
 	return m
 }
@@ -89,14 +91,33 @@ func (m *model) load(comps []int32, hazards []float64) {
 		m.turn(comps, hazards)
 		return
 	}
-	m.stale, m.faulty = false, m.faulty[:0]
+	m.place(comps, hazards)
+	m.stale = false
+	m.sum = -m.background * m.ev.linear
+	for i, c := range comps {
+		m.sum -= hazards[i] * m.ev.exposure[c]
+	}
+	if m.ev.sets != nil {
+		m.ev.sets.clear()
+		for i, c := range comps {
+			if hazards[i] > 0 {
+				m.ev.sets.shift(c, hazards[i])
+			}
+		}
+		m.sum += m.ev.sets.sum
+	}
+	for t := range m.terms {
+		m.compute(int32(t))
+		m.sum += m.ev.terms[t].copies * m.terms[t]
+	}
+}
+
+// place gives all branches the hazards of a hypothesis, without the likelihoods that follow from these: it has to be loaded before those are asked for.
+func (m *model) place(comps []int32, hazards []float64) {
+	m.stale, m.faulty = true, m.faulty[:0]
 	clear(m.excess)
 	for b := range m.hazard {
 		m.hazard[b] = m.background * m.ev.arcs[b]
-	}
-	m.sum = -m.background * m.ev.linear
-	if m.ev.sets != nil {
-		m.ev.sets.clear()
 	}
 	for i, c := range comps {
 		if hazards[i] == 0 {
@@ -104,20 +125,9 @@ func (m *model) load(comps []int32, hazards []float64) {
 		}
 		m.excess[c] = hazards[i]
 		m.faulty = append(m.faulty, c)
-		m.sum -= hazards[i] * m.ev.exposure[c]
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			m.hazard[e.branch] += hazards[i] * e.times
 		}
-		if m.ev.sets != nil {
-			m.ev.sets.shift(c, hazards[i])
-		}
-	}
-	if m.ev.sets != nil {
-		m.sum += m.ev.sets.sum
-	}
-	for t := range m.terms {
-		m.compute(int32(t))
-		m.sum += m.ev.terms[t].copies * m.terms[t]
 	}
 }
 

@@ -279,18 +279,23 @@ func (s *search) addAll(h *hypothesis, most float64) int32 {
 func (s *search) refit(h *hypothesis) {
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	load := s.load
+	if s.single { // background and rates are found from the hazards of branches alone
+		load = s.place
+	}
+	load(h.comps, h.rates)
 	for i := range sweeps {
 		was, sum := s.background, s.sum
 		if s.fitBackground(i == 0 && h.score > s.best+even); s.background != was {
-			s.load(h.comps, h.rates)
+			load(h.comps, h.rates)
 			sum = math.Inf(-1)
 		}
 		settled := s.settle(h.comps, h.rates)
-		if settled {
+		if settled || s.stale {
 			s.load(h.comps, h.rates)
 			sum = s.sum
 		}
+		load = s.load
 		for j, c := range h.comps {
 			if !settled || math.IsNaN(s.occam[j]) {
 				h.rates[j], s.occam[j] = s.again(c)

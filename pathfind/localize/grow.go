@@ -34,6 +34,7 @@ func (s *search) grow(i int32, least int) int32 {
 	copy(s.hyps[i].rates, h.rates)
 	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	s.best = max(s.best, h.score)
+	s.atHand = i
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
 	}
@@ -117,14 +118,23 @@ func (s *search) pick(h *hypothesis) {
 // prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other.
 func (s *search) prune(h *hypothesis) bool {
 	pruned := false
+	_, bonus := s.devs.devices(s.ix, h.comps)
 	for j := 0; j < len(h.comps); j++ {
 		c := h.comps[j]
 		rate := s.excess[c]
 		s.shift(c, 0)
-		if s.gain(c, rate)+s.occam[j]+1 > 0 {
+		needed := s.gain(c, rate) + s.occam[j] + 1
+		if needed > 0 {
 			s.shift(c, rate)
 			continue
 		}
+		rest := slices.Delete(slices.Clone(h.comps), j, j+1)
+		_, without := s.devs.devices(s.ix, rest)
+		if needed+bonus-without > 0 {
+			s.shift(c, rate)
+			continue
+		}
+		bonus = without
 		h.comps, h.rates = slices.Delete(h.comps, j, j+1), slices.Delete(h.rates, j, j+1)
 		s.occam = slices.Delete(s.occam, j, j+1)
 		pruned = true

@@ -163,21 +163,28 @@ func (s *search) lookedAt(k *cached) float64 {
 func (s *search) fit(c int32) fit {
 	k := s.cached(c)
 	if !k.fitted {
-		if !k.guessed {
+		if !k.guessed && s.losses[c] >= sharply {
 			k.guess, k.losses = s.guess(c, s.some[few/2])
 			k.guessed = true
 		}
 		f, ok := s.sharp(c, k.guess, k.losses)
 		if !ok {
-			f = s.model.fit(c, *s.fine(c, k))
+			over := *s.fine(c, k)
+			for i, exact := range k.exact {
+				if exact {
+					over[i*step] = k.look[i]
+				}
+			}
+			f = s.model.fit(c, over, k.exact)
 		}
 		k.fit, k.fitted = f, true
 	}
 	return k.fit
 }
 
-// fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these.
-func (m *model) fit(c int32, over [grid]float64) fit {
+// fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these, of which every
+// step-th may be exact.
+func (m *model) fit(c int32, over [grid]float64, exact [few]bool) fit {
 	var u, g [grid + 14]float64 // log hazard and gain
 	copy(u[:], m.logBad[:])
 	for i := range grid {
@@ -193,7 +200,9 @@ func (m *model) fit(c int32, over [grid]float64) fit {
 	most := math.Inf(-1)
 	for i := range grid {
 		if j := (first + i) % grid; g[j] > most-negligible {
-			g[j] = m.gain(c, m.bad[j])
+			if j%step != 0 || !exact[j/step] {
+				g[j] = m.gain(c, m.bad[j])
+			}
 			most = max(most, g[j])
 		}
 	}

@@ -27,7 +27,7 @@ func (s *search) scatter(i int32) int32 {
 			}
 		}
 	}
-	s.parent = i
+	s.parent, s.atHand = i, -1
 	s.setBackground(h.background)
 	for range 2 {
 		s.load(comps, rates)

@@ -15,6 +15,7 @@ type search struct {
 	best float64          // score of the best hypothesis so far
 
 	parent     int32       // the hypothesis in expansion
+	atHand     int32       // the one that was refitted last and is loaded, or -1
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
 	cache      []cached    // by component
@@ -93,7 +94,7 @@ const (
 )
 
 func newSearch(m *model) *search {
-	s := &search{model: m, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
+	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
 		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
 		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
 	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
@@ -172,7 +173,10 @@ func (s *search) follow() {
 func (s *search) expand(i int32) {
 	h := s.hyps[i] // a copy: remember may move the slice
 	s.parent = i
-	s.refit(&h)
+	if s.atHand != i {
+		s.refit(&h)
+	}
+	s.atHand = -1
 	h.expanded = true
 	s.hyps[i].score, s.hyps[i].background, s.hyps[i].expanded = h.score, h.background, true
 	s.best = max(s.best, h.score)
@@ -277,6 +281,7 @@ func (s *search) addAll(h *hypothesis, most float64) int32 {
 // refit estimates background, rates and uneven arcs anew, and scores the hypothesis. It leaves in occam what each component pays for its
 // freedom.
 func (s *search) refit(h *hypothesis) {
+	s.atHand = -1
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.setBackground(h.background)
 	load := s.load
@@ -395,6 +400,9 @@ func (s *search) remember(comps []int32, rates []float64, score float64) int32 {
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && score > h.score {
 			h.score, h.parent, h.background = score, s.parent, s.background
+			if i == s.atHand {
+				s.atHand = -1
+			}
 		}
 		return i
 	}

@@ -22,12 +22,12 @@ const (
 // pathfind/rhythm does it: two changes of state at least, each at the moment of any packet.
 func (s *search) candidates() []candidate {
 	bound := make([]float64, s.fabric.NumArcs())
-	for _, i := range s.lossy {
+	for j, i := range s.lossy {
 		if s.taken[i] {
 			continue
 		}
 		o := &s.obs[i]
-		most := s.excess(o)
+		most := s.excess(o, &s.fates[j])
 		for _, a := range o.Path {
 			bound[a] += most
 		}
@@ -70,7 +70,7 @@ func (s *search) stray(a graphs.ArcID) float64 {
 }
 
 // excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
-func (s *search) excess(o *localize.Observation) float64 {
+func (s *search) excess(o *localize.Observation, f *fate) float64 {
 	sent, lost := s.proving(o)
 	n, k := float64(sent), float64(lost)
 	if k == 0 {
@@ -80,8 +80,7 @@ func (s *search) excess(o *localize.Observation) float64 {
 	if k < n {
 		best += (n - k) * math.Log(1-k/n)
 	}
-	odd, chance := alone(n, k)
-	return max(0, best-max(math.Log(s.own.rate)+odd, chance))
+	return max(0, best-max(math.Log(s.own.rate)+f.odd, f.chance))
 }
 
 // gather finds what crosses the candidates.
@@ -181,7 +180,8 @@ func (s *search) time(c *candidate) {
 	explained := 0.0
 	for _, o := range c.obs {
 		if !s.taken[o] && s.obs[o].Lost > 0 && s.within(o, c.times.Episodes) {
-			explained += s.troubled(&s.obs[o], s.own.rate)
+			f := s.fateOf(&s.obs[o])
+			explained += f.troubled(s.own.rate)
 		}
 	}
 	c.proof = c.times.Proof + s.own.fewer(explained)

@@ -91,6 +91,8 @@ type search struct {
 	selected        bool // nothing is known of flows that lost nothing
 	own             troubles
 	lossy           []int32 // observations with losses, if it is known when they were sent
+	fates           []fate  // of those
+	timed           int     // observations of which it is known when they were sent; 0 until asked for
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
 	loose []float64
@@ -146,9 +148,10 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhyt
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]
 	}
+	s.lossy, s.fates = make([]int32, 0, len(touched.Lossy)), make([]fate, 0, len(touched.Lossy))
 	for _, i := range touched.Lossy {
 		if s.spans[i].known() {
-			s.lossy = append(s.lossy, i)
+			s.lossy, s.fates = append(s.lossy, i), append(s.fates, s.fateOf(&s.obs[i]))
 		}
 	}
 	rhythms := s.rhythms(list, touched.Crossing)
@@ -206,15 +209,14 @@ func (s *search) bursts(x *Suspect) bool {
 		return false
 	}
 	sum := 0.0
-	for _, i := range s.lossy {
+	for j, i := range s.lossy {
 		o := &s.obs[i]
 		if !slices.ContainsFunc(s.ways.of(o), func(p part) bool { return p.arc == graphs.ArcID(x.ID) }) {
 			continue
 		}
 		sent, lost := s.proving(o)
-		odd, chance := alone(float64(sent), float64(lost))
 		even := float64(lost)*math.Log(x.Loss) + float64(sent-lost)*math.Log1p(-x.Loss)
-		sum += max(0, odd-max(even, chance))
+		sum += max(0, s.fates[j].odd-max(even, s.fates[j].chance))
 	}
 	return sum > leastProof
 }
@@ -260,7 +262,9 @@ func (s *search) flaps() []Suspect {
 		for i := range found {
 			s.anew(&found[i])
 		}
-		s.own = s.troubles()
+		if len(found) > 0 {
+			s.own = s.troubles()
+		}
 		candidates := slices.DeleteFunc(s.candidates(), func(c candidate) bool {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})

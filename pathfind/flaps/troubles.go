@@ -25,21 +25,29 @@ func (s *search) troubles() troubles {
 	if s.selected {
 		return s.selectedTroubles()
 	}
-	all := 1 / outlier
-	for i := range s.spans {
-		if s.spans[i].known() {
-			all++
+	if s.timed == 0 {
+		for i := range s.spans {
+			if s.spans[i].known() {
+				s.timed++
+			}
+		}
+	}
+	var open []fate
+	for j, i := range s.lossy {
+		if !s.taken[i] {
+			open = append(open, s.fates[j])
 		}
 	}
 	t := troubles{0, outlier}
 	for range 8 {
 		sum := 0.0
-		for _, i := range s.lossy {
-			if !s.taken[i] {
-				sum += s.troubled(&s.obs[i], t.rate)
-			}
+		for i := range open {
+			sum += open[i].troubled(t.rate)
 		}
-		t = troubles{sum, (1 + sum) / all}
+		was := t
+		if t = (troubles{sum, (1 + sum) / (1/outlier + float64(s.timed))}); t == was {
+			break
+		}
 	}
 	return t
 }
@@ -48,9 +56,9 @@ func (s *search) troubles() troubles {
 // of their own lie anywhere: that one of them crosses an arc, of so many, is as rare as that any flow does. Two of them make an episode each.
 func (s *search) selectedTroubles() troubles {
 	sum, arcs, flows := 0.0, 0, 0
-	for _, i := range s.lossy {
+	for j, i := range s.lossy {
 		if o := &s.obs[i]; !s.taken[i] {
-			sum += s.troubled(o, selectedOutlier)
+			sum += s.fates[j].troubled(selectedOutlier)
 			arcs += len(o.Path)
 			flows++
 		}
@@ -71,19 +79,21 @@ func (t troubles) fewer(explained float64) float64 {
 	return m*math.Log(1+t.flows) - all + rest
 }
 
-// troubled returns the probability that an observation lost packets by itself and not by chance.
-func (s *search) troubled(o *localize.Observation, rate float64) float64 {
+// A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, where any share is as likely, and by chance.
+type fate struct{ odd, chance float64 }
+
+func (s *search) fateOf(o *localize.Observation) fate {
 	sent, lost := s.proving(o)
-	odd, chance := alone(float64(sent), float64(lost))
-	return 1 / (1 + math.Exp(chance+math.Log1p(-rate)-odd-math.Log(rate)))
+	n, k := float64(sent), float64(lost)
+	a, _ := math.Lgamma(k + 1)
+	b, _ := math.Lgamma(n - k + 1)
+	c, _ := math.Lgamma(n + 2)
+	return fate{a + b - c, k*math.Log(usual) + (n-k)*math.Log1p(-usual)}
 }
 
-// alone returns the logarithms of the likelihoods of packets lost of some that a flow sent: by itself, where any share is as likely, and by chance.
-func alone(sent, lost float64) (odd, chance float64) {
-	k, _ := math.Lgamma(lost + 1)
-	m, _ := math.Lgamma(sent - lost + 1)
-	n, _ := math.Lgamma(sent + 2)
-	return k + m - n, lost*math.Log(usual) + (sent-lost)*math.Log1p(-usual)
+// troubled returns the probability that a flow lost packets by itself and not by chance.
+func (f *fate) troubled(rate float64) float64 {
+	return 1 / (1 + math.Exp(f.chance-f.odd)*(1-rate)/rate)
 }
 
 // proving returns the packets of an observation that prove something. Where only those that lost some are known, the first one lost proves nothing.

@@ -115,21 +115,19 @@ func (s *search) pick(h *hypothesis) {
 	}
 }
 
-// prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other.
+// prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other. Those stay that a switch
+// which is surely bad in part asks for: else they would be found again one by one.
 func (s *search) prune(h *hypothesis) bool {
 	pruned := false
-	_, bonus := s.devs.devices(s.ix, h.comps)
+	devices, bonus := s.devs.devices(s.ix, h.comps)
 	for j := 0; j < len(h.comps); j++ {
 		c := h.comps[j]
 		rate := s.excess[c]
 		s.shift(c, 0)
-		needed := s.gain(c, rate) + s.occam[j] + 1
-		if needed > 0 {
-			s.shift(c, rate)
-			continue
+		needed, without := s.gain(c, rate)+s.occam[j]+1, bonus
+		if slices.ContainsFunc(devices, func(d device) bool { return d.odds > sure && slices.Contains(d.members, c) }) {
+			_, without = s.devs.devices(s.ix, slices.Delete(slices.Clone(h.comps), j, j+1))
 		}
-		rest := slices.Delete(slices.Clone(h.comps), j, j+1)
-		_, without := s.devs.devices(s.ix, rest)
 		if needed+bonus-without > 0 {
 			s.shift(c, rate)
 			continue

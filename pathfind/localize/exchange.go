@@ -149,8 +149,9 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 			}
 			floor := s.best - horizon - underrated - rest
 			if prior := s.ix.logPrior(y) - s.overlap[y]; !s.hopeless(y, floor-x.odds-prior) {
-				f := s.fit(y)
-				s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base)
+				if f := s.fit(y); f.bayes >= floor-x.odds-prior {
+					s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base)
+				}
 			}
 		}
 		s.shift(x.comp, 0)

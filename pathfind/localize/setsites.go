@@ -22,7 +22,13 @@ type site struct {
 // A sharing is the pairs that a component shares with others of the loaded hypothesis.
 type sharing struct {
 	version int
-	sites   []siteOf
+	passes  []passBy
+}
+
+// A passBy is a pass by a node, or by an arc if that is not None.
+type passBy struct {
+	pass
+	arc graphs.ArcID
 }
 
 // A besides is what passes a component beside others of the loaded hypothesis. What was asked for last is remembered, one of so many components each.
@@ -33,11 +39,6 @@ type besides struct {
 }
 
 const remembered = 64
-
-type siteOf struct {
-	pair int32
-	site site
-}
 
 // places hands over the nodes and arcs that a component is made of: an arc with its tail, a node with None.
 func (t *setTable) places(c int32, yield func(u graphs.NodeID, a graphs.ArcID)) {
@@ -173,11 +174,11 @@ func (t *setTable) beside(c int32) *passing {
 	if known.comp == c && known.version == t.version {
 		return &known.flows
 	}
-	sum, sites := t.summing(t.weigh(c)), t.sharedWith(c)
-	for i := range sites {
-		x := &sites[i]
-		sum.add(x.site.share, t.bunchesOf(x.pair), -1)
-		t.unharmed(x, func(share float64, b []bunch) { sum.add(share, b, 1) })
+	sum := t.summing(t.weigh(c))
+	for _, x := range t.sharedWith(c) {
+		sum.add(float64(x.share), t.bunchesOf(x.pair), -1)
+		site := t.site(&t.pairs[x.pair], c, float64(x.share), x.arc, 0)
+		t.unharmed(x.pair, site, func(share float64, b []bunch) { sum.add(share, b, 1) })
 	}
 	sum.end(&known.flows)
 	known.comp, known.version = c, t.version
@@ -185,26 +186,26 @@ func (t *setTable) beside(c int32) *passing {
 }
 
 // unharmed hands over, for each size of flows of a pair, the share of those that pass a site among those that pass all of other components unharmed.
-func (t *setTable) unharmed(x *siteOf, yield func(share float64, of []bunch)) {
+func (t *setTable) unharmed(pair int32, x site, yield func(share float64, of []bunch)) {
 	with, at := t.scratch[:0], -1
-	for _, y := range t.pairs[x.pair].sites {
-		if y.comp == x.site.comp {
+	for _, y := range t.pairs[pair].sites {
+		if y.comp == x.comp {
 			continue
 		}
-		if at < 0 && x.site.before(&y) {
+		if at < 0 && x.before(&y) {
 			at = len(with)
-			with = append(with, x.site)
+			with = append(with, x)
 		}
 		with = append(with, y)
 	}
 	if at < 0 {
 		at = len(with)
-		with = append(with, x.site)
+		with = append(with, x)
 	}
 	t.scratch = with
 	with[at].hurt = t.none[:t.top] // itself it hurts nothing yet
-	after, n := t.between(t.pairs[x.pair].to, with), len(with)
-	bunches := t.bunchesOf(x.pair)
+	after, n := t.between(t.pairs[pair].to, with), len(with)
+	bunches := t.bunchesOf(pair)
 	for k, b := range bunches {
 		pass := t.pass(b.size, with, after)
 		through, arrived := 1.0, t.arrived[:n] // of what arrives at it, the share that goes on unharmed
@@ -228,40 +229,39 @@ func (x *site) before(y *site) bool {
 	return x.order < y.order || x.order == y.order && x.comp < y.comp
 }
 
-// sharedWith returns the sites of a component on pairs that have sites of others.
-func (t *setTable) sharedWith(c int32) []siteOf {
+// sharedWith returns by which pairs that have sites of others a component is passed.
+func (t *setTable) sharedWith(c int32) []passBy {
 	s := &t.shared[c]
 	if s.version == t.version {
-		return s.sites
+		return s.passes
 	}
-	s.version, s.sites = t.version, s.sites[:0]
+	s.version, s.passes = t.version, s.passes[:0]
 	if len(t.busy) == 0 {
-		return s.sites
+		return s.passes
 	}
-	share := func(i int32, share float64, a graphs.ArcID) {
-		p := &t.pairs[i]
-		if slices.ContainsFunc(p.sites, func(x site) bool { return x.comp != c }) {
-			s.sites = append(s.sites, siteOf{i, t.site(p, c, share, a, 0)})
+	share := func(x pass, a graphs.ArcID) {
+		if slices.ContainsFunc(t.pairs[x.pair].sites, func(x site) bool { return x.comp != c }) {
+			s.passes = append(s.passes, passBy{x, a})
 		}
 	}
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
-		at, known := len(s.sites), t.lists[t.slot(u, a)]
+		at, known := len(s.passes), t.lists[t.slot(u, a)]
 		if known != nil && len(known) < len(t.busy) {
 			for _, x := range known {
 				if t.busyAt[x.pair] > 0 {
-					share(x.pair, float64(x.share), a)
+					share(x, a)
 				}
 			}
 			return
 		}
 		for _, i := range t.busy {
 			if x := t.look(i, u, a); x.share > 0 {
-				share(i, float64(x.share), a)
+				share(x, a)
 			}
 		}
-		slices.SortFunc(s.sites[at:], func(x, y siteOf) int { return cmp.Compare(x.pair, y.pair) })
+		slices.SortFunc(s.passes[at:], func(x, y passBy) int { return cmp.Compare(x.pair, y.pair) })
 	})
-	return s.sites
+	return s.passes
 }
 
 // print is a fingerprint of what a component shares with the loaded hypothesis.

@@ -2,7 +2,10 @@
 // halves apart and join them in their order.
 package halves
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // least is the number from which on a second goroutine pays.
 const least = 4096
@@ -16,5 +19,24 @@ func Do(n int, use func(half, from, to int)) {
 	var wait sync.WaitGroup
 	wait.Go(func() { use(1, n/2, n) })
 	use(0, 0, n/2)
+	wait.Wait()
+}
+
+// Each calls use with each number below n, two at a time, and waits for all. It is for work of which a single piece is worth a goroutine.
+func Each(n int, use func(i int)) {
+	if n == 0 {
+		return
+	}
+	var next atomic.Int64
+	some := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			use(i)
+		}
+	}
+	var wait sync.WaitGroup
+	if n > 1 {
+		wait.Go(some)
+	}
+	some()
 	wait.Wait()
 }

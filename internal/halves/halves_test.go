@@ -22,3 +22,15 @@ func TestDo(t *testing.T) {
 		}
 	}
 }
+
+func TestEach(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 1000} {
+		seen := make([]int, n)
+		Each(n, func(i int) { seen[i]++ })
+		for i, times := range seen {
+			if times != 1 {
+				t.Fatalf("%d of %d done %d times", i, n, times)
+			}
+		}
+	}
+}

@@ -278,8 +278,8 @@ func (s *search) tally(out *Suspect, x *candidate) {
 	}
 }
 
-// rhythms finds how the losses of suspects that are arcs or links lie in time. What crosses another suspect that is named, too, is left
-// out: it may have been lost there. Only the observations that cross some suspect are looked at.
+// rhythms finds how the losses of suspects that are arcs or links lie in time, but for those that are hardly any. What crosses another suspect that is named,
+// too, is left out: it may have been lost there. Only the observations that cross some suspect are looked at.
 func (s *search) rhythms(suspects []Suspect, crossing []int32) []rhythm.Rhythm {
 	found := make([]rhythm.Rhythm, len(suspects))
 	if len(s.lossy) == 0 {
@@ -314,11 +314,11 @@ func (s *search) rhythms(suspects []Suspect, crossing []int32) []rhythm.Rhythm {
 			counts[first-1] = append(counts[first-1], s.count(int(i), 1))
 		}
 	}
-	for i := range found {
-		if !even(counts[i]) {
+	halves.Each(len(found), func(i int) {
+		if suspects[i].Probability >= faint && !even(counts[i]) {
 			found[i] = rhythm.Find(counts[i], 0)
 		}
-	}
+	})
 	return found
 }
 

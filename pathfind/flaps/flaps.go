@@ -41,6 +41,8 @@ const (
 	faults = 3
 	// named is the probability from which a suspect counts as found.
 	named = 0.5
+	// faint is the probability below which it is not asked when a suspect that is always there loses packets.
+	faint = 0.05
 	// alike is how much less than the best explanation another may be worth, in nats, to be listed beside it.
 	alike = 3
 	// mostFlaps bounds the search.
@@ -269,9 +271,7 @@ func (s *search) flaps() []Suspect {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
-		for i := range candidates {
-			s.time(&candidates[i])
-		}
+		halves.Each(len(candidates), func(i int) { s.time(&candidates[i]) })
 		more := s.best(candidates, mostFlaps-len(found))
 		if found = append(found, more...); len(more) == 0 {
 			break

@@ -69,6 +69,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.sift(ix, cfg.Paths)
 	ev.merge()
 	ev.selected = cfg.Selected || ev.onlyLossy()
+	ev.reserve(&c)
 	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -103,6 +104,18 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// reserve makes room for terms of the observations that lost packets, as far as their paths are known.
+func (ev *evidence) reserve(c *collector) {
+	crossed := 0
+	for i := range ev.obs {
+		crossed += 3 * len(ev.obs[i].Path) // arcs, links and switches
+	}
+	n := len(ev.obs)
+	ev.terms, ev.first = make([]term, 0, n), append(make([]int32, 0, n+1), ev.first...)
+	ev.share, ev.arcs = make([]float64, 0, n), make([]float64, 0, n)
+	c.flat, c.flatTimes = make([]int32, 0, crossed), make([]float64, 0, crossed)
 }
 
 // leastLossy is the number of observations of which all lost packets from which on that is no chance.

@@ -104,7 +104,7 @@ type sifting struct {
 
 func newSifting(ix *index, ps PathSets) sifting {
 	return sifting{
-		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)+1)},
+		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host))},
 		ways:  enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}},
 	}
 }
@@ -156,8 +156,8 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 type tally struct {
 	ix      *index
 	arcs    []int // by arc
-	through []int // by switch that they were forwarded through
-	atHost  []int // by host that sent or received them, plus one; the first is for none
+	through []int // by switch: how many more were forwarded through it than came in by its arcs
+	atHost  []int // by host that sent or received them
 }
 
 func (t *tally) add(o *Observation, n int, set bool) {
@@ -166,15 +166,15 @@ func (t *tally) add(o *Observation, n int, set bool) {
 	for j, a := range o.Path {
 		t.arcs[a] += n
 		if j > 0 {
-			t.through[last] += n
-			begun, ended = begun || last == o.From, ended || last == o.To
 			if tail := t.ix.tail[a]; tail != last {
 				t.through[tail] += n
 				begun, ended = begun || tail == o.From, ended || tail == o.To
 			}
+			begun, ended = begun || last == o.From, ended || last == o.To
 		}
 		last = t.ix.head[a]
 	}
+	t.through[last] -= n
 	if !begun {
 		t.through[o.From] += n
 	}
@@ -184,8 +184,12 @@ func (t *tally) add(o *Observation, n int, set bool) {
 	if last == o.Src {
 		n *= 2 // there and back: both hosts sent and received
 	}
-	t.atHost[o.Src+1] += n
-	t.atHost[o.Dst+1] += n
+	if o.Src != graphs.None {
+		t.atHost[o.Src] += n
+	}
+	if o.Dst != graphs.None {
+		t.atHost[o.Dst] += n
+	}
 }
 
 // join adds the counts of another tally.
@@ -202,6 +206,7 @@ func (t *tally) expose(ev *evidence) {
 	ix := t.ix
 	for a, n := range t.arcs {
 		ev.sent[a] = n
+		t.through[ix.head[a]] += n
 		x := float64(n)
 		l := graphs.ArcID(a).Link()
 		ev.exposure[a] += x
@@ -215,7 +220,7 @@ func (t *tally) expose(ev *evidence) {
 		if !ix.host[i] {
 			ev.exposure[ix.nodes+int32(i)] += float64(t.through[i])
 		}
-		ev.exposure[ix.nodes+int32(i)] += float64(t.atHost[i+1])
+		ev.exposure[ix.nodes+int32(i)] += float64(t.atHost[i])
 	}
 }
 

@@ -96,7 +96,7 @@ func (m *model) climb(b float64) (value, background float64) {
 						value += log(ratio)
 						ratio = 1
 					}
-					losses += in / (in + out) * t.lost * b * arcs / s
+					losses += in * t.lost * b * arcs / ((in + out) * s)
 					continue
 				}
 			}

@@ -11,10 +11,12 @@ import (
 // evidence is the observations in the form that the model works on. Certain observations without loss are in exposure only: under
 // additive hazards they are one linear term per component, however many there are. Everything else is a term.
 type evidence struct {
-	all     []Observation // as they came
-	obs     []merged      // those that are not plain: see sift
-	lossy   []int32       // of all, those that lost packets
-	ignored int
+	all   []Observation // as they came
+	obs   []merged      // those that are not plain: see sift
+	lossy []int32       // of all, those that lost packets
+	// distinct tells that each of all is surely of a flow of its own.
+	distinct bool
+	ignored  int
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64
 	// linear is the sum of the exposure of arcs, crossings that of all observations: what the background is estimated over.

@@ -96,7 +96,7 @@ func (s *search) result() *Result {
 		x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
 		r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 	}
-	s.crossing = s.ix.count(r.Suspects, comps, s.ev.all)
+	s.crossing = s.ix.count(r.Suspects, comps, s.ev.all, s.ev.distinct)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
 	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(parts, seen, comps...) })

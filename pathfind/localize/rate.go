@@ -282,7 +282,7 @@ func (m *model) guess(c int32, from float64) (h, losses float64) {
 				in, out := t.parts(s)
 				weight /= 1 + exp(out-in)
 			}
-			x := e.times / (s * (1 + s/2*(1+s/3*(1+s/4)))) // over exp(s)-1
+			x := e.times / (s * (1 + s*(1./2)*(1+s*(1./3)*(1+s*(1./4))))) // over exp(s)-1
 			slope += weight * (t.lost*x - t.passed*e.times)
 			bend += weight * t.lost * x * (x + e.times)
 			losses += weight * t.lost * h * e.times / s

@@ -133,12 +133,20 @@ func (s *search) run() {
 	}
 	s.follow()
 	if slices.ContainsFunc(s.hyps[s.likeliest()].comps, s.ix.manifold) {
-		for i := int32(0); i >= 0; {
-			i = s.grow(i, 0)
-		}
+		s.growOn()
 		s.follow()
 	}
 	s.doubt()
+}
+
+// growOn goes on from what came of the hypothesis that nothing is faulty, if that is likely enough.
+func (s *search) growOn() {
+	if len(s.hyps) < 2 || s.hyps[1].score < s.best-horizon {
+		return
+	}
+	for i := int32(1); i >= 0; {
+		i = s.grow(i, 0)
+	}
 }
 
 // follow expands hypotheses, best first, until there is nothing more to be gained. What promises to be better than all that was looked at is looked

@@ -58,6 +58,7 @@ func (s sieve) has(flow int) bool {
 // the exposure of components matters, so that the bulk of all flows is neither copied nor sorted. What needs more thought goes to obs.
 func (ev *evidence) sift(ix *index, ps PathSets) {
 	sifted, ok := siftHalves(ix, ps, ev.all, nil)
+	ev.distinct = ok
 	if !ok {
 		lossy := newSieve(ev.all)
 		sifted, _ = siftHalves(ix, ps, ev.all, &lossy)
@@ -290,14 +291,26 @@ func (x *Suspect) count(found []crossing) {
 		for ; i < len(found) && byFlow(first, found[i]) == 0; i++ {
 			sent, lost = addSaturating(sent, found[i].sent), addSaturating(lost, found[i].lost)
 		}
-		if lost > 0 {
-			x.LossyFlows++
-		} else {
-			x.CleanFlows++
-			x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
-		}
-		x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
+		x.meet(sent, lost)
 	}
+}
+
+// meet counts a flow that crosses a suspect.
+func (x *Suspect) meet(sent, lost int) {
+	if lost > 0 {
+		x.LossyFlows++
+	} else {
+		x.CleanFlows++
+		x.Against.CleanSent = addSaturating(x.Against.CleanSent, sent)
+	}
+	x.Sent, x.Lost = addSaturating(x.Sent, sent), addSaturating(x.Lost, lost)
+}
+
+// join adds the flows counted by another.
+func (x *Suspect) join(y *Suspect) {
+	x.LossyFlows, x.CleanFlows = x.LossyFlows+y.LossyFlows, x.CleanFlows+y.CleanFlows
+	x.Against.CleanSent = addSaturating(x.Against.CleanSent, y.Against.CleanSent)
+	x.Sent, x.Lost = addSaturating(x.Sent, y.Sent), addSaturating(x.Lost, y.Lost)
 }
 
 // someOf reports whether some of the arcs are marked, those that there are none of left out.
@@ -310,8 +323,9 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 	return false
 }
 
-// count fills in the flows that cross each suspect. It returns the observations whose path crosses an arc of one.
-func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) []int32 {
+// count fills in the flows that cross each suspect, of observations that may be each of a flow of its own. It returns those whose path crosses an arc of a
+// suspect.
+func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation, distinct bool) []int32 {
 	if len(suspects) == 0 {
 		return nil
 	}
@@ -327,9 +341,10 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) []i
 	}
 	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
 	var halved [2][][]crossing
+	var met [2][]Suspect
 	var crosses [2][]int32
 	halves.Do(len(obs), func(half, from, to int) {
-		found := make([][]crossing, len(comps))
+		found, flows := make([][]crossing, len(comps)), make([]Suspect, len(comps))
 		for i := from; i < to; i++ {
 			o := &obs[i]
 			onPath := someOf(o.Path, arcs)
@@ -340,19 +355,24 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation) []i
 				continue
 			}
 			for j, c := range comps {
-				if ix.crosses(o, c) {
-					found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, min(max(o.Lost, 0), o.Sent)})
+				switch lost := min(max(o.Lost, 0), o.Sent); {
+				case !ix.crosses(o, c):
+				case distinct:
+					flows[j].meet(o.Sent, lost)
+				default:
+					found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, lost})
 				}
 			}
 		}
-		halved[half] = found
+		halved[half], met[half] = found, flows
 	})
 	for j := range suspects {
-		found := halved[0][j]
+		x, found := &suspects[j], halved[0][j]
+		x.join(&met[0][j])
 		if halved[1] != nil {
+			x.join(&met[1][j])
 			found = append(found, halved[1][j]...)
 		}
-		x := &suspects[j]
 		x.count(found)
 		x.Against.Expected = float64(x.Against.CleanSent) * x.Loss
 	}

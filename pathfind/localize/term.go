@@ -7,21 +7,21 @@ import "math"
 // It is a mixture. With 1-outlier, packets are lost by the hazards of the path alone. Else the flow (or, for TTL-limited probes,
 // the responder) also loses a share of its own, of which nothing is known: uniform, or now and then total.
 type term struct {
-	meter    *reading // what a device counted; nil for an observation
-	obs      int32    // in evidence.obs
-	first, n int32    // its branches
-
-	copies       float64 // observations that are alike, where nothing was lost; else 1
-	lost, passed float64 // of each: counts after the cap on bursts
-	lone         bool    // everything was lost
-	whole        int32   // lost, if that is a small integer and something passed; else 0: see over
-	own          float64 // of a missing answer that is an outlier: the probability that the responder held it back
+	// What is asked for most comes first.
+	meter        *reading // what a device counted; nil for an observation
+	first, n     int32    // its branches
+	whole        int32    // lost, if that is a small integer and something passed; else 0: see over
+	obs          int32    // in evidence.obs
+	lost, passed float64  // of each observation: counts after the cap on bursts
 	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
 	// greatest value of the part, but for s. The deviation's inverse is sharp. Where next to nothing passes the path the part is less than that: not
 	// more than ceiling, but for -passed*s, which is over the inlier part without losses what lid is.
-	inlier, outlier              float64
-	beta, mean, dev, sharp, base float64
-	ceiling, lid                 float64
+	inlier, base, mean, sharp, lid float64
+	outlier, beta, dev, ceiling    float64
+
+	copies float64 // observations that are alike, where nothing was lost; else 1
+	lone   bool    // everything was lost
+	own    float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	// Not their logs, for both: the weights of the two parts, that of the outlier part but for total loss, and its greatest value but for s.
 	stay, odd, bulk float64
 	// Where only observations with losses were kept, how likely it is that none of the packets is lost where the path has no hazard: see kept. Else 0.
@@ -217,7 +217,7 @@ func (t *term) other(s, miss, in float64) float64 {
 // missed returns the share of packets lost under hazard s.
 func missed(s float64) float64 {
 	if s < 0.02 {
-		return s * (1 - s/2*(1-s/3*(1-s/4)))
+		return s * (1 - s*(1./2)*(1-s*(1./3)*(1-s*(1./4))))
 	}
 	return 1 - exp(-s)
 }

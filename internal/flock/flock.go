@@ -4,7 +4,7 @@
 // Switches have numbers below 10,000, hosts from there on. In a trace, FID begins a flow (source, destination, first and last switch), FPT
 // says which switches it crossed, and SS how many packets it had sent and lost by then; the last SS counts. FID tells when it began, and SS
 // when that was, in milliseconds. A flow from or to a switch is an active probe. Lines that tell the truth (Failing_link) and those that list equal-cost paths (FP) are passed over: paths
-// follow from the topology.
+// follow from the topology. Files may be packed by gzip.
 package flock
 
 import (
@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/klauspost/compress/gzip"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/flaps"
@@ -179,7 +181,10 @@ func (t *reader) line(line []byte) error {
 		lost, rest := cut(rest)
 		n, ok := number(sent)
 		k, also := number(lost)
-		if !ok || !also || k > n {
+		switch {
+		case len(sent) > digits || len(lost) > digits:
+			return fmt.Errorf("more packets sent or lost than %d digits hold", digits)
+		case !ok || !also || k > n:
 			return errors.New("expected SS with time, packets sent, and as many or fewer lost")
 		}
 		t.sent, t.lost, t.delay = n, k, 0
@@ -341,8 +346,11 @@ func cut(line []byte) (word, rest []byte) {
 	return line[i:j], line[j:]
 }
 
+// digits is how many of them a number has at most.
+const digits = 9
+
 func number(word []byte) (int, bool) {
-	if len(word) == 0 || len(word) > 9 {
+	if len(word) == 0 || len(word) > digits {
 		return 0, false
 	}
 	n := 0
@@ -358,7 +366,17 @@ func number(word []byte) (int, bool) {
 // maxLine is the longest line that is read, in bytes.
 const maxLine = 1 << 20
 
+// eachLine hands over the lines of a file, which may be packed by gzip.
 func eachLine(r io.Reader, file string, use func([]byte) error) error {
+	plain := bufio.NewReaderSize(r, 16) // for a look at how it begins; what comes then is read past it
+	r = plain
+	if head, _ := plain.Peek(2); string(head) == "\x1f\x8b" {
+		packed, err := gzip.NewReader(plain)
+		if err != nil {
+			return fmt.Errorf("%s: unpack with gzip: %w", graphs.Clean(file), err)
+		}
+		r = packed
+	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 256<<10), maxLine)
 	n := 0

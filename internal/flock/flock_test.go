@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
@@ -98,6 +99,8 @@ func TestErrors(t *testing.T) {
 		"FID 10000 10001 0 2 1 0\nFPT 0 1\n":             "f:2: the path ends at 1, not at the flow's last switch 2",
 		"FID 10000 10001 0 2 1 0\nFPT 1 2\n":             "f:2: a path from switch 0 has to begin with it and cross no switch twice in a row",
 		"FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 2 3\n": "f:3: expected SS with time, packets sent, and as many or fewer lost",
+		"FID 10000 10001 0 2 1 0\nSS 1 2000000000 3\n":   "f:2: more packets sent or lost than 9 digits hold",
+		"\x1f\x8bFID 10000\n":                            "f: unpack with gzip: gzip: invalid header",
 		"FID 10000 10001 0 2 1 x\n":                      `f:1: the time "x" is not a number of milliseconds`,
 		"FID 10000 10001 0 2 1 0\nSS -1 2 1\n":           `f:2: the time "-1" is not a number of milliseconds`,
 	} {
@@ -132,6 +135,33 @@ func TestTrace(t *testing.T) {
 				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
 			}
 		}
+	}
+}
+
+// TestPacked: what is packed by gzip is read as it was, and where it breaks off the line is told.
+func TestPacked(t *testing.T) {
+	const trace = "FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 20 3\n"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(trace)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := squareFabric(t)
+	var got []string
+	read := func(from []byte) error {
+		return ReadTrace(bytes.NewReader(from), "f", f, INT, func(x *Flow) { got = append(got, describe(f, x)) })
+	}
+	if err := read(packed.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10000>0 0>1 1>2 2>10001 20/3"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := read(packed.Bytes()[:packed.Len()-9]); err == nil || err.Error() != "f:4: unexpected EOF" {
+		t.Errorf("cut short: %v", err)
 	}
 }
 

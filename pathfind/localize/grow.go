@@ -20,7 +20,7 @@ const evident = 40
 func (s *search) grow(i int32, least int) int32 {
 	h := s.hyps[i]
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
-	s.parent = i
+	s.parent, s.hyps[i].grown = i, true
 	s.refit(&h)
 	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	copy(s.hyps[i].rates, h.rates)
@@ -34,7 +34,7 @@ func (s *search) grow(i int32, least int) int32 {
 	copy(s.hyps[i].rates, h.rates)
 	s.hyps[i].score, s.hyps[i].background = h.score, h.background
 	s.best = max(s.best, h.score)
-	s.atHand = i
+	s.atHand, s.hyps[i].grown = i, true
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
 	}

@@ -48,7 +48,7 @@ type hypothesis struct {
 	rates    []float64
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
-	grown    bool  // see follow
+	grown    bool  // grow was asked what it lacks
 	parent   int32 // the hypothesis whose neighbour it was found to be
 	// background is its own, or its parent's as long as it is not expanded.
 	background float64
@@ -173,9 +173,8 @@ func (s *search) follow() {
 		was := s.best
 		if h := &s.hyps[next]; len(h.comps) > handful && !h.grown {
 			// The looks at all neighbours of many faults, to add one, are as many as there are faults: what is missing is added first.
-			h.grown = true
-			for i := s.grow(next, 0); i >= 0; i = s.grow(i, 0) {
-				s.hyps[i].grown = true
+			for i := next; i >= 0; {
+				i = s.grow(i, 0)
 			}
 			continue
 		}

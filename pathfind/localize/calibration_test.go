@@ -3,6 +3,7 @@ package localize
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -125,19 +126,21 @@ func (w *world) compared() string {
 		}
 		return b.String()
 	}
-	score := func(comps []int32) (hypothesis, float64) {
-		h := hypothesis{comps: comps, rates: make([]float64, len(comps)), background: mode.background}
-		for i, c := range comps {
-			h.rates[i] = max(-math.Log1p(-min(w.faults[ix.cause(c)], 1-1e-5)), 1e-3)
-		}
+	score := func(comps []int32, rates []float64) (hypothesis, float64) {
+		h := hypothesis{comps: comps, rates: slices.Clone(rates), background: mode.background}
 		s.refit(&h)
 		return h, s.sum
 	}
-	best, sum := score(slices.Clone(mode.comps))
-	truth, trueSum := score(comps)
+	var rates []float64
+	for _, c := range comps {
+		rates = append(rates, max(-math.Log1p(-min(w.faults[ix.cause(c)], 1-1e-5)), 1e-3))
+	}
+	best, sum := score(mode.comps, mode.rates)
+	truth, trueSum := score(comps, rates)
 	// Faults that nothing shows are left out of the truth one after the other.
 	for j := 0; j < len(truth.comps); {
-		if h, sum := score(slices.Delete(slices.Clone(truth.comps), j, j+1)); h.score > truth.score {
+		h, sum := score(slices.Delete(slices.Clone(truth.comps), j, j+1), slices.Delete(slices.Clone(truth.rates), j, j+1))
+		if h.score > truth.score {
 			truth, trueSum = h, sum
 			j = 0
 			continue
@@ -147,33 +150,43 @@ func (w *world) compared() string {
 	return fmt.Sprintf("truth better by %.1f nats, of which %.1f likelihood; truth%s; mode%s", truth.score-best.score, trueSum-sum, told(&truth), told(&best))
 }
 
+// A split is the suspects of one sort of them or of their worlds: those said above 0.9, and those from 0.1 on.
+type split struct{ sure, unsure checked }
+
 // TestCalibration: of the suspects said to have a probability, that share is true.
 func TestCalibration(t *testing.T) {
 	runs := uint64(*worlds)
-	type bin struct {
-		said float64
-		n    int
-		true int
-	}
-	var bins [10]bin
-	var named, innocent, inside, intervals int
+	var all reliability
+	splits := map[string]*split{}
+	var inside, intervals int
 	for seed := *first; seed < *first+runs; seed++ {
 		w := randomWorld(t, seed)
+		all.faults += len(w.faults)
+		sent := 0
+		for i := range w.obs {
+			sent += w.obs[i].Sent
+		}
+		told := map[Cause]bool{}
 		for _, s := range w.solve().Suspects {
 			ok := slices.ContainsFunc(s.Class, func(c Cause) bool { return w.faults[c] > 0 })
-			b := &bins[min(int(s.Probability*10), 9)]
+			for _, c := range s.Class {
+				told[c] = told[c] || s.Probability > 0.5
+			}
 			if *wrong && !ok && s.Probability > 0.9 {
 				t.Logf("world %d: truth %v; said %.3f %v\n%s", seed, w.faults, s.Probability, s.Class, w.compared())
 			}
-			b.said += s.Probability
-			b.n++
-			if ok {
-				b.true++
-			}
-			if s.Probability > 0.5 {
-				named++
-				if !ok {
-					innocent++
+			all.add(s.Probability, ok)
+			for _, sort := range [...]string{
+				"kind " + string(s.Kind), fmt.Sprint("faults ", len(w.faults)), fmt.Sprint("packets ", math.Pow10(int(math.Log10(float64(sent)))), " and more"),
+			} {
+				if splits[sort] == nil {
+					splits[sort] = &split{}
+				}
+				switch {
+				case s.Probability >= 0.9:
+					splits[sort].sure.add(s.Probability, ok)
+				case s.Probability >= 0.1:
+					splits[sort].unsure.add(s.Probability, ok)
 				}
 			}
 			if l := w.faults[s.Cause]; l > 0 && s.Probability > 0.5 {
@@ -183,29 +196,27 @@ func TestCalibration(t *testing.T) {
 				}
 			}
 		}
+		for c := range w.faults {
+			if told[c] {
+				all.found++
+			}
+		}
 	}
 	var table strings.Builder
-	ece, all := 0.0, 0
-	for i, b := range bins {
-		if b.n == 0 {
-			continue
-		}
-		fmt.Fprintf(&table, "%3d%%..%3d%%: %4d suspects, said %.3f, true %.3f\n", 10*i, 10*i+10, b.n, b.said/float64(b.n), float64(b.true)/float64(b.n))
-		ece += math.Abs(b.said - float64(b.true))
-		all += b.n
+	for _, sort := range slices.Sorted(maps.Keys(splits)) {
+		fmt.Fprintf(&table, "%-26s above 90%%: %v; 10%% to 90%%: %v\n", sort, &splits[sort].sure, &splits[sort].unsure)
 	}
-	sure := bins[len(bins)-1]
-	t.Logf("%d worlds\n%sexpected calibration error %.3f; %d named, %d of them innocent; interval holds the loss in %d of %d",
-		runs, &table, ece/float64(all), named, innocent, inside, intervals)
-	if e := ece / float64(all); e > 0.06 {
+	t.Logf("%d worlds\n%v%v; interval holds the loss in %d of %d", runs, &all, &table, inside, intervals)
+	if e := all.error(); e > 0.06 {
 		t.Errorf("expected calibration error %.3f", e)
 	}
+	sure := all.bins[len(all.bins)-1]
 	// 99 % are to be true; of few it may be less by chance.
 	if share := float64(sure.true) / float64(sure.n); share < 0.99-2*math.Sqrt(0.99*0.01/float64(sure.n)) {
 		t.Errorf("of suspects said above 0.9, %.3f are true by class", share)
 	}
-	if innocent > named/20 {
-		t.Errorf("%d of %d named are innocent", innocent, named)
+	if all.innocent > all.named/20 {
+		t.Errorf("%d of %d named are innocent", all.innocent, all.named)
 	}
 	if share := float64(inside) / float64(intervals); share < 0.84 || share > 0.97 {
 		t.Errorf("90%% intervals hold the loss in %.2f", share)

@@ -38,6 +38,12 @@ const (
 	doubtful, depends = 1e-3, math.Ln2
 )
 
+// A neighbour is a hypothesis by what differs from the mode, with its weight relative to the mode's.
+type neighbour struct {
+	differs []int32
+	weight  float64
+}
+
 func (s *search) factor(weights []float64) *factored {
 	top := 0
 	for i := range weights {
@@ -47,10 +53,6 @@ func (s *search) factor(weights []float64) *factored {
 		}
 	}
 	mode := &s.hyps[top]
-	type neighbour struct {
-		differs []int32
-		weight  float64
-	}
 	var all []neighbour
 	for i := range s.hyps {
 		if w := weights[i] / weights[top]; i != top && w >= faintest {
@@ -88,6 +90,7 @@ func (s *search) factor(weights []float64) *factored {
 			u.join(n.differs)
 		}
 	}
+	s.joinRivals(mode.key, inMode, all, u)
 	if !mode.expanded {
 		// Its neighbours were not looked at.
 		for j, w := range s.doubts(mode) {
@@ -128,6 +131,38 @@ func (s *search) factor(weights []float64) *factored {
 		}
 	}
 	return f
+}
+
+// joinRivals joins differences which nothing was seen of together, though that would matter if they did not depend on each other: components
+// that explain the same losses are faulty in place of each other, and none of them is the likelier for there being many.
+func (s *search) joinRivals(mode uint64, inMode func(int32) bool, all []neighbour, u union) {
+	key := func(differs []int32) (k uint64) {
+		for _, c := range differs {
+			if inMode(c) {
+				k -= scramble(uint64(c))
+			} else {
+				k += scramble(uint64(c))
+			}
+		}
+		return k
+	}
+	for i, a := range all {
+		if len(u.parts(a.differs)) > 1 {
+			continue
+		}
+		for _, c := range a.differs {
+			s.near(c)
+			for _, b := range all[:i] {
+				if a.weight*b.weight < doubtful || u.find(a.differs[0]) == u.find(b.differs[0]) || len(u.parts(b.differs)) > 1 {
+					continue
+				}
+				if _, ok := s.by[mode+key(a.differs)+key(b.differs)]; !ok &&
+					slices.ContainsFunc(b.differs, func(d int32) bool { return 2*s.shared[d] > min(s.lossy[c], s.lossy[d]) }) {
+					u.join(slices.Concat(a.differs, b.differs))
+				}
+			}
+		}
+	}
 }
 
 // holds returns the probability that a member of a class is faulty.

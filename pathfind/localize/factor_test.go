@@ -21,7 +21,10 @@ func TestFactor(t *testing.T) {
 		{[]int32{3, 5}, 0.25},    // without 1 and 2, as likely as both doubts together
 		{[]int32{1, 2, 3, 6, 7}, 1},
 	}
-	s := &search{by: map[uint64]int32{}}
+	fabric := leafSpine(t, 2, 2, 1)
+	cfg := Config{}.withDefaults()
+	ix := newIndex(fabric, cfg)
+	s := newSearch(newModel(ix, compile(ix, nil, cfg), cfg)) // nothing was lost
 	var weights []float64
 	for i, h := range seen {
 		s.by[keyOf(h.comps)] = int32(i)

@@ -49,6 +49,7 @@ type hypothesis struct {
 	score    float64 // log of its posterior probability, but for a constant
 	expanded bool
 	grown    bool  // grow was asked what it lacks
+	revised  bool  // refitted, though not expanded
 	parent   int32 // the hypothesis whose neighbour it was found to be
 	// background is its own, or its parent's as long as it is not expanded.
 	background float64
@@ -137,6 +138,7 @@ func (s *search) run() {
 		s.follow()
 	}
 	s.doubt()
+	s.revise()
 }
 
 // growOn goes on from what came of the hypothesis that nothing is faulty, if that is likely enough.
@@ -154,12 +156,7 @@ func (s *search) growOn() {
 func (s *search) follow() {
 	improved := math.Inf(1)
 	for since := 0; ; since++ {
-		next := int32(-1)
-		for i := range s.hyps {
-			if h := &s.hyps[i]; !h.expanded && (next < 0 || h.score > s.hyps[next].score) {
-				next = int32(i)
-			}
-		}
+		next := s.promised()
 		if next < 0 || s.hyps[next].score < s.best-rival || since > 2*rivals || s.work > utmost {
 			return
 		}
@@ -414,7 +411,7 @@ func (s *search) remember(comps []int32, rates []float64, score float64) int32 {
 	s.note(comps, rates, score, bonus)
 	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
-		if h := &s.hyps[i]; !h.expanded && score > h.score {
+		if h := &s.hyps[i]; !h.expanded && !h.revised && score > h.score {
 			h.score, h.parent, h.background = score, s.parent, s.background
 			if i == s.atHand {
 				s.atHand = -1

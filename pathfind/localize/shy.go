@@ -21,7 +21,7 @@ const (
 
 // weighShyness sets the outlier weights of all terms of TTL-limited observations.
 func weighShyness(ix *index, ev *evidence) {
-	type tally struct{ shy, all float64 }
+	type tally struct{ shy, silent, all float64 }
 	responders := make([]tally, len(ix.host))
 	probers := make([]tally, len(ix.host))
 	shy := make([]float64, len(ev.terms))
@@ -35,6 +35,9 @@ func weighShyness(ix *index, ev *evidence) {
 		in, out := t.parts(1e-4 * max(ev.arcs[t.first], 1))
 		shy[i] = 1 / (1 + math.Exp(in-out))
 		responders[o.Responder].shy += shy[i]
+		if t.lone {
+			responders[o.Responder].silent += shy[i]
+		}
 		if o.Src != graphs.None {
 			probers[o.Src].shy += shy[i]
 		}
@@ -71,6 +74,12 @@ func weighShyness(ix *index, ev *evidence) {
 			w = 1 - (1-own)*(1-back)
 			t.own = own / (own + back)
 		}
+		// One that answers nobody is silent once for all: that it is so each time again proves nothing.
+		silent, others := r.silent, r.shy-shy[i]
+		if t.lone {
+			silent -= shy[i]
+		}
+		t.total = (usuallyTotal*shyWeight + max(0, silent)) / (shyWeight + max(0, others))
 		t.setOutlier(min(max(w, 0.001), 0.999))
 	}
 }

@@ -22,6 +22,7 @@ type term struct {
 	copies float64 // observations that are alike, where nothing was lost; else 1
 	lone   bool    // everything was lost
 	own    float64 // of a missing answer that is an outlier: the probability that the responder held it back
+	total  float64 // the chance that it loses everything if it is an outlier
 	// Not their logs, for both: the weights of the two parts, that of the outlier part but for total loss, and its greatest value but for s.
 	stay, odd, bulk float64
 	// Where only observations with losses were kept, how likely it is that none of the packets is lost where the path has no hazard: see kept. Else 0.
@@ -31,12 +32,12 @@ type term struct {
 // negligible is how much less a summand's logarithm may be than another's to be left out.
 const negligible = 8
 
-// total is the chance that an outlier loses everything.
-const total = 0.2
+// usuallyTotal is the chance that an outlier loses everything, where nothing else is known.
+const usuallyTotal = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1}
+	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1, total: usuallyTotal}
 	most := cfg.Cap
 	if o.bursts > 0 {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.
@@ -60,10 +61,10 @@ func newTerm(o *merged, cfg Config) term {
 
 func (t *term) setOutlier(w float64) {
 	t.inlier, t.outlier = math.Log1p(-w), log(w)
-	t.base = t.outlier + log(1-total) + t.beta
-	t.ceiling = t.outlier + log(1-total) - log(t.passed+1)
+	t.base = t.outlier + log(1-t.total) + t.beta
+	t.ceiling = t.outlier + log(1-t.total) - log(t.passed+1)
 	t.lid = exp(t.ceiling - t.inlier)
-	t.stay, t.odd, t.bulk = 1-w, w*(1-total), exp(t.base)
+	t.stay, t.odd, t.bulk = 1-w, w*(1-t.total), exp(t.base)
 	if t.none > 0 {
 		t.selected()
 	}
@@ -102,7 +103,7 @@ func (t *term) at(s float64) float64 {
 // selected tells that the observation would not be known if it had lost nothing: its losses prove only what they do beyond there being some.
 func (t *term) selected() {
 	w := exp(t.outlier)
-	t.none = 1 - w + w*(1-total)/(t.lost+t.passed+1)
+	t.none = 1 - w + w*(1-t.total)/(t.lost+t.passed+1)
 	t.whole = 0 // over does not divide by what is kept
 }
 
@@ -200,7 +201,7 @@ func (t *term) other(s, miss, in float64) float64 {
 		if pass > 1e-9 {
 			uniform = (1 - exp((t.lost+1)*log(miss))) / (pass * (t.lost + 1))
 		}
-		return t.outlier + log(total+(1-total)*uniform)
+		return t.outlier + log(t.total+(1-t.total)*uniform)
 	}
 	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function. Its normal approximation is good enough for
 	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
@@ -210,7 +211,7 @@ func (t *term) other(s, miss, in float64) float64 {
 	case z > -2:
 		return min(t.base+s+log(below(z)), t.ceiling-t.passed*s)
 	default:
-		return t.outlier + log(1-total) + in - t.inlier - log(1+max(0, t.passed-t.lost*pass/miss))
+		return t.outlier + log(1-t.total) + in - t.inlier - log(1+max(0, t.passed-t.lost*pass/miss))
 	}
 }
 

@@ -20,7 +20,7 @@ func TestTerm(t *testing.T) {
 					q := (float64(i) + 0.5) / points * pass
 					odd += math.Pow(q, term.passed) * math.Pow(1-q, term.lost) / points
 				}
-				want := math.Log((1-outlier)*math.Pow(1-pass, term.lost)*math.Pow(pass, term.passed) + outlier*(1-total)*odd)
+				want := math.Log((1-outlier)*math.Pow(1-pass, term.lost)*math.Pow(pass, term.passed) + outlier*(1-usuallyTotal)*odd)
 				if got := term.at(s); got > 0 || want > -600 && math.Abs(got-want) > 1.2 {
 					t.Errorf("%d of %d lost, outlier %g, hazard %g: %.2f, want %.2f", c.lost, c.sent, outlier, s, got, want)
 				}

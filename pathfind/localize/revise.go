@@ -1,0 +1,64 @@
+package localize
+
+// What is found beside a hypothesis is scored with its background and most of its rates. That tells too little of neighbours which leave losses to the
+// background, or to a member that would have to lose more: what they do without would be believed too surely.
+
+const (
+	// revisable is how much less likely than the best a hypothesis may seem, in nats, to be refitted before it is weighed.
+	revisable = 8
+	// revisions bounds how many are for one that was expanded, which takes as long as several refits.
+	revisions = 3
+)
+
+// promised returns the likeliest hypothesis that was not expanded, or -1. Those that come near the best are refitted first.
+func (s *search) promised() int32 {
+	for {
+		next := int32(-1)
+		for i := range s.hyps {
+			if h := &s.hyps[i]; !h.expanded && (next < 0 || h.score > s.hyps[next].score) {
+				next = int32(i)
+			}
+		}
+		if next < 0 || s.hyps[next].revised || !s.shrunk(&s.hyps[next]) || s.hyps[next].score < s.best-rival || s.work > effort {
+			return next
+		}
+		s.reviseOne(next)
+	}
+}
+
+// revise refits the likeliest hypotheses that were not expanded.
+func (s *search) revise() {
+	left := 0
+	for i := range s.hyps {
+		if s.hyps[i].expanded {
+			left += revisions
+		}
+	}
+	for ; left > 0 && s.work <= effort; left-- {
+		next := int32(-1)
+		for i := range s.hyps {
+			h := &s.hyps[i]
+			if !h.expanded && !h.revised && s.shrunk(h) && h.score > s.best-revisable && (next < 0 || h.score > s.hyps[next].score) {
+				next = int32(i)
+			}
+		}
+		if next < 0 {
+			return
+		}
+		s.reviseOne(next)
+	}
+}
+
+// shrunk reports whether a hypothesis has no more members than the one that it was found beside. Those that have more leave less to others, and
+// gain little.
+func (s *search) shrunk(h *hypothesis) bool {
+	return len(h.comps) <= len(s.hyps[h.parent].comps)
+}
+
+// reviseOne refits a hypothesis, and does not look at its neighbours.
+func (s *search) reviseOne(i int32) {
+	h := s.hyps[i] // shares its rates
+	s.refit(&h)
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
+	s.atHand = i
+}

@@ -167,7 +167,7 @@ func (s *search) time(c *candidate) {
 			sent += c.shares[i] * float64(s.obs[o].Sent)
 		}
 	}
-	if c.times, c.proof = (rhythm.Rhythm{}), 0; !s.pays(c, sent) || even(counts) {
+	if c.times, c.proof, c.always = (rhythm.Rhythm{}), 0, 0; !s.pays(c, sent) || even(counts) {
 		return
 	}
 	c.times = rhythm.Find(counts, 0)
@@ -175,6 +175,7 @@ func (s *search) time(c *candidate) {
 		c.times = rhythm.Rhythm{} // of what arrived before or after nothing is known
 	}
 	if c.times.Kind == rhythm.Steady {
+		c.always = c.times.Proof - c.times.Bayes
 		return
 	}
 	explained := 0.0

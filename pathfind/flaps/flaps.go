@@ -253,6 +253,7 @@ type candidate struct {
 	shares []float64
 	times  rhythm.Rhythm
 	proof  float64 // that they do, a logarithm
+	always float64 // the same of a loss that is always there, where that explains them hardly worse
 }
 
 // flaps finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
@@ -326,6 +327,9 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		}
 		done[best] = true
 		x := candidates[best]
+		if s.steadier(&x, candidates) {
+			continue
+		}
 		before := slices.Clone(candidates)
 		took := s.take(&x)
 		for i := range candidates {
@@ -342,6 +346,28 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		copy(candidates, before)
 	}
 	return found
+}
+
+// steadier reports whether one candidate that loses packets all the time explains what the episodes of another do, and is worth more.
+func (s *search) steadier(x *candidate, candidates []candidate) bool {
+	var lossy []int32
+	for i := range candidates {
+		y := &candidates[i]
+		if y.always <= x.proof {
+			continue
+		}
+		if lossy == nil {
+			for _, o := range x.obs {
+				if !s.taken[o] && s.obs[o].Lost > 0 && s.within(o, x.times.Episodes) {
+					lossy = append(lossy, o)
+				}
+			}
+		}
+		if !slices.ContainsFunc(lossy, func(o int32) bool { return !slices.Contains(y.obs, o) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // together returns what candidates prove together that are worth about as much as the best one: more than those that are alike do.

@@ -13,8 +13,8 @@
 // ratio of what is left is the Bayes factor.
 //
 // The states are found by the Viterbi algorithm over cells of time, in turns with a guess which packets of a count fell into which cell
-// (expectation-maximisation); then the edges are moved to where the counts themselves, not the guess, have them. Time and memory are linear in
-// the number of counts.
+// (expectation-maximisation); then the edges are moved to where the counts themselves, not the guess, have them, and episodes are added, parted and joined
+// as long as that is better. Time and memory are about linear in the number of counts.
 package rhythm
 
 import (
@@ -117,12 +117,16 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if len(best) == 0 {
 		return Rhythm{}
 	}
+	value := s.bayes(best, level)
+	steady, _ := s.constant()
+	if s.lasts && value > steady {
+		best, level, value = s.refine(best, level, value)
+	}
 	if joined := join(best, quiet); len(joined) < len(best) {
 		best = joined
 		_, level = s.level(best)
+		value = s.bayes(best, level)
 	}
-	value := s.bayes(best, level)
-	steady, _ := s.constant()
 	r := Rhythm{Bayes: value - steady, Proof: value - s.likelihoodOf(s.counts, nil, level, normal)}
 	if r.Bayes < decisive {
 		return r

@@ -27,6 +27,7 @@ type scan struct {
 	moments    float64   // at which it may have been: one for each packet
 	score      [2][]float64
 	rates      []float64 // scratch, of spread
+	lasts      bool      // of some counts with losses it is not known when exactly
 }
 
 const (
@@ -49,6 +50,7 @@ func newScan(all []Count) *scan {
 		s.until = append(s.until, s.end)
 		sent += (c.lost + c.passed) * c.Share
 		lost += c.Lost
+		s.lasts = s.lasts || c.Lost > 0 && c.To > c.From
 	}
 	if lost < leastLosses {
 		return nil

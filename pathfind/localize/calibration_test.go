@@ -226,7 +226,15 @@ func TestCalibration(t *testing.T) {
 // TestHeavyWorlds: where faults share most of their packets and losses are many, no guess at the rates stands in the way of the simplest explanation. It is
 // a group, a link or a host, and what else there is explains nothing. In others two faults look about like two others, or like a switch.
 func TestHeavyWorlds(t *testing.T) {
-	for _, seed := range []uint64{69, 227, 354, 459, 461, 478, 10079, 10151, 10353} {
+	noInnocents(t, 69, 227, 354, 459, 461, 478, 10079, 10151, 10353)
+}
+
+// TestSilentSwitch: that a switch answers nobody is one fact, however many ask it by the same way, and no sign of a fault on that way.
+func TestSilentSwitch(t *testing.T) { noInnocents(t, 22603) }
+
+func noInnocents(t *testing.T, seeds ...uint64) {
+	t.Helper()
+	for _, seed := range seeds {
 		w := randomWorld(t, seed)
 		r := w.solve()
 		for _, s := range r.Suspects {

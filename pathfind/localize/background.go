@@ -91,7 +91,7 @@ func (m *model) climb(b float64) (value, background float64) {
 				arcs := m.ev.arcs[t.first]
 				s := m.hazard[t.first] + (b-m.background)*arcs
 				if in, out := t.over(s); out > 0 {
-					value += t.base + s
+					value += t.base + t.keep*s
 					if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
 						value += log(ratio)
 						ratio = 1

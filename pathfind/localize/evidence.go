@@ -23,6 +23,7 @@ type evidence struct {
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
 
+	clean []int // flows without loss, by the length of the number of their packets in bits
 	// selected tells that nothing is known of flows that lost nothing.
 	selected bool
 
@@ -157,7 +158,9 @@ func (ev *evidence) shareOutliers(cfg Config) {
 				}
 			}
 			if same > 1 {
-				ev.terms[k].setOutlier(math.Pow(cfg.Outlier, 1/float64(min(same, most))))
+				t := &ev.terms[k]
+				t.same = float64(min(same, most))
+				t.setOutlier(math.Pow(cfg.Outlier, 1/t.same))
 			}
 		}
 	}

@@ -252,7 +252,7 @@ func (m *model) gainOfTerms(c int32, h float64) float64 {
 			s := m.hazard[es[i].branch] + h*es[i].times
 			i++
 			if in, out := t.over(s); out > 0 {
-				g += t.base + s - was
+				g += t.base + t.keep*s - was
 				if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
 					g += log(ratio)
 					ratio = 1
@@ -335,8 +335,9 @@ func (m *model) mostGain(c int32) float64 {
 
 // An over is a hazard at which gains are bounded from above, and what is needed for that of it alone.
 type over struct {
-	hazard, own float64 // own is what a flow that loses packets by itself may gain, exp(hazard)
-	most        float64 // that a loss may, in nats
+	hazard float64
+	own    [len(keeping)]float64 // what a flow that loses packets by itself may gain, by what it keeps: exp(keep*hazard)
+	most   float64               // that a loss may, in nats
 	// It lies in a cell of fixed hazards, a part of the way to the next.
 	cell int
 	part float64
@@ -346,7 +347,10 @@ type over struct {
 func (m *model) overs(room []over, hazards []float64) []over {
 	room = room[:0]
 	for _, h := range hazards {
-		x := over{hazard: h, own: exp(h), most: log(1 + h*m.most/(leastArcs*m.background))}
+		x := over{hazard: h, most: log(1 + h*m.most/(leastArcs*m.background))}
+		for k, keep := range keeping {
+			x.own[k] = exp(min(keep*h, 300))
+		}
 		x.cell, x.part = cellOf(h)
 		room = append(room, x)
 	}
@@ -395,7 +399,7 @@ func (m *model) overGain(c int32, at []over, g []float64) {
 			for j := range at {
 				h := at[j].hazard
 				y := power(1+h*x, t.lost)
-				ratio[j] *= max(min(power(at[j].own, times), y), y/underExp(h*u))
+				ratio[j] *= max(min(power(at[j].own[t.kind], times), y), y/underExp(h*u))
 				top = max(top, ratio[j])
 			}
 			i++
@@ -410,7 +414,7 @@ func (m *model) overGain(c int32, at []over, g []float64) {
 				for j := range at {
 					h := at[j].hazard
 					y := power(1+h*x, t.lost)
-					now[j] += m.weight[b] * (max(min(power(at[j].own, times), y), y/underExp(h*u)) - 1)
+					now[j] += m.weight[b] * (max(min(power(at[j].own[t.kind], times), y), y/underExp(h*u)) - 1)
 				}
 			}
 			for j := range at {

@@ -137,6 +137,9 @@ func (s *search) run() {
 		s.growOn()
 		s.follow()
 	}
+	if s.lesson() {
+		s.follow()
+	}
 	s.doubt()
 	s.revise()
 }

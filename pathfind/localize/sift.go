@@ -2,6 +2,7 @@ package localize
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"whichlink/graphs"
@@ -74,6 +75,7 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 	}
 	ev.obs, ev.lossy, ev.ignored = t.obs, t.lossy, t.ignored
 	t.expose(ev)
+	ev.clean = t.clean
 	ev.linear += float64(hops)
 	ev.crossings = ev.linear
 	if len(loose) > 0 {
@@ -105,7 +107,7 @@ type sifting struct {
 
 func newSifting(ix *index, ps PathSets) sifting {
 	return sifting{
-		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host))},
+		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)), clean: make([]int, 65)},
 		ways:  enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}},
 	}
 }
@@ -159,9 +161,11 @@ type tally struct {
 	arcs    []int // by arc
 	through []int // by switch: how many more were forwarded through it than came in by its arcs
 	atHost  []int // by host that sent or received them
+	clean   []int // flows, see evidence.clean
 }
 
 func (t *tally) add(o *Observation, n int, set bool) {
+	t.clean[bits.Len(uint(n))]++
 	last := graphs.NodeID(graphs.None)
 	begun, ended := !set, !set // switches at the ends of a path set are passed once
 	for j, a := range o.Path {
@@ -195,7 +199,7 @@ func (t *tally) add(o *Observation, n int, set bool) {
 
 // join adds the counts of another tally.
 func (t *tally) join(u *tally) {
-	for _, x := range [...][2][]int{{t.arcs, u.arcs}, {t.through, u.through}, {t.atHost, u.atHost}} {
+	for _, x := range [...][2][]int{{t.arcs, u.arcs}, {t.through, u.through}, {t.atHost, u.atHost}, {t.clean, u.clean}} {
 		for i, n := range x[1] {
 			x[0][i] += n
 		}

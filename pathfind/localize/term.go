@@ -5,7 +5,7 @@ import "math"
 // A term is an observation whose likelihood is not linear in the hazards: it lost packets, or its path is uncertain.
 //
 // It is a mixture. With 1-outlier, packets are lost by the hazards of the path alone. Else the flow (or, for TTL-limited probes,
-// the responder) also loses a share of its own, of which nothing is known: uniform, or now and then total.
+// the responder) also loses a share of its own: one that is drawn as [habits] has it, or now and then all.
 type term struct {
 	// What is asked for most comes first.
 	meter        *reading // what a device counted; nil for an observation
@@ -13,17 +13,21 @@ type term struct {
 	whole        int32    // lost, if that is a small integer and something passed; else 0: see over
 	obs          int32    // in evidence.obs
 	lost, passed float64  // of each observation: counts after the cap on bursts
-	// Logs of the weight of the two parts, and what the outlier part needs: the log of Beta(passed+1, lost+1), its mean and deviation, and the
-	// greatest value of the part, but for s. The deviation's inverse is sharp. Where next to nothing passes the path the part is less than that: not
+	// Logs of the weight of the two parts, and what the outlier part needs: the log of part*keep*Beta(passed+keep, lost+1), its mean and deviation, and the
+	// greatest value of the part, but for keep*s. The deviation's inverse is sharp. Where next to nothing passes the path the part is less than that: not
 	// more than ceiling, but for -passed*s, which is over the inlier part without losses what lid is.
 	inlier, base, mean, sharp, lid float64
+	keep                           float64 // what an outlier keeps of its packets, one of keeping: that of its kind
 	outlier, beta, dev, ceiling    float64
 
-	copies float64 // observations that are alike, where nothing was lost; else 1
-	lone   bool    // everything was lost
-	own    float64 // of a missing answer that is an outlier: the probability that the responder held it back
-	total  float64 // the chance that it loses everything if it is an outlier
-	// Not their logs, for both: the weights of the two parts, that of the outlier part but for total loss, and its greatest value but for s.
+	copies      float64 // observations that are alike, where nothing was lost; else 1
+	lone        bool    // everything was lost
+	kind        int8
+	own         float64 // of a missing answer that is an outlier: the probability that the responder held it back
+	total       float64 // the chance that it loses everything if it is an outlier
+	same        float64 // how many observations have these losses of the flow's own in common; else 1
+	part, still float64 // how much of the outlier part its kind stands for, and how likely an outlier loses nothing: see setHabits
+	// Not their logs, for both: the weights of the two parts, that of the outlier part where it keeps all, and its greatest value but for keep*s.
 	stay, odd, bulk float64
 	// Where only observations with losses were kept, how likely it is that none of the packets is lost where the path has no hazard: see kept. Else 0.
 	none float64
@@ -37,7 +41,7 @@ const usuallyTotal = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1, total: usuallyTotal}
+	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1, same: 1, total: usuallyTotal}
 	most := cfg.Cap
 	if o.bursts > 0 {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.
@@ -47,24 +51,25 @@ func newTerm(o *merged, cfg Config) term {
 		t.lost = most
 		t.passed *= most / k
 	}
-	n := t.lost + t.passed
-	t.beta = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
-	t.mean = (t.passed + 1) / (n + 2)
-	t.dev = math.Sqrt(t.mean * (1 - t.mean) / (n + 3))
-	t.sharp = 1 / t.dev
 	if !t.lone && t.lost == math.Floor(t.lost) && t.lost < 32 {
 		t.whole = int32(t.lost)
 	}
-	t.setOutlier(cfg.Outlier)
+	if t.lost > 0 {
+		h := anyShare
+		if !o.ttl() {
+			h = usualHabits(cfg)
+		}
+		t.setHabits(&h, cfg.Outlier)
+	}
 	return t
 }
 
 func (t *term) setOutlier(w float64) {
 	t.inlier, t.outlier = math.Log1p(-w), log(w)
 	t.base = t.outlier + log(1-t.total) + t.beta
-	t.ceiling = t.outlier + log(1-t.total) - log(t.passed+1)
+	t.ceiling = t.outlier + log((1-t.total)*t.part*t.keep/(t.passed+t.keep))
 	t.lid = exp(t.ceiling - t.inlier)
-	t.stay, t.odd, t.bulk = 1-w, w*(1-t.total), exp(t.base)
+	t.stay, t.odd, t.bulk = 1-w, w*(1-t.total)*t.part*t.keep, exp(t.base)
 	if t.none > 0 {
 		t.selected()
 	}
@@ -90,7 +95,7 @@ func (t *term) at(s float64) float64 {
 		return -t.passed * s
 	}
 	if in, out := t.over(s); out > 0 {
-		return t.base + s + log(in+out)
+		return t.base + t.keep*s + log(in+out)
 	}
 	miss := missed(s)
 	in := t.inlier + t.lost*log(miss) - t.passed*s
@@ -103,7 +108,7 @@ func (t *term) at(s float64) float64 {
 // selected tells that the observation would not be known if it had lost nothing: its losses prove only what they do beyond there being some.
 func (t *term) selected() {
 	w := exp(t.outlier)
-	t.none = 1 - w + w*(1-t.total)/(t.lost+t.passed+1)
+	t.none = 1 - w + w*(1-t.total)*t.still
 	t.whole = 0 // over does not divide by what is kept
 }
 
@@ -113,7 +118,7 @@ func (t *term) kept(s float64) float64 {
 	return max(1-t.none+t.none*miss, 1e-300)
 }
 
-// over returns the likelihoods of the two parts of the mixture over what bounds the outlier part, exp(base+s), without logarithms: products serve where
+// over returns the likelihoods of the two parts of the mixture over what bounds the outlier part, exp(base+keep*s), without logarithms: products serve where
 // sums of the logs would be asked for. Out is 0 where they cannot be told so, and parts must do.
 func (t *term) over(s float64) (in, out float64) {
 	if t.whole == 0 {
@@ -121,7 +126,7 @@ func (t *term) over(s float64) (in, out float64) {
 	}
 	miss := missed(s)
 	z := (1 - miss - t.mean) * t.sharp
-	e := t.inlier - t.base - (t.passed+1)*s
+	e := t.inlier - t.base - (t.passed+t.keep)*s
 	if z < -2 || e > 300 {
 		return 0, 0
 	}
@@ -138,11 +143,11 @@ func (t *term) both(s float64) (in, out float64) {
 	lost := raise(miss, t.whole) * arrive
 	switch z := (pass - t.mean) * t.sharp; {
 	case z > 4:
-		out = t.bulk / pass
+		out = t.bulk * exp(t.keep*s)
 	case z > -2:
-		out = min(t.bulk/pass*below(z), t.lid*t.stay*arrive)
+		out = min(t.bulk*exp(t.keep*s)*below(z), t.lid*t.stay*arrive)
 	default:
-		out = t.odd * lost / (1 + max(0, t.passed-t.lost*pass/miss))
+		out = t.odd * lost / (t.keep + max(0, t.passed-t.lost*pass/miss))
 	}
 	return t.stay * lost, out
 }
@@ -207,11 +212,11 @@ func (t *term) other(s, miss, in float64) float64 {
 	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
 	switch z := (pass - t.mean) / t.dev; {
 	case z > 4:
-		return t.base + s
+		return t.base + t.keep*s
 	case z > -2:
-		return min(t.base+s+log(below(z)), t.ceiling-t.passed*s)
+		return min(t.base+t.keep*s+log(below(z)), t.ceiling-t.passed*s)
 	default:
-		return t.outlier + log(1-t.total) + in - t.inlier - log(1+max(0, t.passed-t.lost*pass/miss))
+		return t.outlier + log((1-t.total)*t.part*t.keep) + in - t.inlier - log(t.keep+max(0, t.passed-t.lost*pass/miss))
 	}
 }
 

@@ -1,0 +1,232 @@
+package localize
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// habits are how flows lose packets by themselves: how many of them do, and how much they lose.
+type habits struct {
+	rate  float64               // the share of flows that do
+	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
+}
+
+// keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
+var keeping = [...]float64{1, 30, 1000}
+
+const (
+	// knownOwn is how many flows with losses of their own the habits before any evidence count as.
+	knownOwn = 2
+	// fewOwn is how many flows must probably have losses of their own for habits to be learnt from them.
+	fewOwn = 4
+	// negligibleOdds are those of losses of its own at which a flow tells nothing of them.
+	negligibleOdds = 1e-4
+	// lessons is how often habits are learnt anew at the most, learnt by what factor the rate must change for that, and rounds how long one lesson is.
+	lessons, learnt, rounds = 3, 1.5, 20
+)
+
+// anyShare are those of a responder: of what share of its answers it holds back nothing is known.
+var anyShare = habits{shape: [...]float64{1, 0, 0}}
+
+// usualHabits are what is thought of flows before any evidence.
+func usualHabits(cfg Config) habits {
+	return habits{cfg.Outlier, [...]float64{0.5, 0.3, 0.2}}
+}
+
+// marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, each over that of the first; and the log of
+// that one, but for the number of ways in which the losses may lie among the packets.
+func (t *term) marginals() (p [len(keeping)]float64, first float64) {
+	n := t.lost + t.passed
+	if t.whole > 0 && t.whole < 16 { // keep lost! / ((passed+keep) ... (n+keep))
+		for k, keep := range keeping {
+			x := keep / (n + keep)
+			for j := t.lost; j > 0; j-- {
+				x *= j / (n - j + keep)
+			}
+			p[k] = x
+		}
+		one := p[0]
+		for k := range p {
+			p[k] /= one
+		}
+		return p, log(one)
+	}
+	first = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
+	for k, keep := range keeping {
+		p[k] = keep * exp(lgamma(t.passed+keep)-lgamma(t.passed+1)-lgamma(n+keep+1)+lgamma(n+2))
+	}
+	return p, first
+}
+
+// setHabits sets what the term expects of a flow, of which a share w has losses of its own. The likeliest kind of them stands for all.
+func (t *term) setHabits(h *habits, w float64) {
+	t.keep, t.part, t.still = 1, 1, 1/(t.lost+t.passed+1)
+	if !t.lone {
+		p, first := t.marginals()
+		best, sum := 0, 0.0
+		t.still = 0
+		for k := range p {
+			t.still += h.shape[k] * keeping[k] / (t.lost + t.passed + keeping[k])
+			if sum += h.shape[k] * p[k]; h.shape[k]*p[k] > h.shape[best]*p[best] {
+				best = k
+			}
+		}
+		t.kind, t.keep, t.part = int8(best), keeping[best], sum/p[best]
+		t.beta = first + log(sum)
+		n := t.lost + t.passed
+		t.mean = (t.passed + t.keep) / (n + t.keep + 1)
+		t.dev = math.Sqrt(t.mean * (1 - t.mean) / (n + t.keep + 2))
+		t.sharp = 1 / t.dev
+	}
+	t.setOutlier(w)
+}
+
+// A stranger is a flow that lost packets, perhaps by itself.
+type stranger struct {
+	odds  float64 // of that, over the rate of those that do, and over what kinds say
+	kinds [len(keeping)]float64
+	same  float64
+}
+
+// strangers are the lossy flows that may have lost packets by themselves, as the loaded hypothesis has it, and how many of them probably did.
+func (s *search) strangers(h *habits) (list []stranger, flows float64) {
+	for i := range s.ev.flows {
+		t := &s.ev.terms[i]
+		if t.lost == 0 || s.ev.obs[t.obs].ttl() {
+			continue
+		}
+		odds := s.oddsOfOwn(t)
+		if odds < negligibleOdds {
+			continue
+		}
+		if odds > 1 {
+			flows += 1 / t.same
+		}
+		x := stranger{odds: odds / exp(t.outlier-t.inlier), same: t.same}
+		if t.lone {
+			for k := range x.kinds {
+				x.kinds[k] = 1 // what loses everything tells nothing of the others
+			}
+		} else {
+			x.kinds, _ = t.marginals()
+			x.odds /= h.mean(x.kinds)
+		}
+		list = append(list, x)
+	}
+	return list, flows
+}
+
+// oddsOfOwn are the odds that a flow lost packets by itself.
+func (s *search) oddsOfOwn(t *term) float64 {
+	if t.n == 1 {
+		if in, out := t.over(s.hazard[t.first]); in > 0 && out > 0 {
+			return out / in
+		}
+	}
+	in, out := math.Inf(-1), math.Inf(-1)
+	for b := t.first; b < t.first+t.n; b++ {
+		x, y := t.parts(s.hazard[b])
+		in, out = logSum(in, s.ev.share[b]+x), logSum(out, s.ev.share[b]+y)
+	}
+	return exp(min(out-in, 300))
+}
+
+// mean is that of what is said of each kind.
+func (h *habits) mean(kinds [len(keeping)]float64) float64 {
+	sum := 0.0
+	for k, p := range kinds {
+		sum += h.shape[k] * p
+	}
+	return sum
+}
+
+// learn finds the habits of flows from what the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether there were flows enough
+// to learn from. Faults that the hypothesis lacks make the habits worse rather than better.
+func (s *search) learn(h *habits) bool {
+	list, found := s.strangers(h)
+	if found < fewOwn {
+		return false
+	}
+	usual := usualHabits(s.cfg)
+	known := 1/usual.rate + float64(s.ev.flows)
+	for _, n := range s.ev.clean {
+		known += float64(n)
+	}
+	for range rounds {
+		own, kinds := 1.0, [len(keeping)]float64{}
+		for k := range kinds {
+			kinds[k] = knownOwn * usual.shape[k]
+		}
+		add := func(flows float64, likely [len(keeping)]float64) {
+			own += flows
+			mean := h.mean(likely)
+			for k, p := range likely {
+				kinds[k] += flows * h.shape[k] * p / mean
+			}
+		}
+		for _, x := range list {
+			rate := h.rate
+			if x.same > 1 {
+				rate = math.Pow(rate, 1/x.same)
+			}
+			w := rate * x.odds * h.mean(x.kinds)
+			w /= (1 - rate + w) * x.same
+			add(w, x.kinds)
+		}
+		for b, n := range s.ev.clean {
+			var likely [len(keeping)]float64
+			for k, keep := range keeping {
+				likely[k] = keep / (0.75*math.Exp2(float64(b)) + keep) // of b bits
+			}
+			add(float64(n)*h.rate*(1-usuallyTotal)*h.mean(likely), likely)
+		}
+		h.rate = min(own/known, 0.5)
+		sum := 0.0
+		for _, x := range kinds {
+			sum += x
+		}
+		for k, x := range kinds {
+			h.shape[k] = x / sum
+		}
+	}
+	return true
+}
+
+// lesson lets the habits of flows be learnt under the best hypothesis so far, and begins anew with it. It reports whether there was anything to learn.
+func (s *search) lesson() bool {
+	h := usualHabits(s.cfg)
+	if s.ev.selected {
+		return false
+	}
+	for i := range lessons {
+		best := slices.MaxFunc(s.hyps, func(a, b hypothesis) int { return cmp.Compare(a.score, b.score) })
+		s.setBackground(best.background)
+		s.load(best.comps, best.rates)
+		was := h.rate
+		if !s.learn(&h) || i > 0 && math.Abs(log(h.rate/was)) < log(learnt) {
+			return i > 0
+		}
+		for i := range s.ev.flows {
+			if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+				t.setHabits(&h, math.Pow(h.rate, 1/t.same))
+			}
+		}
+		s.forget()
+		healthy := &s.hyps[s.remember(nil, nil, 0)]
+		s.refit(healthy)
+		s.best = healthy.score
+		for i := s.remember(best.comps, best.rates, s.best); i >= 0; {
+			i = s.grow(i, handful)
+		}
+	}
+	return true
+}
+
+// forget drops all hypotheses, and what is known of components.
+func (s *search) forget() {
+	s.hyps, s.best, s.bonus, s.parent = s.hyps[:0], math.Inf(-1), 0, 0
+	s.stale, s.atHand, s.bounds.comp = true, -1, -1
+	clear(s.by)
+	clear(s.cache)
+}

@@ -86,7 +86,8 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		switch {
 		case o.lost > 0:
 			t := newTerm(o, cfg)
-			if ev.selected {
+			if ev.selected { // of their habits nothing can be learnt
+				t.setHabits(&anyShare, cfg.Outlier)
 				t.selected()
 			}
 			ev.add(&c, int32(i), t)

@@ -26,7 +26,7 @@ const (
 	lessons, learnt, rounds = 3, 1.5, 20
 )
 
-// anyShare are those of a responder: of what share of its answers it holds back nothing is known.
+// anyShare are those of a responder, of which it is not known what share of its answers it holds back, and of flows that are known only because they lost packets.
 var anyShare = habits{shape: [...]float64{1, 0, 0}}
 
 // usualHabits are what is thought of flows before any evidence.

@@ -86,8 +86,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		switch {
 		case o.lost > 0:
 			t := newTerm(o, cfg)
-			if ev.selected { // of their habits nothing can be learnt
-				t.setHabits(&anyShare, cfg.Outlier)
+			if ev.selected {
 				t.selected()
 			}
 			ev.add(&c, int32(i), t)

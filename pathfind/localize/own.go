@@ -16,8 +16,6 @@ type habits struct {
 var keeping = [...]float64{1, 30, 1000}
 
 const (
-	// knownOwn is how many flows with losses of their own the habits before any evidence count as.
-	knownOwn = 2
 	// fewOwn is how many flows must probably have losses of their own for habits to be learnt from them.
 	fewOwn = 4
 	// negligibleOdds are those of losses of its own at which a flow tells nothing of them.
@@ -26,13 +24,11 @@ const (
 	lessons, learnt, rounds = 3, 1.5, 20
 )
 
-// anyShare are those of a responder, of which it is not known what share of its answers it holds back, and of flows that are known only because they lost packets.
-var anyShare = habits{shape: [...]float64{1, 0, 0}}
+// unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
+func unknownHabits(cfg Config) habits { return habits{cfg.Outlier, [...]float64{1, 0, 0}} }
 
-// usualHabits are what is thought of flows before any evidence.
-func usualHabits(cfg Config) habits {
-	return habits{cfg.Outlier, [...]float64{0.5, 0.3, 0.2}}
-}
+// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind.
+var kindsOwn = [...]float64{1, 0.6, 0.4}
 
 // marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, each over that of the first; and the log of
 // that one, but for the number of ways in which the losses may lie among the packets.
@@ -148,16 +144,12 @@ func (s *search) learn(h *habits) bool {
 	if found < fewOwn {
 		return false
 	}
-	usual := usualHabits(s.cfg)
-	known := 1/usual.rate + float64(s.ev.flows)
+	known := 1/s.cfg.Outlier + float64(s.ev.flows)
 	for _, n := range s.ev.clean {
 		known += float64(n)
 	}
 	for range rounds {
-		own, kinds := 1.0, [len(keeping)]float64{}
-		for k := range kinds {
-			kinds[k] = knownOwn * usual.shape[k]
-		}
+		own, kinds := 1.0, kindsOwn
 		add := func(flows float64, likely [len(keeping)]float64) {
 			own += flows
 			mean := h.mean(likely)
@@ -195,7 +187,7 @@ func (s *search) learn(h *habits) bool {
 
 // lesson lets the habits of flows be learnt under the best hypothesis so far, and begins anew with it. It reports whether there was anything to learn.
 func (s *search) lesson() bool {
-	h := usualHabits(s.cfg)
+	h := unknownHabits(s.cfg)
 	if s.ev.selected {
 		return false
 	}

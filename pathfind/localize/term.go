@@ -55,11 +55,8 @@ func newTerm(o *merged, cfg Config) term {
 		t.whole = int32(t.lost)
 	}
 	if t.lost > 0 {
-		h := anyShare
-		if !o.ttl() {
-			h = usualHabits(cfg)
-		}
-		t.setHabits(&h, cfg.Outlier)
+		h := unknownHabits(cfg)
+		t.setHabits(&h, h.rate)
 	}
 	return t
 }

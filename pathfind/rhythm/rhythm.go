@@ -113,19 +113,18 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if s == nil {
 		return Rhythm{}
 	}
-	best, level := s.search()
-	if len(best) == 0 {
+	scanned, bad := s.search()
+	if len(scanned) == 0 {
 		return Rhythm{}
 	}
-	value := s.bayes(best, level)
+	worth := s.bayes(scanned, bad)
+	best, level, value := s.joinedBy(scanned, bad, worth, quiet)
 	steady, _ := s.constant()
-	if s.lasts && value > steady {
-		best, level, value = s.refine(best, level, value)
-	}
-	if joined := join(best, quiet); len(joined) < len(best) {
-		best = joined
-		_, level = s.level(best)
-		value = s.bayes(best, level)
+	if s.lasts && worth > steady {
+		refined, bad, worth := s.refine(scanned, bad, worth)
+		if refined, bad, worth = s.joinedBy(refined, bad, worth, quiet); worth > value { // not by what is between episodes that count as one
+			best, level, value = refined, bad, worth
+		}
 	}
 	r := Rhythm{Bayes: value - steady, Proof: value - s.likelihoodOf(s.counts, nil, level, normal)}
 	if r.Bayes < decisive {
@@ -143,9 +142,19 @@ func Find(counts []Count, quiet float64) Rhythm {
 	return r
 }
 
+// joinedBy is join, with the loss in what it makes of them and what that is worth.
+func (s *scan) joinedBy(eps []episode, bad, value, quiet float64) ([]episode, float64, float64) {
+	joined := join(eps, quiet)
+	if len(joined) < len(eps) {
+		_, bad = s.level(joined)
+		value = s.bayes(joined, bad)
+	}
+	return joined, bad, value
+}
+
 // join makes one of episodes with less than some time between them.
 func join(eps []episode, quiet float64) []episode {
-	out := eps[:1:1]
+	out := []episode{eps[0]}
 	for _, e := range eps[1:] {
 		if last := &out[len(out)-1]; e.from-last.to < quiet {
 			last.to, last.lasting = e.to, e.lasting

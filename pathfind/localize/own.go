@@ -93,7 +93,7 @@ func (s *search) strangers(h *habits) (list []stranger, flows float64) {
 			continue
 		}
 		odds := s.oddsOfOwn(t)
-		if odds < negligibleOdds {
+		if !(odds >= negligibleOdds) {
 			continue
 		}
 		if odds > 1 {

@@ -245,16 +245,16 @@ func (l *agentLab) discovers() {
 		Right             int
 		Wrong, Unexpected []any
 	}
-	for range 20 {
+	// Switches may not have heard each other yet, and an lldpd that finds snmpd busy speaks to it again only after 15 s.
+	for until := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
 		l.finish(l.in(lab.ManagementNode, "snmp", "discover", "10.255.0.1", "--out", found))
 		out, _ := l.command("fabric", "diff", l.fabric, found, "-o", "json").Output() // its exit code says that hosts are missing, which speak no LLDP
 		if err := json.Unmarshal(out, &diff); err != nil {
 			l.t.Fatalf("%v\n%s", err, out)
 		}
-		if diff.Right == 2 {
+		if diff.Right == 2 || time.Now().After(until) {
 			break
 		}
-		time.Sleep(500 * time.Millisecond) // switches may not have heard each other yet
 	}
 	if diff.Right != 2 || len(diff.Wrong)+len(diff.Unexpected) > 0 {
 		l.t.Errorf("discovered against planned: %+v", diff)

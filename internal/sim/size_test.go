@@ -175,6 +175,7 @@ func cableFault(loss float64, from time.Duration) func(*graphs.Fabric, *rand.Ran
 // A score is what became of a case, over its trials.
 type score struct {
 	trials, faults, found, alone, innocents, named int
+	doubt                                          float64 // how many of those named are innocents, by their probabilities
 	class                                          []int
 	cpu, slowest                                   time.Duration
 	heap                                           uint64
@@ -190,6 +191,7 @@ func (s *score) judge(m *Measurement, r *localize.Result, t testing.TB) {
 			continue
 		}
 		s.named++
+		s.doubt += 1 - x.Probability
 		guilty := false
 		for _, f := range m.cfg.Faults {
 			if slices.Contains(x.Class, f.Cause) && !found[f.Cause] {
@@ -213,8 +215,8 @@ func (s *score) row(setting, scenario string, after time.Duration) string {
 	if slices.Sort(s.class); len(s.class) > 0 {
 		class = fmt.Sprintf("%d (%d)", s.class[len(s.class)/2], s.class[len(s.class)-1])
 	}
-	return fmt.Sprintf("| %s | %s | %.0f s | %d of %d | %d | %d of %d | %s | %.2f (%.2f) | %d |", setting, scenario, after.Seconds(), s.found, s.faults, s.alone,
-		s.innocents, s.named, class, (s.cpu / time.Duration(s.trials)).Seconds(), s.slowest.Seconds(), s.heap>>20)
+	return fmt.Sprintf("| %s | %s | %.0f s | %d of %d | %d | %d of %d (%.1f) | %s | %.2f (%.2f) | %d |", setting, scenario, after.Seconds(), s.found, s.faults, s.alone,
+		s.innocents, s.named, s.doubt, class, (s.cpu / time.Duration(s.trials)).Seconds(), s.slowest.Seconds(), s.heap>>20)
 }
 
 // solve solves, and measures the time of the processors and the peak of the heap, simulation and evidence included.
@@ -259,7 +261,7 @@ func TestSize(t *testing.T) {
 	if !*full {
 		t.Skip("takes minutes: -full")
 	}
-	fmt.Println("| fabric, paths | faults | evidence | found | alone | false | class, median (max) | solve CPU s, mean (max) | MiB |")
+	fmt.Println("| fabric, paths | faults | evidence | found | alone | false (expected) | class, median (max) | solve CPU s, mean (max) | MiB |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var r *Routes
 	var of func(testing.TB) *Routes

@@ -13,7 +13,7 @@ type habits struct {
 }
 
 // keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
-var keeping = [...]float64{1, 30, 1000}
+var keeping = [...]float64{1, 30, 180, 1000}
 
 const (
 	// fewOwn is how many flows must probably have losses of their own for habits to be learnt from them.
@@ -25,17 +25,17 @@ const (
 )
 
 // unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
-func unknownHabits(cfg Config) habits { return habits{cfg.Outlier, [...]float64{1, 0, 0}} }
+func unknownHabits(cfg Config) habits { return habits{cfg.Outlier, [...]float64{1, 0, 0, 0}} }
 
 // kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind.
-var kindsOwn = [...]float64{1, 0.6, 0.4}
+var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
 
-// marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, each over that of the first; and the log of
-// that one, but for the number of ways in which the losses may lie among the packets.
-func (t *term) marginals() (p [len(keeping)]float64, first float64) {
+// marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, for the first so many kinds, each over that of
+// the first; and the log of that one, but for the number of ways in which the losses may lie among the packets.
+func (t *term) marginals(kinds int) (p [len(keeping)]float64, first float64) {
 	n := t.lost + t.passed
 	if t.whole > 0 && t.whole < 16 { // keep lost! / ((passed+keep) ... (n+keep))
-		for k, keep := range keeping {
+		for k, keep := range keeping[:kinds] {
 			x := keep / (n + keep)
 			for j := t.lost; j > 0; j-- {
 				x *= j / (n - j + keep)
@@ -43,13 +43,13 @@ func (t *term) marginals() (p [len(keeping)]float64, first float64) {
 			p[k] = x
 		}
 		one := p[0]
-		for k := range p {
+		for k := range kinds {
 			p[k] /= one
 		}
 		return p, log(one)
 	}
 	first = lgamma(t.passed+1) + lgamma(t.lost+1) - lgamma(n+2)
-	for k, keep := range keeping {
+	for k, keep := range keeping[:kinds] {
 		p[k] = keep * exp(lgamma(t.passed+keep)-lgamma(t.passed+1)-lgamma(n+keep+1)+lgamma(n+2))
 	}
 	return p, first
@@ -59,10 +59,14 @@ func (t *term) marginals() (p [len(keeping)]float64, first float64) {
 func (t *term) setHabits(h *habits, w float64) {
 	t.keep, t.part, t.still = 1, 1, 1/(t.lost+t.passed+1)
 	if !t.lone {
-		p, first := t.marginals()
+		kinds := len(keeping)
+		if h.shape[0] == 1 {
+			kinds = 1
+		}
+		p, first := t.marginals(kinds)
 		best, sum := 0, 0.0
 		t.still = 0
-		for k := range p {
+		for k := range kinds {
 			t.still += h.shape[k] * keeping[k] / (t.lost + t.passed + keeping[k])
 			if sum += h.shape[k] * p[k]; h.shape[k]*p[k] > h.shape[best]*p[best] {
 				best = k
@@ -105,7 +109,7 @@ func (s *search) strangers(h *habits) (list []stranger, flows float64) {
 				x.kinds[k] = 1 // what loses everything tells nothing of the others
 			}
 		} else {
-			x.kinds, _ = t.marginals()
+			x.kinds, _ = t.marginals(len(keeping))
 			x.odds /= h.mean(x.kinds)
 		}
 		list = append(list, x)

@@ -30,3 +30,34 @@ func TestHabits(t *testing.T) {
 		t.Errorf("%d of %d found, %d innocents", found, worlds, innocent)
 	}
 }
+
+// TestLearn: what a few hundred packets of each flow tell of how many lose some by themselves is true but for those that lost none, whatever they lose.
+func TestLearn(t *testing.T) {
+	for _, c := range []struct{ share, most float64 }{{0.005, 0.01}, {0.005, 0.1}, {0.02, 0.01}} {
+		w := newWorld(randomRegular(t, 200, 16, 1), 1)
+		w.background = 3e-6
+		w.mesh(10000, 200)
+		for i := range w.obs {
+			if o := &w.obs[i]; w.rng.Float64() < c.share {
+				o.Lost += w.draw(o.Sent-o.Lost, c.most*w.rng.Float64())
+			}
+		}
+		cfg := Config{}.withDefaults()
+		ix := newIndex(w.Fabric, cfg)
+		s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+		h := unknownHabits(cfg)
+		for range lessons {
+			s.forget()
+			s.refit(&s.hyps[s.remember(nil, nil, 0)])
+			if !s.learn(&h) {
+				t.Fatalf("%v of the flows, up to %v: nothing learnt", c.share, c.most)
+			}
+			for i := range s.ev.flows {
+				s.ev.terms[i].setHabits(&h, h.rate)
+			}
+		}
+		if h.rate < 0.4*c.share || h.rate > 1.5*c.share {
+			t.Errorf("%v of the flows, up to %v: learnt %v, of kinds %v", c.share, c.most, h.rate, h.shape)
+		}
+	}
+}

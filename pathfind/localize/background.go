@@ -44,7 +44,9 @@ func (m *model) setBackground(b float64) {
 			m.some[i/step] = m.bad[i]
 		}
 	}
-	m.overBad, m.overSome, m.overNormal = m.overs(m.overBad, m.bad[:]), m.overs(m.overSome, m.some[:]), m.overs(m.overNormal, m.normal[:])
+	m.setOvers(&m.overBad, m.bad[:])
+	m.setOvers(&m.overSome, m.some[:])
+	m.setOvers(&m.overNormal, m.normal[:])
 }
 
 // logBackgroundPrior is the prior of the background hazard: a Gamma density, per unit of log b.
@@ -160,23 +162,28 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		}
 		return gain - unevenCost, rate
 	}
-	var found []uneven
-	for _, c := range candidates {
-		if c >= m.ix.links {
-			break // arcs come first
-		}
-		if m.excess[c] > 0 {
-			continue
-		}
+	arcs, _ := slices.BinarySearch(candidates, m.ix.links) // they come first
+	even := make([]bool, arcs)
+	m.eachOf(arcs, func(i int) (work int) {
+		c := candidates[i]
+		even[i] = m.excess[c] > 0
 		if slope := m.pulls[c].slope - m.ev.exposure[c]; !m.unsure[c] && m.normal[len(m.normal)-1]*slope < unevenCost {
-			continue
+			even[i] = true
+		}
+		if even[i] {
+			return 0
 		}
 		var most [len(m.normal)]float64
-		m.overGain(c, m.overNormal, most[:])
-		if slices.Max(most[:]) < unevenCost {
+		work = m.overGain(c, &m.overNormal, unevenCost, most[:])
+		even[i] = slices.Max(most[:]) < unevenCost
+		return work
+	})
+	var found []uneven
+	for i, c := range candidates[:arcs] {
+		if even[i] {
 			continue
 		}
-		if m.ev.sets != nil && !slices.ContainsFunc(m.overNormal, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }) {
+		if m.ev.sets != nil && !slices.ContainsFunc(m.overNormal.at, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }) {
 			continue
 		}
 		if g, _ := best(c); g > 0 {

@@ -69,6 +69,15 @@ func (s *search) pick(h *hypothesis) {
 		}
 	}
 	s.here.clear()
+	look := func(x *open) (work int) {
+		most, work := s.upper(x.comp)
+		x.most, x.close = min(x.most, most+x.odds+x.beside), true
+		return work
+	}
+	if s.ev.sets != nil { // where ways are not known nothing but a look tells
+		s.eachOf(len(list), func(i int) int { return look(&list[i]) })
+		list = slices.DeleteFunc(list, func(x open) bool { return x.most <= 0 })
+	}
 	likelier := func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) }
 	slices.SortFunc(list, likelier)
 	better := func(a, b addition) int {
@@ -85,8 +94,7 @@ func (s *search) pick(h *hypothesis) {
 				continue
 			}
 			if !first.close {
-				first.close = true
-				if first.most = min(first.most, s.upper(x.comp)+x.odds+x.beside); first.most > 0 {
+				if s.work += look(&first); first.most > 0 {
 					at, _ := slices.BinarySearchFunc(list, first, likelier)
 					list = slices.Insert(list, at, first)
 				}

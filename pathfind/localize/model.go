@@ -44,8 +44,8 @@ type model struct {
 	bad, logBad, logPrior [grid]float64
 	some                  [few]float64 // every step-th of them
 	normal                [3]float64
-	overBad               []over // bad, some and normal, as overGain takes them
-	overSome, overNormal  []over
+	overBad               overs // bad, some and normal, as overGain takes them
+	overSome, overNormal  overs
 	spread                float64 // log of the ratio of the greatest to the least bad rate
 }
 
@@ -81,6 +81,11 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		}
 	}
 	m.single = ev.sets == nil && len(ev.share) == len(ev.terms)
+	m.overBad.step, m.overSome.step, m.overNormal.step = 1, step, 1
+	if !m.single {
+		m.overBad.rise, m.overNormal.rise = &rises{}, &rises{}
+		m.overSome.rise = m.overBad.rise
+	}
 	m.setBackground(leastBackground)
 	return m
 }
@@ -331,121 +336,4 @@ func (m *model) mostGain(c int32) float64 {
 		return math.Inf(1)
 	}
 	return m.losses[c] * (log(p.slope/exposure) - 1 + exposure/p.slope)
-}
-
-// An over is a hazard at which gains are bounded from above, and what is needed for that of it alone.
-type over struct {
-	hazard float64
-	own    [len(keeping)]float64 // what a flow that loses packets by itself may gain, by what it keeps: exp(keep*hazard)
-	most   float64               // that a loss may, in nats
-	// It lies in a cell of fixed hazards, a part of the way to the next.
-	cell int
-	part float64
-}
-
-// overs returns what is needed of hazards, in the room of what was needed of others.
-func (m *model) overs(room []over, hazards []float64) []over {
-	room = room[:0]
-	for _, h := range hazards {
-		x := over{hazard: h, most: log(1 + h*m.most/(leastArcs*m.background))}
-		for k, keep := range keeping {
-			x.own[k] = exp(min(keep*h, 300))
-		}
-		x.cell, x.part = cellOf(h)
-		room = append(room, x)
-	}
-	return room
-}
-
-// overGain bounds the gain from above at several hazards, ascending and at most as many as a grid has. The share of packets lost rises with
-// a hazard from s to s+h by no more than (s+h)/s, and what passes falls by exp(h) a packet; what a flow loses by itself leaves exp(h) to be
-// gained. Products of such ratios need no logarithms.
-func (m *model) overGain(c int32, at []over, g []float64) {
-	var ratio, now [grid]float64
-	useful := 1
-	for i := range at {
-		g[i] = -at[i].hazard * m.ev.exposure[c]
-		if m.ev.sets != nil {
-			g[i] += m.ev.sets.over(c, at[i].cell, at[i].part)
-		}
-		// Most hazards are too great for all that arrived, whatever was lost.
-		if all := g[i] + m.losses[c]*at[i].most; all > -dismal || m.metered[c] {
-			useful = i + 1
-		} else {
-			g[i] = all
-		}
-	}
-	at = at[:useful]
-	for i := range at {
-		ratio[i] = 1
-	}
-	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
-	m.work += len(es) / 4
-	top := 1.0 // the greatest ratio
-	for i := 0; i < len(es); {
-		ti := es[i].term
-		t := &m.ev.terms[ti]
-		switch {
-		case t.meter != nil:
-			for j := range at {
-				g[j] += t.meter.at(m.hazard[es[i].branch]+at[j].hazard*es[i].times) - m.terms[ti]
-			}
-			i++
-		case t.lost == 0:
-			i++
-		case t.n == 1:
-			times := es[i].times
-			x, u := times/m.hazard[es[i].branch], t.passed*times
-			for j := range at {
-				h := at[j].hazard
-				y := power(1+h*x, t.lost)
-				ratio[j] *= max(min(power(at[j].own[t.kind], times), y), y/underExp(h*u))
-				top = max(top, ratio[j])
-			}
-			i++
-		default:
-			for j := range at {
-				now[j] = 1
-			}
-			for ; i < len(es) && es[i].term == ti; i++ {
-				b := es[i].branch
-				times := es[i].times
-				x, u := times/m.hazard[b], t.passed*times
-				for j := range at {
-					h := at[j].hazard
-					y := power(1+h*x, t.lost)
-					now[j] += m.weight[b] * (max(min(power(at[j].own[t.kind], times), y), y/underExp(h*u)) - 1)
-				}
-			}
-			for j := range at {
-				ratio[j] *= now[j]
-				top = max(top, ratio[j])
-			}
-		}
-		if top > 1e150 {
-			for j := range at {
-				g[j] += log(ratio[j])
-				ratio[j] = 1
-			}
-			top = 1
-		}
-	}
-	for j := range at {
-		g[j] += log(ratio[j])
-	}
-}
-
-// dismal is a log-likelihood lost at which it does not matter how much more it might be.
-const dismal = 60
-
-// underExp is less than exp(u), for u from 0 on.
-func underExp(u float64) float64 { return 1 + u*(1+u*(1./2+u*(1./6+u*(1./24)))) }
-
-// power raises a number from 1 on to the n-th, n rounded up.
-func power(x, n float64) float64 {
-	p := x
-	for ; n > 1; n-- {
-		p *= x
-	}
-	return min(p, 1e150)
 }

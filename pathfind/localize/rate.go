@@ -45,19 +45,37 @@ func (s *search) cached(c int32) *cached {
 // hopeless reports that the Bayes factor of a component is surely below a floor, without the cost of a fit, from its gain at a few rates:
 // first from an upper bound that needs no logarithms, then from the gain itself.
 func (s *search) hopeless(c int32, floor float64) bool {
-	// Where next to nothing is asked for peaks need not be allowed for: one that matters is so wide that it shows.
-	peaks := 0.0
+	if s.ev.sets != nil { // with sets it costs more to tell what a component depends on
+		below, work := s.surelyBelow(c, floor)
+		if s.work += work; below {
+			return true
+		}
+	}
+	return s.hopelessStill(c, floor)
+}
+
+// peaksAllowed returns by how much a peak between the rates looked at may rise above them, where a floor is asked for. Where next to nothing is asked for peaks
+// need not be allowed for: one that matters is so wide that it shows.
+func (m *model) peaksAllowed(c int32, floor float64) float64 {
 	if floor > 3 {
-		peaks = peaked * s.losses[c]
+		return peaked * m.losses[c]
 	}
+	return 0
+}
+
+// surelyBelow reports what hopeless does, from bounds alone, and what work that was. It changes nothing.
+func (s *search) surelyBelow(c int32, floor float64) (below bool, work int) {
+	return s.boundedBelow(c, floor-slack-s.peaksAllowed(c, floor))
+}
+
+// hopelessStill reports what hopeless does after surelyBelow did not tell.
+func (s *search) hopelessStill(c int32, floor float64) bool {
+	peaks := s.peaksAllowed(c, floor)
 	floor -= slack
-	if s.ev.sets != nil && s.boundedBelow(c, floor-peaks) {
-		return true // with sets it costs more to tell what a component depends on
-	}
 	k := s.cached(c)
 	if !k.looked {
 		k.looked = true
-		s.bound(c, &k.look)
+		s.work += s.bound(c, -dismal, &k.look)
 	}
 	if slices.Max(k.look[:])+log(s.spread) < floor-peaks || s.lookedAt(k) < floor-peaks {
 		return true
@@ -73,7 +91,7 @@ func (s *search) hopeless(c int32, floor float64) bool {
 	if s.ev.sets != nil { // what was lost is soon told, beside what arrived
 		for i := range k.look {
 			if !k.exact[i] && k.look[i] > floor-negligible {
-				k.look[i] = min(k.look[i], s.gainAtMost(c, &s.overSome[i])+s.logPrior[i*step])
+				k.look[i] = min(k.look[i], s.gainAtMost(c, &s.overSome.at[i])+s.logPrior[i*step])
 			}
 		}
 		if s.lookedAt(k) < floor {
@@ -108,7 +126,7 @@ type bounds struct {
 func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	if b := &s.bounds; b.comp != c || b.print != k.print {
 		b.comp, b.print = c, k.print
-		s.overGain(c, s.overBad, b.over[:])
+		s.work += s.overGain(c, &s.overBad, -dismal, b.over[:])
 		for i := range b.over {
 			b.over[i] += s.logPrior[i]
 		}
@@ -116,11 +134,11 @@ func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	return &s.bounds.over
 }
 
-// upper bounds the Bayes factor of a component from above, as hopeless does.
-func (s *search) upper(c int32) float64 {
+// upper bounds the Bayes factor of a component from above, as hopeless does, and returns what work that was.
+func (s *search) upper(c int32) (most float64, work int) {
 	var k cached
-	s.bound(c, &k.look)
-	return min(slices.Max(k.look[:])+log(s.spread), s.lookedAt(&k)) + slack + peaked*s.losses[c]
+	work = s.bound(c, -dismal, &k.look)
+	return min(slices.Max(k.look[:])+log(s.spread), s.lookedAt(&k)) + slack + peaked*s.losses[c], work
 }
 
 // peak returns what a component gains at the rate that is guessed to be its best.
@@ -135,19 +153,21 @@ func (s *search) peak(c int32, k *cached) float64 {
 	return k.peak
 }
 
-// bound bounds the log of the gain times the prior density from above at some rates.
-func (s *search) bound(c int32, look *[few]float64) {
-	s.overGain(c, s.overSome, look[:])
+// bound bounds the log of the gain times the prior density from above at some rates, more coarsely where the gain is below a least. It returns the work that
+// it was.
+func (s *search) bound(c int32, least float64, look *[few]float64) (work int) {
+	work = s.overGain(c, &s.overSome, least, look[:])
 	for i := range look {
 		look[i] += s.logPrior[i*step]
 	}
+	return work
 }
 
-// boundedBelow reports whether those bounds tell that a component is hopeless.
-func (s *search) boundedBelow(c int32, floor float64) bool {
+// boundedBelow reports whether those bounds tell that the Bayes factor of a component is below a floor, and what work that was.
+func (s *search) boundedBelow(c int32, floor float64) (below bool, work int) {
 	var k cached
-	s.bound(c, &k.look)
-	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor
+	work = s.bound(c, floor-negligible, &k.look)
+	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor, work
 }
 
 // lookedAt returns the log of the integral over the rates looked at.

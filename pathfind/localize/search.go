@@ -248,12 +248,22 @@ func (s *search) weigh(h *hypothesis, floor float64, use func(addition)) {
 	for _, c := range h.comps {
 		s.here.count(s.ix, c, 1)
 	}
-	for _, c := range s.candidates {
-		if s.excess[c] > 0 {
+	below := make([]bool, len(s.candidates))
+	s.eachOf(len(s.candidates), func(i int) (work int) {
+		c := s.candidates[i]
+		if least := floor - s.ix.logPrior(c) - s.here.beside(s.ix, c); s.excess[c] > 0 || s.mostGain(c) < least {
+			below[i] = true
+		} else if s.ev.sets != nil {
+			below[i], work = s.surelyBelow(c, least)
+		}
+		return work
+	})
+	for i, c := range s.candidates {
+		if below[i] {
 			continue
 		}
 		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
-		if s.mostGain(c) < floor-prior-beside || s.hopeless(c, floor-prior-beside) {
+		if s.hopelessStill(c, floor-prior-beside) {
 			continue
 		}
 		f := s.fit(c)

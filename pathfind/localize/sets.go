@@ -161,6 +161,9 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	t.first = append(t.first, int32(len(t.bunches)))
 	t.none = make([]float64, 2*t.top)
 	t.busyAt = make([]int32, len(t.pairs))
+	for cell, h := range fixed {
+		t.fixed[cell] = t.lose(h)
+	}
 	t.walk()
 	return t
 }
@@ -249,11 +252,19 @@ func (t *setTable) over(c int32, cell int, part float64) float64 {
 	return known[cell] + part*(known[cell+1]-known[cell])
 }
 
+// overAll adds the bounds at hazards, ascending, to others as far as they matter: where those are above a least. The more hazard the less arrives.
+func (t *setTable) overAll(c int32, at []over, least float64, g []float64) {
+	last := 0.0
+	for i := range at {
+		if g[i]+last > least {
+			last = t.over(c, at[i].cell, at[i].part)
+		}
+		g[i] += last
+	}
+}
+
 func (t *setTable) overAt(c int32, cell int) float64 {
 	soft, square := t.sumsOf(c)
-	if t.fixed[cell] == nil {
-		t.fixed[cell] = t.lose(fixed[cell])
-	}
 	lose, sum := t.fixed[cell], 0.0
 	for i, w := range soft {
 		if w > 0 {

@@ -62,3 +62,15 @@ func (s *search) reviseOne(i int32) {
 	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
 	s.atHand = i
 }
+
+// simpler returns the likeliest hypothesis that was not expanded, is hardly less likely than the best, and has at least two members less than another;
+// or -1. A few faults that explain about what many do may lack but one for what all of them do, and are soon looked at.
+func (s *search) simpler(than int32) int32 {
+	next, n := int32(-1), len(s.hyps[than].comps)
+	for i := range s.hyps {
+		if h := &s.hyps[i]; !h.expanded && len(h.comps)+2 <= n && h.score >= s.best-rival && (next < 0 || h.score > s.hyps[next].score) {
+			next = int32(i)
+		}
+	}
+	return next
+}

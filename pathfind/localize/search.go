@@ -168,7 +168,9 @@ func (s *search) follow() {
 			return since > rivals || s.work > effort || s.work > patience/(n*n) && improved < 1
 		}
 		if s.hyps[next].score <= s.best+even && tired() {
-			return
+			if next = s.simpler(next); next < 0 || tired() {
+				return
+			}
 		}
 		was := s.best
 		if h := &s.hyps[next]; len(h.comps) > handful && !h.grown {

@@ -260,11 +260,12 @@ type candidate struct {
 // fewer flows with troubles of their own, so that what was doubtful before may be clear.
 func (s *search) flaps() []Suspect {
 	var found []flap
-	for len(found) < mostFlaps {
+	for round := 0; len(found) < mostFlaps && round < 2*mostFlaps; round++ { // what is joined might be found twice again
 		s.own = s.troubles()
 		for i := range found {
 			s.anew(&found[i])
 		}
+		found = s.join(found)
 		if len(found) > 0 {
 			s.own = s.troubles()
 		}
@@ -308,6 +309,13 @@ func (s *search) anew(x *flap) {
 func (s *search) leave(took map[int32]bool) {
 	for o := range took {
 		s.taken[o], s.episodic[o] = false, false
+	}
+}
+
+// retake marks again what a find explains.
+func (s *search) retake(took map[int32]bool) {
+	for o := range took {
+		s.taken[o], s.episodic[o] = true, true
 	}
 }
 

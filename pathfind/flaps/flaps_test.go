@@ -54,6 +54,17 @@ func (w *world) flows(n int, loss func(a graphs.ArcID, ms float64) float64) ([]l
 	return obs, spans
 }
 
+// hidePaths leaves the ends of all paths.
+func (w *world) hidePaths(obs []localize.Observation) {
+	for i := range obs {
+		o := &obs[i]
+		if last := len(o.Path) - 1; last > 1 {
+			o.From, o.To = w.f.Head(o.Path[0]), w.f.Tail(o.Path[last])
+			o.Path = []graphs.ArcID{o.Path[0], o.Path[last]}
+		}
+	}
+}
+
 // switchArc returns some arc between switches.
 func (w *world) switchArc() graphs.ArcID {
 	for {
@@ -182,13 +193,7 @@ func TestNoPathKnown(t *testing.T) {
 			}
 			return 5e-5
 		})
-		for i := range obs {
-			o := &obs[i]
-			if last := len(o.Path) - 1; last > 1 {
-				o.From, o.To = w.f.Head(o.Path[0]), w.f.Tail(o.Path[last])
-				o.Path = []graphs.ArcID{o.Path[0], o.Path[last]}
-			}
-		}
+		w.hidePaths(obs)
 		got := Solve(w.f, obs, spans, localize.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
 		found := 0
 		for i := range got.Suspects {

@@ -1,0 +1,104 @@
+package flaps
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/rhythm"
+)
+
+// join makes one of two finds as long as one cause explains what both of them do, and no worse: a fault that was seen twice, each time by other flows, has been
+// paid for twice, with its episodes.
+func (s *search) join(found []flap) []flap {
+	for i := 0; i < len(found); i++ {
+		for j := i + 1; j < len(found); j++ {
+			one, ok := s.one(&found[i], &found[j])
+			if !ok {
+				continue
+			}
+			found[i] = one
+			found = slices.Delete(found, j, j+1)
+			i, j = -1, len(found) // it may be one with what stands before it, too
+		}
+	}
+	return found
+}
+
+// one returns the cause that explains what two finds do, if there is one which is no less likely than both of them. All of them are weighed at the same rate of
+// flows with troubles of their own: how many of those are explained is the same for one and for two.
+func (s *search) one(a, b *flap) (flap, bool) {
+	least := a.worth() + b.worth() - s.prior
+	s.leave(a.took)
+	s.leave(b.took)
+	candidates := s.common(a, b, least-alike)
+	s.gather(candidates)
+	best, sum := -1, 0.0
+	for i := range candidates {
+		c := &candidates[i]
+		if s.time(c); c.times.Kind == rhythm.Steady {
+			continue
+		}
+		sum += math.Exp(c.times.Proof - least)
+		if best < 0 || c.proof > candidates[best].proof {
+			best = i
+		}
+	}
+	if sum >= 1 {
+		x, before := candidates[best], slices.Clone(candidates)
+		took := s.take(&x)
+		for i := range candidates {
+			s.time(&candidates[i])
+		}
+		if y := s.suspect(&x, candidates, before); y.Probability >= named {
+			return flap{y, x, took}, true
+		}
+		s.leave(took)
+	}
+	s.retake(a.took)
+	s.retake(b.took)
+	return flap{}, false
+}
+
+// worth is what the episodes of a find prove together with those that are alike.
+func (x *flap) worth() float64 { return x.times.Proof + math.Log(x.Probability/x.Alone) }
+
+// common returns the arcs that losses which two finds explain may have crossed, of each of them some, if that could prove more than some least; those with most
+// first.
+func (s *search) common(a, b *flap, least float64) []candidate {
+	bound := make(map[graphs.ArcID][2]float64)
+	for j, i := range s.lossy {
+		of := -1
+		switch {
+		case a.took[i]:
+			of = 0
+		case b.took[i]:
+			of = 1
+		default:
+			continue
+		}
+		o := &s.obs[i]
+		most := s.excess(o, &s.fates[j])
+		add := func(arc graphs.ArcID, nats float64) {
+			x := bound[arc]
+			x[of] += nats
+			bound[arc] = x
+		}
+		for _, arc := range o.Path {
+			add(arc, most)
+		}
+		odds := math.Expm1(most)
+		for _, p := range s.ways.of(o) {
+			add(p.arc, math.Log1p(p.share*odds))
+		}
+	}
+	var list []candidate
+	for arc, x := range bound {
+		if x[0] > 0 && x[1] > 0 && x[0]+x[1] > least {
+			list = append(list, candidate{arc: arc, bound: math.Inf(1)})
+		}
+	}
+	slices.SortFunc(list, func(x, y candidate) int { return cmp.Compare(x.arc, y.arc) })
+	return list
+}

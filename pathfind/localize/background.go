@@ -66,7 +66,7 @@ func (m *model) fitBackground(anew bool) {
 			losses += m.ev.terms[i].lost
 		}
 		for _, start := range [...]float64{leastBackground, losses / (priorCrossings + m.ev.crossings)} {
-			if start == m.background {
+			if start = rounded(start); start == m.background {
 				continue
 			}
 			if v, x := m.climb(start); v > best {

@@ -14,6 +14,8 @@ const (
 	steps, still = 12, 0.01
 	// leastRate is the least that one may become.
 	leastRate = 1e-9
+	// firmness is the share by which members are held more firmly, each for itself, than what was lost asks for.
+	firmness = 1e-5
 )
 
 // A system is the slope of the log-likelihood in the rates of some members, and how it bends.
@@ -48,6 +50,7 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 	y.collect(s.model, comps)
 	for range steps {
 		y.fill(s.model, comps, rates)
+		y.firm()
 		if !solve(y.bend, y.slope) {
 			return false
 		}
@@ -147,6 +150,14 @@ func (y *system) fill(m *model, comps []int32, rates []float64) {
 				y.bend[a*(a+1)/2+b] += bend * p.times * q.times
 			}
 		}
+	}
+}
+
+// firm makes the system one that has an answer. What all packets cross that cross some members, and what they cross of others, as on the way into and out of
+// a switch, may be exchanged between them without the losses telling.
+func (y *system) firm() {
+	for i := range y.slope {
+		y.bend[i*(i+1)/2+i] *= 1 + firmness
 	}
 }
 

@@ -2,17 +2,32 @@ package localize
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"whichlink/graphs"
 )
 
 // TestSettle: all arcs of a bad switch, each at a rate of its own, are fitted together at least as well as one after the other, and what is told by
-// hazards alone is what comes of loading them.
+// hazards alone is what comes of loading them. What comes in at a switch without hosts goes out, so that nothing tells which of both lose it.
 func TestSettle(t *testing.T) {
-	w := newWorld(randomRegular(t, 30, 6, 3), 1)
+	random := newWorld(randomRegular(t, 30, 6, 3), 1)
+	hosts := random.Head(random.Out(random.Hosts()[0])[0])
+	t.Run("with hosts", func(t *testing.T) { settles(t, random, hosts) })
+	clos := newWorld(fatTree(t, 8), 1)
+	for _, n := range clos.Switches() {
+		if !slices.ContainsFunc(clos.Out(n), clos.IsHostArc) {
+			t.Run("in transit", func(t *testing.T) { settles(t, clos, n) })
+			break
+		}
+	}
+}
+
+func settles(t *testing.T, w *world, at graphs.NodeID) {
 	w.background = 5e-5
 	var comps []int32
 	var rates []float64
-	for i, a := range w.Out(w.Head(w.Out(w.Hosts()[0])[0])) {
+	for i, a := range w.Out(at) {
 		if w.IsHostArc(a) {
 			continue // what comes in and out of a host cannot be told apart by echoes
 		}

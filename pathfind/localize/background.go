@@ -104,13 +104,18 @@ func (m *model) climb(b float64) (value, background float64) {
 			}
 			if t.n > 1 && t.whole > 0 {
 				all := 0.0
-				for x := t.first; x < t.first+t.n; x++ {
-					arcs := m.ev.arcs[x]
-					s := m.hazard[x] + (b-m.background)*arcs
+				for x := t.first; x < t.first+t.n; {
+					// Ways that meet the same hazard, as most do, are told together.
+					h, arcs, portion, weight := m.hazard[x], m.ev.arcs[x], 0.0, 0.0
+					for ; x < t.first+t.n && m.hazard[x] == h && m.ev.arcs[x] == arcs; x++ {
+						portion += m.portion[x]
+						weight += m.weight[x]
+					}
+					s := h + (b-m.background)*arcs
 					in, out := t.both(s)
-					all += m.portion[x] * (in + out)
+					all += portion * (in + out)
 					if in > 0 {
-						losses += m.weight[x] * in / (in + out) * t.lost * b * arcs / s
+						losses += weight * in / (in + out) * t.lost * b * arcs / s
 					}
 				}
 				if all < leastLikelihood {

@@ -166,9 +166,13 @@ func (m *model) compute(ti int32) {
 		return
 	}
 	sum := 0.0
+	last, likely := -1., 0. // most ways meet the hazard that the one before them did
 	for b := t.first; t.whole > 0 && b < t.first+t.n; b++ {
-		in, out := t.both(m.hazard[b])
-		m.weight[b] = m.portion[b] * (in + out)
+		if s := m.hazard[b]; s != last {
+			in, out := t.both(s)
+			last, likely = s, in+out
+		}
+		m.weight[b] = m.portion[b] * likely
 		sum += m.weight[b]
 	}
 	if sum > leastLikelihood {
@@ -268,14 +272,18 @@ func (m *model) gainOfTerms(c int32, h float64) float64 {
 			continue
 		}
 		rest, now, seen := 1.0, 0.0, int32(0)
+		last, likely := -1., 0. // as in compute
 		for ; i < len(es) && es[i].term == ti; i++ {
 			b := es[i].branch
 			rest -= m.weight[b]
 			seen++
 			switch {
-			case !math.IsInf(m.lift[b], 1):
-				in, out := t.both(m.hazard[b] + h*es[i].times)
-				now += m.lift[b] * (in + out)
+			case m.lift[b] <= math.MaxFloat64:
+				if s := m.hazard[b] + h*es[i].times; s != last {
+					in, out := t.both(s)
+					last, likely = s, in+out
+				}
+				now += m.lift[b] * likely
 			case t.lost > 0:
 				now += exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
 			case m.weight[b] > 1e-12:

@@ -61,16 +61,6 @@ func (s *scan) hit(c *count, p float64) float64 {
 	return min(1, math.Exp(here-all))
 }
 
-func logSum(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
-}
-
 // likelihoodOf returns the log-likelihood of some counts under episodes, with one loss in them and another outside.
 func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) float64 {
 	sum := 0.0

@@ -94,7 +94,10 @@ type Suspect struct {
 	// Period is the rhythm of a flap in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
 	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time there are none.
+	// DutyLow and DutyHigh are the 90 % credible interval of the duty cycle, 0 if not known.
 	Duty     float64    `json:"duty,omitempty"`
+	DutyLow  float64    `json:"duty_low,omitempty"`
+	DutyHigh float64    `json:"duty_high,omitempty"`
 	Episodes []Episode  `json:"episodes,omitempty"`
 	For      string     `json:"for"`
 	Against  string     `json:"against"`

@@ -48,9 +48,9 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	var text string
 	switch r.Kind {
 	case rhythm.Flapping:
-		text = fmt.Sprintf("bad in %d episodes, %s of the time", len(r.Episodes), Percent(r.Duty))
+		text = fmt.Sprintf("bad in %d episodes, %s of the time", len(r.Episodes), dutyText(r))
 	case rhythm.Once:
-		text = fmt.Sprintf("bad in one episode that is over, %s of the time", Percent(r.Duty))
+		text = fmt.Sprintf("bad in one episode that is over, %s of the time", dutyText(r))
 	case rhythm.Since:
 		text = "bad from some moment on"
 	case rhythm.Until:
@@ -68,7 +68,7 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 		sent, lost = sent+e.Sent, lost+e.Lost
 		when = append(when, x.Episodes[len(x.Episodes)-1].String())
 	}
-	x.Duty = r.Duty
+	x.Duty, x.DutyLow, x.DutyHigh = r.Duty, r.DutyLow, r.DutyHigh
 	const most = 5
 	if len(when) > most {
 		when = append(when[:most], fmt.Sprintf("and %d more", len(when)-most))
@@ -84,6 +84,14 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	}
 	x.For += "; " + text
 	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
+}
+
+// dutyText is the duty cycle with its interval, if that is known.
+func dutyText(r *rhythm.Rhythm) string {
+	if r.DutyHigh == 0 {
+		return Percent(r.Duty)
+	}
+	return fmt.Sprintf("%s (%s to %s)", Percent(r.Duty), Percent(r.DutyLow), Percent(r.DutyHigh))
 }
 
 // flaps reports whether a rhythm is that of a link which comes and goes. A queue that is full for a while loses some packets in it, and no more.

@@ -157,16 +157,21 @@ func (s *search) share(o *localize.Observation, a graphs.ArcID) float64 {
 	return min(1, reach*s.paths.Step(a, o.To))
 }
 
-// time finds the rhythm of a candidate, of what nothing else explains, and what it proves.
-func (s *search) time(c *candidate) {
-	counts := make([]rhythm.Count, 0, len(c.obs))
-	sent := 0.0 // that may have crossed it
+// counts returns what crosses a candidate of what nothing else explains, and how many packets of that may have.
+func (s *search) counts(c *candidate) (counts []rhythm.Count, sent float64) {
+	counts = make([]rhythm.Count, 0, len(c.obs))
 	for i, o := range c.obs {
 		if !s.taken[o] || s.obs[o].Lost == 0 && s.episodic[o] {
 			counts = append(counts, s.count(int(o), c.shares[i]))
 			sent += c.shares[i] * float64(s.obs[o].Sent)
 		}
 	}
+	return counts, sent
+}
+
+// time finds the rhythm of a candidate, of what nothing else explains, and what it proves.
+func (s *search) time(c *candidate) {
+	counts, sent := s.counts(c)
 	if c.times, c.proof, c.always = (rhythm.Rhythm{}), 0, 0; !s.pays(c, sent) || even(counts) {
 		return
 	}
@@ -279,10 +284,16 @@ func (s *search) tally(out *Suspect, x *candidate) {
 	}
 }
 
+// A timed rhythm is one with the counts that it was found by.
+type timed struct {
+	rhythm.Rhythm
+	counts []rhythm.Count
+}
+
 // rhythms finds how the losses of suspects that are arcs or links lie in time, but for those that are hardly any. What crosses another suspect that is named,
 // too, is left out: it may have been lost there. Only the observations that cross some suspect are looked at.
-func (s *search) rhythms(suspects []Suspect, crossing []int32) []rhythm.Rhythm {
-	found := make([]rhythm.Rhythm, len(suspects))
+func (s *search) rhythms(suspects []Suspect, crossing []int32) []timed {
+	found := make([]timed, len(suspects))
 	if len(s.lossy) == 0 {
 		return found
 	}
@@ -317,7 +328,9 @@ func (s *search) rhythms(suspects []Suspect, crossing []int32) []rhythm.Rhythm {
 	}
 	halves.Each(len(found), func(i int) {
 		if suspects[i].Probability >= faint && !even(counts[i]) {
-			found[i] = rhythm.Find(counts[i], 0)
+			if found[i].Rhythm = rhythm.Find(counts[i], 0); found[i].Kind != rhythm.Steady {
+				found[i].counts = counts[i]
+			}
 		}
 	})
 	return found

@@ -71,7 +71,8 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		times = s.rhythms(r.Suspects, s.cross(r.Suspects))
 	}
 	for i := range r.Suspects {
-		r.Suspects[i].Rhythm = times[i]
+		times[i].TellDuty(times[i].counts)
+		r.Suspects[i].Rhythm = times[i].Rhythm
 	}
 	r.Suspects = append(r.Suspects, flaps...)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int {
@@ -145,7 +146,7 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 }
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
-func (s *search) begin(steady *localize.Result, touched localize.Touched) []rhythm.Rhythm {
+func (s *search) begin(steady *localize.Result, touched localize.Touched) []timed {
 	list := make([]Suspect, len(steady.Suspects))
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]
@@ -281,7 +282,12 @@ func (s *search) flaps() []Suspect {
 	}
 	suspects := make([]Suspect, len(found))
 	for i := range found {
-		suspects[i] = found[i].Suspect
+		x := &found[i]
+		s.leave(x.took)
+		counts, _ := s.counts(&x.candidate)
+		x.Rhythm.TellDuty(counts)
+		s.retake(x.took)
+		suspects[i] = x.Suspect
 	}
 	return suspects
 }

@@ -85,8 +85,12 @@ type Rhythm struct {
 	Loss float64
 	// Stray is how many were lost outside of them.
 	Stray float64
-	// Duty is the share of the time of the evidence that the episodes take up.
+	// From and To bound the time of the evidence, in milliseconds as in Count.
+	From, To float64
+	// Duty is the share of the time of the evidence that the episodes take up; what TellDuty makes of it is the share in which the suspect was bad.
 	Duty float64
+	// DutyLow and DutyHigh bound that share in nine of ten cases; zero before TellDuty.
+	DutyLow, DutyHigh float64
 	// Period is the mean time from episode to episode in milliseconds if they come regularly, else 0, and Jitter by how much a single one is off
 	// at most, as a share of it.
 	Period, Jitter float64
@@ -303,6 +307,7 @@ func (s *scan) describe(r *Rhythm, eps []episode, bad float64) {
 	}
 	r.Episodes = bounds
 	r.Loss = lost / max(sent, 1e-9)
+	r.From, r.To = s.begin, s.end
 	if all := s.end - s.begin; all > 0 {
 		r.Duty = min(1, within/all)
 	}

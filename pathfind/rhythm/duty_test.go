@@ -1,0 +1,56 @@
+package rhythm
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestTellDuty: where few flows cross a suspect, the episodes that are seen take up less of the time than it was bad. What is told has no such lean, and its interval holds
+// the truth about as often as it says; more flows leave less in doubt, and their order does not matter.
+func TestTellDuty(t *testing.T) {
+	const seeds = 24
+	last := 1.0
+	for _, n := range []int{30, 90} {
+		truth, seen, told, width, held, all := 0.0, 0.0, 0.0, 0.0, 0, 0
+		for seed := range uint64(seeds) {
+			r := rand.New(rand.NewPCG(seed, 77))
+			var ws []window
+			for at := 1000 * r.ExpFloat64() / 4; at < 950; at += 80 + 170*r.ExpFloat64() {
+				ws = append(ws, window{at, at + 20 + 60*r.Float64()})
+			}
+			counts := flows(r, n, 40, 40, 1000, false, within(ws, 1, 2e-4))
+			got := Find(counts, 0)
+			if got.Kind != Flapping && got.Kind != Once {
+				continue
+			}
+			duty := dutyOf(ws, counts)
+			all++
+			truth, seen = truth+duty, seen+got.Duty
+			again := got
+			got.TellDuty(counts)
+			told, width = told+got.Duty, width+got.DutyHigh-got.DutyLow
+			if got.DutyLow <= duty && duty <= got.DutyHigh {
+				held++
+			}
+			if !(0 <= got.DutyLow && got.DutyLow <= got.Duty && got.Duty <= got.DutyHigh && got.DutyHigh <= 1) {
+				t.Errorf("seed %d: duty %g, from %g to %g", seed, got.Duty, got.DutyLow, got.DutyHigh)
+			}
+			slices.Reverse(counts)
+			if again.TellDuty(counts); again.Duty != got.Duty || again.DutyHigh != got.DutyHigh {
+				t.Errorf("seed %d: another order tells %g, not %g", seed, again.Duty, got.Duty)
+			}
+		}
+		t.Logf("%d flows: the truth is %.3f of the time in the mean, seen is %.3f, told %.3f, in the interval %d of %d", n, truth/float64(all), seen/float64(all), told/float64(all), held, all)
+		if held < all*3/4 || all < seeds*3/4 {
+			t.Errorf("%d flows: %d of %d in the interval, of %d worlds", n, held, all, seeds)
+		}
+		if told < 0.93*truth || told > 1.07*truth || n == 30 && seen > 0.9*truth {
+			t.Errorf("%d flows: %.3f told and %.3f seen, the truth is %.3f", n, told, seen, truth)
+		}
+		if width > 0.7*last*float64(all) {
+			t.Errorf("%d flows: intervals are %.3f wide in the mean, with fewer flows %.3f", n, width/float64(all), last)
+		}
+		last = width / float64(all)
+	}
+}

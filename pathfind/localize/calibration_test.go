@@ -229,6 +229,9 @@ func TestHeavyWorlds(t *testing.T) {
 	noInnocents(t, 69, 227, 354, 459, 461, 478, 10079, 10151, 10353, 81535)
 }
 
+// TestOtherBasins: two and three faults that share losses are found where others explain them less well, or as well, and all that lies between is unlikely.
+func TestOtherBasins(t *testing.T) { noInnocents(t, 30818, 90089, 90326) }
+
 // TestSilentSwitch: that a switch answers nobody is one fact, however many ask it by the same way, and no sign of a fault on that way.
 func TestSilentSwitch(t *testing.T) { noInnocents(t, 22603) }
 

@@ -40,7 +40,8 @@ func (s *search) grow(i int32, least int) int32 {
 	}
 	s.pick(&h)
 	next := s.addAll(&h, crowd)
-	if next <= i || len(s.hyps[next].comps) <= least {
+	again := next <= i && len(s.barred) == 0 // what it may not add leads it where it has been on other ways
+	if again || next < 0 || next == i || len(s.hyps[next].comps) <= least {
 		return -1
 	}
 	return next
@@ -60,7 +61,7 @@ func (s *search) pick(h *hypothesis) {
 	}
 	var list []open
 	for _, c := range s.candidates {
-		if s.excess[c] > 0 {
+		if s.excess[c] > 0 || slices.Contains(s.barred, c) {
 			continue
 		}
 		x := open{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}

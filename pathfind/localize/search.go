@@ -33,6 +33,7 @@ type search struct {
 	moving     bool
 	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result
 	bounds     bounds  // of the component looked at last
+	barred     []int32 // those that grow may not add
 	// Scratch space.
 	occam, rates []float64
 	comps        []int32
@@ -141,6 +142,7 @@ func (s *search) run() {
 		s.follow()
 	}
 	s.doubt()
+	s.recreate()
 	s.revise()
 }
 

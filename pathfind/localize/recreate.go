@@ -1,0 +1,105 @@
+package localize
+
+import (
+	"math"
+	"slices"
+)
+
+// Where several faults share their losses with each other, several others may explain them about as well, or better, and all that lies between the two is
+// much less likely: no change of one or two leads from the one to the other. So what explains the evidence best without a member is looked for anew.
+
+// recreations bounds how often that is done for the likeliest hypothesis, and climbs how many hypotheses are expanded in place of one member.
+const recreations, climbs = 3, 3
+
+// recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
+// is left grow without it and without what the evidence hardly tells from it. What comes of that is looked at from all sides, and followed if it is better.
+func (s *search) recreate() {
+	done := map[uint64]bool{}
+	work := s.work
+	s.work = 0 // however long the search took so far
+	defer func() { s.work += work }()
+	for range recreations {
+		h := s.hyps[s.likeliest()]
+		if len(h.comps) > exchanged || done[h.key] {
+			return
+		}
+		done[h.key] = true
+		for j := range h.comps {
+			if s.work > patience {
+				return
+			}
+			i, barred := s.without(h, j)
+			s.climb(i, barred)
+		}
+		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
+			s.follow()
+		}
+	}
+}
+
+// without returns what grows from a hypothesis in place of its j-th member, and the components that were barred from it; or -1 if there is hardly anything.
+func (s *search) without(h hypothesis, j int) (int32, []int32) {
+	s.setBackground(h.background)
+	s.load(h.comps, h.rates)
+	c := h.comps[j]
+	s.couple(&h, c, j)
+	// Where links do not fail as a whole an arc that shares no losses has only other arcs in its place, which replace has seen.
+	if len(s.coupled) == 0 && (s.cfg.OneWay && s.ix.kindOf(c) == 0 || s.needed(&h, c) > sure) {
+		return -1, nil
+	}
+	var comps []int32
+	var rates []float64
+	for k, x := range h.comps {
+		if k != j && !slices.Contains(s.coupled, k) {
+			comps, rates = append(comps, x), append(rates, h.rates[k])
+		}
+	}
+	barred, best := s.similar(c), s.best
+	// On its way it may be as unlikely as can be.
+	s.barred, s.best, s.parent, s.atHand, s.bonus = barred, math.Inf(-1), s.likeliest(), -1, 0
+	last, next := int32(-1), s.remember(comps, rates, -math.MaxFloat64)
+	for range handful {
+		if next < 0 || s.hyps[next].expanded {
+			break
+		}
+		last = next
+		next = s.grow(next, 0)
+	}
+	s.barred, s.best = nil, max(s.best, best)
+	return last, barred
+}
+
+// similar returns a member of the loaded hypothesis and what the evidence hardly tells from it.
+func (s *search) similar(c int32) []int32 {
+	rate := s.excess[c]
+	s.shift(c, 0)
+	own := s.fit(c).bayes
+	found := []int32{c}
+	for _, x := range s.near(c) {
+		if x != c && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) && s.fit(x).bayes >= own-alike {
+			found = append(found, x)
+		}
+	}
+	s.shift(c, rate)
+	return found
+}
+
+// climb expands a hypothesis, and then the likeliest of those that have none of the barred components, as long as they are hardly less likely than the best.
+func (s *search) climb(i int32, barred []int32) {
+	floor := s.best - horizon
+	for range climbs {
+		if i < 0 || s.hyps[i].score <= floor {
+			return
+		}
+		if !s.hyps[i].expanded {
+			s.expand(i)
+		}
+		i, floor = -1, s.best-rival
+		for k := range s.hyps {
+			if h := &s.hyps[k]; !h.expanded && (i < 0 || h.score > s.hyps[i].score) &&
+				!slices.ContainsFunc(h.comps, func(c int32) bool { return slices.Contains(barred, c) }) {
+				i = int32(k)
+			}
+		}
+	}
+}

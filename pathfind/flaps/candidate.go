@@ -290,6 +290,26 @@ type timed struct {
 	counts []rhythm.Count
 }
 
+// tellDuty tells for which share of the time of all evidence a suspect was bad. Where only flows that lost packets are known, nothing is of what arrived while nothing
+// was lost: there it is what the episodes take up.
+func (s *search) tellDuty(r *rhythm.Rhythm, counts []rhythm.Count) {
+	if r.Kind == rhythm.Steady {
+		return
+	}
+	from, to := math.Inf(1), math.Inf(-1)
+	for _, span := range s.spans {
+		if span.known() {
+			from, to = min(from, float64(span.From)), max(to, float64(span.To))
+		}
+	}
+	if !s.selected {
+		r.TellDuty(counts, from, to)
+		return
+	}
+	r.Duty *= (r.To - r.From) / (to - from)
+	r.From, r.To = from, to
+}
+
 // rhythms finds how the losses of suspects that are arcs or links lie in time, but for those that are hardly any. What crosses another suspect that is named,
 // too, is left out: it may have been lost there. Only the observations that cross some suspect are looked at.
 func (s *search) rhythms(suspects []Suspect, crossing []int32) []timed {

@@ -71,7 +71,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		times = s.rhythms(r.Suspects, s.cross(r.Suspects))
 	}
 	for i := range r.Suspects {
-		times[i].TellDuty(times[i].counts)
+		s.tellDuty(&times[i].Rhythm, times[i].counts)
 		r.Suspects[i].Rhythm = times[i].Rhythm
 	}
 	r.Suspects = append(r.Suspects, flaps...)
@@ -285,7 +285,7 @@ func (s *search) flaps() []Suspect {
 		x := &found[i]
 		s.leave(x.took)
 		counts, _ := s.counts(&x.candidate)
-		x.Rhythm.TellDuty(counts)
+		s.tellDuty(&x.Rhythm, counts)
 		s.retake(x.took)
 		suspects[i] = x.Suspect
 	}

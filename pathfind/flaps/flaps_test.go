@@ -247,6 +247,9 @@ func TestFewFlows(t *testing.T) {
 				}
 				if slices.Contains(x.Class, localize.Cause{Kind: localize.Arc, ID: int32(flapping)}) {
 					found[name]++
+					if told := x.Rhythm.DutyHigh > 0; told != (name != "lossy") {
+						t.Errorf("seed %d, %s: the duty cycle is between %g and %g", seed, name, x.Rhythm.DutyLow, x.Rhythm.DutyHigh)
+					}
 				} else {
 					t.Errorf("seed %d, %s: %s %d is named, what flaps is arc %d", seed, name, x.Kind, x.ID, flapping)
 				}

@@ -14,10 +14,10 @@ const (
 	everyLevel = 4
 )
 
-// TellDuty tells the share of the time in which a suspect was bad from the counts that its rhythm was found by: the mean over all that it may have done, also while
+// TellDuty tells the share of some time in which a suspect was bad, which may begin before the counts that its rhythm was found by and end after them: the mean over all that it may have done, also while
 // nothing crossed it, and an interval that holds the truth in nine of ten cases. The states are drawn by Markov chain Monte Carlo from the renewal process that pays for
 // episodes, given the counts; it begins with the episodes that were found, and is the same for the same counts. Of what is always there nothing is told.
-func (r *Rhythm) TellDuty(counts []Count) {
+func (r *Rhythm) TellDuty(counts []Count, from, to float64) {
 	if r.Kind == Steady {
 		return
 	}
@@ -25,6 +25,8 @@ func (r *Rhythm) TellDuty(counts []Count) {
 	if s == nil {
 		return
 	}
+	s.begin, s.end = min(s.begin, from), max(s.end, to)
+	r.From, r.To = s.begin, s.end
 	c := newChain(s, r)
 	if c == nil {
 		return

@@ -24,11 +24,11 @@ func TestTellDuty(t *testing.T) {
 			if got.Kind != Flapping && got.Kind != Once {
 				continue
 			}
-			duty := dutyOf(ws, counts)
+			duty := dutyOf(ws)
 			all++
 			truth, seen = truth+duty, seen+got.Duty
 			again := got
-			got.TellDuty(counts)
+			got.TellDuty(counts, 0, 1000)
 			told, width = told+got.Duty, width+got.DutyHigh-got.DutyLow
 			if got.DutyLow <= duty && duty <= got.DutyHigh {
 				held++
@@ -37,7 +37,7 @@ func TestTellDuty(t *testing.T) {
 				t.Errorf("seed %d: duty %g, from %g to %g", seed, got.Duty, got.DutyLow, got.DutyHigh)
 			}
 			slices.Reverse(counts)
-			if again.TellDuty(counts); again.Duty != got.Duty || again.DutyHigh != got.DutyHigh {
+			if again.TellDuty(counts, 0, 1000); again.Duty != got.Duty || again.DutyHigh != got.DutyHigh {
 				t.Errorf("seed %d: another order tells %g, not %g", seed, again.Duty, got.Duty)
 			}
 		}

@@ -85,7 +85,7 @@ type Rhythm struct {
 	Loss float64
 	// Stray is how many were lost outside of them.
 	Stray float64
-	// From and To bound the time of the evidence, in milliseconds as in Count.
+	// From and To bound the time of the evidence that Duty is a share of, in milliseconds as in Count.
 	From, To float64
 	// Duty is the share of the time of the evidence that the episodes take up; what TellDuty makes of it is the share in which the suspect was bad.
 	Duty float64

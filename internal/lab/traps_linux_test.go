@@ -158,10 +158,11 @@ func TestFlap(t *testing.T) {
 	l := newLeafSpine(t, generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 1}, Config{Convergence: 20 * time.Millisecond})
 	f := l.Fabric()
 	flow, path := pair(t, l, 0, 1, 4)
-	id := mustBreak(t, l, "flap", FaultOptions{Period: 200 * time.Millisecond, Down: 80 * time.Millisecond}, f.LinkName(path[1].Link()))
+	const period, most = 200 * time.Millisecond, 30 * time.Second
+	id := mustBreak(t, l, "flap", FaultOptions{Period: period, Down: 80 * time.Millisecond}, f.LinkName(path[1].Link()))
 	start := time.Now()
 	changes, avoided := 0, false
-	for time.Since(start) < time.Second {
+	for changes < 8 && time.Since(start) < most {
 		now, err := l.Path(flow)
 		if err != nil {
 			t.Fatal(err)
@@ -172,8 +173,9 @@ func TestFlap(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if changes < 7 || changes > 11 {
-		t.Errorf("the path changed %d times in 5 periods", changes)
+	// Twice a period, and a busy machine shows less of it.
+	if took := time.Since(start); changes < 8 || took < 3*period {
+		t.Errorf("the path changed %d times in %s", changes, took)
 	}
 	mustHeal(t, l, id)
 	time.Sleep(100 * time.Millisecond)

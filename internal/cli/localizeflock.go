@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ func flockKinds() []string {
 	return kinds
 }
 
+// From so many bytes read on, memory may grow by a lesser share, in percent, before garbage is looked for: solving keeps most of what it asks for.
+const muchHeap, solvingGC = 128 << 20, 50
+
 // localizeStats is what --stats adds.
 type localizeStats struct {
 	ParseSeconds float64 `json:"parse_seconds"`
@@ -71,6 +75,10 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		return err
 	}
 	parsed := time.Now()
+	var memory runtime.MemStats
+	if runtime.ReadMemStats(&memory); memory.HeapAlloc > muchHeap {
+		defer debug.SetGCPercent(debug.SetGCPercent(solvingGC))
+	}
 	spread := pathfind.PerPath
 	if x.ecmp == "hop" {
 		spread = pathfind.PerHop
@@ -80,7 +88,6 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	if !x.stats {
 		return e.printDiagnosis(d, output)
 	}
-	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), time.Since(parsed).Seconds(), memory.Sys})
 	if err != nil {

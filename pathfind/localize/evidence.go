@@ -39,7 +39,7 @@ type evidence struct {
 	entries []entry
 	first   []int32
 	comps   []int32
-	times   []float64 // how often a branch crosses the component at the same place of comps
+	times   []float32 // how often a branch crosses the component at the same place of comps
 }
 
 // merged is one or several observations of the same flow over the same path.
@@ -109,16 +109,24 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	return ev
 }
 
-// reserve makes room for terms of the observations that lost packets, as far as their paths are known.
+// reserve makes room for terms of the observations: what grows by itself takes twice as much for a while.
 func (ev *evidence) reserve(c *collector) {
-	crossed := 0
-	for i := range ev.obs {
-		crossed += 3 * len(ev.obs[i].Path) // arcs, links and switches
+	crossed, ways := 0, 0
+	each := 3 // arcs, links and switches
+	if c.oneWay {
+		each = 2
 	}
-	n := len(ev.obs)
-	ev.terms, ev.first = make([]term, 0, n), append(make([]int32, 0, n+1), ev.first...)
-	ev.share, ev.arcs = make([]float64, 0, n), make([]float64, 0, n)
-	c.flat, c.flatTimes = make([]int32, 0, crossed), make([]float64, 0, crossed)
+	for i := range ev.obs {
+		o := &ev.obs[i]
+		ways += max(1, len(o.Alternatives))
+		crossed += each * len(o.Path) * max(1, len(o.Alternatives))
+		for j := range o.Alternatives {
+			crossed += each * len(o.Alternatives[j].Arcs)
+		}
+	}
+	ev.terms, ev.first = make([]term, 0, len(ev.obs)), append(make([]int32, 0, ways+1), ev.first...)
+	ev.share, ev.arcs = make([]float64, 0, ways), make([]float64, 0, ways)
+	c.flat, c.flatTimes = make([]int32, 0, crossed), make([]float32, 0, crossed)
 }
 
 // leastLossy is the number of observations of which all lost packets from which on that is no chance.
@@ -202,7 +210,7 @@ func (ev *evidence) add(c *collector, i int32, t term) {
 		c.collect(o, j)
 		for _, x := range c.comps {
 			c.flat = append(c.flat, x)
-			c.flatTimes = append(c.flatTimes, c.times[x])
+			c.flatTimes = append(c.flatTimes, float32(c.times[x]))
 		}
 		ev.first = append(ev.first, int32(len(c.flat)))
 		ev.share = append(ev.share, math.Log(share))
@@ -213,7 +221,7 @@ func (ev *evidence) add(c *collector, i int32, t term) {
 }
 
 // sortEntries turns the components by branch into branches by component.
-func (ev *evidence) sortEntries(ix *index, flat []int32, times []float64) {
+func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	ev.comps, ev.times = flat, times
 	ev.start = make([]int32, ix.n+1)
 	for _, c := range flat {
@@ -228,7 +236,7 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float64) {
 		for b := ev.terms[t].first; b < ev.terms[t].first+ev.terms[t].n; b++ {
 			for i := ev.first[b]; i < ev.first[b+1]; i++ {
 				c := flat[i]
-				ev.entries[next[c]] = entry{int32(t), b, times[i]}
+				ev.entries[next[c]] = entry{int32(t), b, float64(times[i])}
 				next[c]++
 			}
 		}
@@ -360,7 +368,7 @@ type collector struct {
 	arcs   float64
 	// The components of all branches so far, one branch after the other, and how often the branch crosses each.
 	flat      []int32
-	flatTimes []float64
+	flatTimes []float32
 }
 
 func (c *collector) add(x int32, times float64) {

@@ -96,7 +96,7 @@ func (y *system) collect(m *model, comps []int32) {
 			f := sharedFlow{term: e.term, besides: m.hazard[e.branch]}
 			for i := m.ev.first[e.branch]; i < m.ev.first[e.branch+1]; i++ {
 				if x := m.ev.comps[i]; y.at[x] > 0 {
-					times := m.ev.times[i]
+					times := float64(m.ev.times[i])
 					y.parts = append(y.parts, sharedPart{y.at[x] - 1, times})
 					f.besides -= m.excess[x] * times
 				}

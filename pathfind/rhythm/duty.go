@@ -10,8 +10,9 @@ const (
 	// mostSteps and mostWork bound how long the states are sampled: steps, and counts weighed in them. Of many counts fewer steps are enough, because those leave
 	// less in doubt.
 	mostSteps, mostWork = 32000, 600000
-	// everyLevel is after how many steps another share lost in episodes is tried.
-	everyLevel = 4
+	// everyLevel is after how many steps another share lost in episodes is tried, or after one for each countsLevel counts if these are
+	// more: it looks at all of them.
+	everyLevel, countsLevel = 4, 50
 )
 
 // TellDuty tells the share of some time in which a suspect was bad, which may begin before the counts that its rhythm was found by and end after them: the mean over all that it may have done, also while
@@ -159,8 +160,9 @@ func (c *chain) share(eps []episode) float64 {
 func (c *chain) sample() []float64 {
 	var duties []float64
 	duty := c.share(c.eps)
+	every := max(everyLevel, len(c.s.counts)/countsLevel)
 	for step := 0; step < mostSteps && c.work < mostWork; step++ {
-		if step%everyLevel == 0 {
+		if step%every == 0 {
 			c.level()
 		}
 		if c.step() {

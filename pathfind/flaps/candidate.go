@@ -26,18 +26,7 @@ func (s *search) candidates() []candidate {
 		if s.taken[i] {
 			continue
 		}
-		o := &s.obs[i]
-		most := s.excess(o, &s.fates[j])
-		for _, a := range o.Path {
-			bound[a] += most
-		}
-		if most == 0 {
-			continue
-		}
-		odds := math.Expm1(most)
-		for _, p := range s.ways.of(o) {
-			bound[p.arc] += math.Log1p(p.share * odds)
-		}
+		s.provable(j, func(a graphs.ArcID, nats float64) { bound[a] += nats })
 	}
 	var list []candidate
 	for a, b := range bound {
@@ -48,6 +37,22 @@ func (s *search) candidates() []candidate {
 	}
 	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(-cmp.Compare(a.bound, b.bound), cmp.Compare(a.arc, b.arc)) })
 	return list[:min(len(list), mostCandidates)]
+}
+
+// provable hands over what the losses of the j-th lossy observation could prove at most of each arc that it may have crossed.
+func (s *search) provable(j int, add func(a graphs.ArcID, nats float64)) {
+	o := &s.obs[s.lossy[j]]
+	most := s.excess(o, &s.fates[j])
+	if most == 0 {
+		return
+	}
+	for _, a := range o.Path {
+		add(a, most)
+	}
+	odds := math.Expm1(most)
+	for _, p := range s.ways.of(o) {
+		add(p.arc, math.Log1p(p.share*odds))
+	}
 }
 
 // pays reports whether the episodes of a candidate, which so many packets may have crossed, could prove more than they cost.

@@ -64,8 +64,7 @@ func (s *search) one(a, b *flap) (flap, bool) {
 // worth is what the episodes of a find prove together with those that are alike.
 func (x *flap) worth() float64 { return x.times.Proof + math.Log(x.Probability/x.Alone) }
 
-// common returns the arcs that losses which two finds explain may have crossed, of each of them some, if that could prove more than some least; those with most
-// first.
+// common returns the arcs that losses which two finds explain may have crossed, of each of them some, if that could prove more than some least.
 func (s *search) common(a, b *flap, least float64) []candidate {
 	bound := make(map[graphs.ArcID][2]float64)
 	for j, i := range s.lossy {
@@ -78,20 +77,11 @@ func (s *search) common(a, b *flap, least float64) []candidate {
 		default:
 			continue
 		}
-		o := &s.obs[i]
-		most := s.excess(o, &s.fates[j])
-		add := func(arc graphs.ArcID, nats float64) {
+		s.provable(j, func(arc graphs.ArcID, nats float64) {
 			x := bound[arc]
 			x[of] += nats
 			bound[arc] = x
-		}
-		for _, arc := range o.Path {
-			add(arc, most)
-		}
-		odds := math.Expm1(most)
-		for _, p := range s.ways.of(o) {
-			add(p.arc, math.Log1p(p.share*odds))
-		}
+		})
 	}
 	var list []candidate
 	for arc, x := range bound {

@@ -67,13 +67,18 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 	// Losses in runs look like a flow's own as long as losses are taken for independent. But of the flows of a faulty component no more lose packets by
 	// themselves than of others, or one more: what seems to beyond that loses them in runs.
 	odd, expected := 0.0, 1+flows*m.cfg.Outlier
-	for _, e := range es {
-		if t := &m.ev.terms[e.term]; t.meter == nil && t.lost > 0 && !m.ev.obs[t.obs].ttl() {
-			odd += m.weight[e.branch] * m.byItself(e)
+	alone := make([]float64, len(es)) // by entry, the probability of that
+	for i, e := range es {
+		t := &m.ev.terms[e.term]
+		if t.meter != nil || t.lost == 0 {
+			continue
+		}
+		if alone[i] = m.byItself(e); !m.ev.obs[t.obs].ttl() {
+			odd += m.weight[e.branch] * alone[i]
 			expected += m.weight[e.branch] * exp(t.outlier)
 		}
 	}
-	for _, e := range es {
+	for i, e := range es {
 		t := &m.ev.terms[e.term]
 		if t.meter != nil {
 			meters = append(meters, e)
@@ -84,9 +89,9 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 		switch {
 		case t.lost == 0:
 		case o.ttl():
-			weight *= 1 - m.byItself(e)
+			weight *= 1 - alone[i]
 		default:
-			weight *= 1 - m.byItself(e)*min(1, expected/odd)
+			weight *= 1 - alone[i]*min(1, expected/odd)
 		}
 		k, n := float64(o.lost), float64(o.sent)
 		p := share{lost: weight * k, passed: weight * (n - k), other: max(m.hazard[e.branch]-own*e.times, 0), times: e.times}

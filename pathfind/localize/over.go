@@ -42,6 +42,11 @@ func (m *model) setOvers(x *overs, hazards []float64) {
 		y.cell, y.part = cellOf(h)
 		x.at = append(x.at, y)
 	}
+	x.forget()
+}
+
+// forget tells that what terms may gain has changed.
+func (x *overs) forget() {
 	if x.rise != nil {
 		x.rise.known = false
 	}

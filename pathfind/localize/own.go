@@ -223,11 +223,8 @@ func (s *search) lesson() bool {
 func (s *search) forget() {
 	s.hyps, s.best, s.bonus, s.parent = s.hyps[:0], math.Inf(-1), 0, 0
 	s.stale, s.atHand, s.bounds.comp = true, -1, -1
-	for _, x := range [...]*overs{&s.overBad, &s.overNormal} {
-		if x.rise != nil {
-			x.rise.known = false
-		}
-	}
+	s.overBad.forget()
+	s.overNormal.forget()
 	clear(s.by)
 	clear(s.cache)
 }

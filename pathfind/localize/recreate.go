@@ -8,8 +8,8 @@ import (
 // Where several faults share their losses with each other, several others may explain them about as well, or better, and all that lies between the two is
 // much less likely: no change of one or two leads from the one to the other. So what explains the evidence best without a member is looked for anew.
 
-// recreations bounds how often that is done for the likeliest hypothesis, and climbs how many hypotheses are expanded in place of one member.
-const recreations, climbs = 3, 3
+// recreations bounds how often that is done for the likeliest hypothesis, and regards how many hypotheses are expanded in place of one member.
+const recreations, regards = 3, 3
 
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
 // is left grow without it and without what the evidence hardly tells from it. What comes of that is looked at from all sides, and followed if it is better.
@@ -29,7 +29,7 @@ func (s *search) recreate() {
 				return
 			}
 			i, barred := s.without(h, j)
-			s.climb(i, barred)
+			s.regard(i, barred)
 		}
 		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
 			s.follow()
@@ -84,10 +84,10 @@ func (s *search) similar(c int32) []int32 {
 	return found
 }
 
-// climb expands a hypothesis, and then the likeliest of those that have none of the barred components, as long as they are hardly less likely than the best.
-func (s *search) climb(i int32, barred []int32) {
+// regard expands a hypothesis, and then the likeliest of those that have none of the barred components, as long as they are hardly less likely than the best.
+func (s *search) regard(i int32, barred []int32) {
 	floor := s.best - horizon
-	for range climbs {
+	for range regards {
 		if i < 0 || s.hyps[i].score <= floor {
 			return
 		}

@@ -12,7 +12,8 @@ const handful = 12
 // crowd is the share of their lossy observations that two additions may have in common to be made at once.
 const crowd = 0.34
 
-// evident is the bound on the odds of an addition, in nats, from which on it is fitted without a closer look whether that is any use.
+// evident is the bound on the odds of an addition, in nats, from which on it is fitted without a closer look whether that is any use, unless flows without loss
+// would have to be weighed for it of which only the path set is known.
 const evident = 40
 
 // grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
@@ -101,7 +102,7 @@ func (s *search) pick(h *hypothesis) {
 				}
 				continue
 			}
-			if first.most < evident && s.hopeless(x.comp, -x.odds-x.beside) {
+			if (first.most < evident || s.ev.sets != nil) && s.hopeless(x.comp, -x.odds-x.beside) {
 				continue
 			}
 			f := s.fit(x.comp)

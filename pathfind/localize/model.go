@@ -23,8 +23,10 @@ type model struct {
 	portion []float64 // per branch: its share of the flows
 	weight  []float64 // per branch: its share of the term's likelihood
 	lift    []float64 // per branch, where there are others: its portion over the term's likelihood, infinite where that needs a logarithm
-	terms   []float64 // per term: its log-likelihood
-	sum     float64   // log-likelihood of everything
+	// Per branch, where not all ways are known: the share of its likelihood that losses of the flow's own have no part in; below 0 where that is not told.
+	byPath []float64
+	terms  []float64 // per term: its log-likelihood
+	sum    float64   // log-likelihood of everything
 
 	work int // evaluations so far
 
@@ -83,6 +85,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 	m.single = ev.sets == nil && len(ev.share) == len(ev.terms)
 	m.overBad.step, m.overSome.step, m.overNormal.step = 1, step, 1
 	if !m.single {
+		m.byPath = make([]float64, len(ev.share))
 		m.overBad.rise, m.overNormal.rise = &rises{}, &rises{}
 		m.overSome.rise = m.overBad.rise
 	}
@@ -163,16 +166,21 @@ func (m *model) compute(ti int32) {
 	t := &m.ev.terms[ti]
 	if t.n == 1 {
 		m.terms[ti] = m.ev.share[t.first] + t.at(m.hazard[t.first])
+		if m.byPath != nil {
+			m.byPath[t.first] = t.byPath(m.hazard[t.first])
+		}
 		return
 	}
 	sum := 0.0
-	last, likely := -1., 0. // most ways meet the hazard that the one before them did
+	last, likely, byPath := -1., 0., -1. // most ways meet the hazard that the one before them did
 	for b := t.first; t.whole > 0 && b < t.first+t.n; b++ {
 		if s := m.hazard[b]; s != last {
 			in, out := t.both(s)
-			last, likely = s, in+out
+			if last, likely, byPath = s, in+out, -1; likely > 0 {
+				byPath = in / likely
+			}
 		}
-		m.weight[b] = m.portion[b] * likely
+		m.weight[b], m.byPath[b] = m.portion[b]*likely, byPath
 		sum += m.weight[b]
 	}
 	if sum > leastLikelihood {
@@ -191,7 +199,7 @@ func (m *model) compute(ti int32) {
 	m.terms[ti] = v
 	for b := t.first; b < t.first+t.n; b++ {
 		m.weight[b] = exp(m.weight[b] - v)
-		m.lift[b] = math.Inf(1)
+		m.lift[b], m.byPath[b] = math.Inf(1), -1
 	}
 }
 

@@ -53,11 +53,19 @@ func (x *overs) forget() {
 }
 
 // riseAtMost bounds what a flow may gain at a hazard, as a ratio. The share of packets lost rises with a hazard from s to s+h by no more than (s+h)/s, and
-// what passes falls by exp(h) a packet; what a flow loses by itself leaves exp(h) to be gained.
-func (t *term) riseAtMost(x *over, by, times float64) float64 {
+// what passes falls by exp(h) a packet; what a flow loses by itself leaves exp(h) to be gained. Of which of the two it lost packets, as it is, byPath says,
+// or not, below 0: see model.
+func (t *term) riseAtMost(x *over, by, times, byPath float64) float64 {
 	y := power(1+x.hazard*by, t.lost)
-	return max(min(power(x.own[t.kind], times), y), y/underExp(x.hazard*t.passed*times))
+	own, path := min(power(x.own[t.kind], times), y), y/underExp(x.hazard*t.passed*times)
+	if byPath < 0 {
+		return max(own, path)
+	}
+	return byPath*path + max(1-byPath, leastOwn)*own
 }
+
+// leastOwn is a share that the difference of two others may have lost.
+const leastOwn = 1e-15
 
 // setRises finds what terms of several ways may gain at the hazards at which gains are bounded.
 func (m *model) setRises() {
@@ -78,9 +86,10 @@ func (m *model) setRise(x *overs) {
 		if t.n == 1 || t.lost == 0 {
 			continue
 		}
-		by := 1 / (m.background * m.ev.arcs[t.first])
+		base := m.background * m.ev.arcs[t.first]
+		byPath := t.byPath(base)
 		for j := range x.at {
-			r.most[i*r.n+j] = t.riseAtMost(&x.at[j], by, 1) - 1
+			r.most[i*r.n+j] = t.riseAtMost(&x.at[j], 1/base, 1, byPath) - 1
 		}
 	}
 	r.known = true
@@ -132,9 +141,12 @@ func (m *model) overTerms(c int32, x *overs, g []float64) (work int) {
 			i++
 		case t.n == 1:
 			times := es[i].times
-			by := times / m.hazard[es[i].branch]
+			by, byPath := times/m.hazard[es[i].branch], -1.
+			if m.byPath != nil {
+				byPath = m.byPath[es[i].branch]
+			}
 			for j := range at {
-				ratio[j] *= t.riseAtMost(&at[j], by, times)
+				ratio[j] *= t.riseAtMost(&at[j], by, times, byPath)
 				top = max(top, ratio[j])
 			}
 			i++
@@ -150,7 +162,7 @@ func (m *model) overTerms(c int32, x *overs, g []float64) (work int) {
 					continue
 				}
 				for j := range at {
-					now[j] += m.weight[b] * (t.riseAtMost(&at[j], times/m.hazard[b], times) - 1)
+					now[j] += m.weight[b] * (t.riseAtMost(&at[j], times/m.hazard[b], times, m.byPath[b]) - 1)
 				}
 			}
 			most := rise.most[int(ti)*rise.n:]

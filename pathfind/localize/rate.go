@@ -65,7 +65,28 @@ func (m *model) peaksAllowed(c int32, floor float64) float64 {
 
 // surelyBelow reports what hopeless does, from bounds alone, and what work that was. It changes nothing.
 func (s *search) surelyBelow(c int32, floor float64) (below bool, work int) {
-	return s.boundedBelow(c, floor-slack-s.peaksAllowed(c, floor))
+	peaks := s.peaksAllowed(c, floor)
+	below, work = s.boundedBelow(c, floor-slack-peaks)
+	if below || peaks == 0 || !s.unsure[c] {
+		return below, work
+	}
+	var over [grid]float64
+	work += s.boundAll(c, &over)
+	return s.finelyBelow(c, floor-slack, &over), work
+}
+
+// boundAll bounds the log of the gain times the prior density from above at all bad rates. It returns the work that it was.
+func (s *search) boundAll(c int32, over *[grid]float64) (work int) {
+	work = s.overGain(c, &s.overBad, -dismal, over[:])
+	for i := range over {
+		over[i] += s.logPrior[i]
+	}
+	return work
+}
+
+// finelyBelow reports whether these bounds tell that the Bayes factor of a component is below a floor.
+func (s *search) finelyBelow(c int32, floor float64, over *[grid]float64) bool {
+	return min(slices.Max(over[:])+log(s.spread), logIntegral(s.logBad[:], over[:])) < floor-finelyPeaked*s.losses[c]
 }
 
 // hopelessStill reports what hopeless does after surelyBelow did not tell.
@@ -83,8 +104,7 @@ func (s *search) hopelessStill(c int32, floor float64) bool {
 	switch {
 	case peaks == 0:
 	case s.unsure[c]: // a guess at the peak will not do
-		over := s.fine(c, k)
-		return min(slices.Max(over[:])+log(s.spread), logIntegral(s.logBad[:], over[:])) < floor-finelyPeaked*s.losses[c]
+		return s.finelyBelow(c, floor, s.fine(c, k))
 	case s.peak(c, k) >= floor:
 		return false
 	}
@@ -126,10 +146,7 @@ type bounds struct {
 func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	if b := &s.bounds; b.comp != c || b.print != k.print {
 		b.comp, b.print = c, k.print
-		s.work += s.overGain(c, &s.overBad, -dismal, b.over[:])
-		for i := range b.over {
-			b.over[i] += s.logPrior[i]
-		}
+		s.work += s.boundAll(c, &b.over)
 	}
 	return &s.bounds.over
 }

@@ -149,6 +149,14 @@ func (t *term) both(s float64) (in, out float64) {
 	return t.stay * lost, out
 }
 
+// byPath returns the share of the likelihood that is that of the first part of the mixture; below 0 where that is not told.
+func (t *term) byPath(s float64) float64 {
+	if in, out := t.over(s); out > 0 {
+		return in / (in + out)
+	}
+	return -1
+}
+
 // raise returns the n-th power of x.
 func raise(x float64, n int32) float64 {
 	p := 1.0

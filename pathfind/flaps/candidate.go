@@ -301,18 +301,25 @@ func (s *search) tellDuty(r *rhythm.Rhythm, counts []rhythm.Count) {
 	if r.Kind == rhythm.Steady {
 		return
 	}
-	from, to := math.Inf(1), math.Inf(-1)
-	for _, span := range s.spans {
-		if span.known() {
-			from, to = min(from, float64(span.From)), max(to, float64(span.To))
-		}
-	}
+	from, to := s.evidence()
 	if !s.selected {
 		r.TellDuty(counts, from, to)
 		return
 	}
 	r.Duty *= (r.To - r.From) / (to - from)
 	r.From, r.To = from, to
+}
+
+// evidence returns from when to when there is any evidence, in milliseconds, if it is known of some when it was sent.
+func (s *search) evidence() (from, to float64) {
+	if s.since > s.until {
+		for _, span := range s.spans {
+			if span.known() {
+				s.since, s.until = min(s.since, float64(span.From)), max(s.until, float64(span.To))
+			}
+		}
+	}
+	return s.since, s.until
 }
 
 // rhythms finds how the losses of suspects that are arcs or links lie in time, but for those that are hardly any. What crosses another suspect that is named,

@@ -96,6 +96,7 @@ type search struct {
 	lossy           []int32 // observations with losses, if it is known when they were sent
 	fates           []fate  // of those
 	timed           int     // observations of which it is known when they were sent; 0 until asked for
+	since, until    float64 // of all evidence, in milliseconds; the first behind the second until asked for
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
 	loose []float64
@@ -109,7 +110,7 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 	}
 	return &search{
 		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
-		selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
+		since: math.Inf(1), until: math.Inf(-1), selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
 

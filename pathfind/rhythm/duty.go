@@ -13,6 +13,9 @@ const (
 	// everyLevel is after how many steps another share lost in episodes is tried, or after one for each countsLevel counts if these are
 	// more: it looks at all of them.
 	everyLevel, countsLevel = 4, 50
+	// mostlyGood is how many times, at any of which it might as well have been bad, a suspect is thought to have been seen good before any evidence. One that comes and goes is
+	// good most of the time, or it would not pass for one that works; and those of which few flows tell are found where more of these than usual met it bad.
+	mostlyGood = 3
 )
 
 // TellDuty tells the share of some time in which a suspect was bad, which may begin before the counts that its rhythm was found by and end after them: the mean over all that it may have done, also while
@@ -110,7 +113,7 @@ func (c *chain) episodes(at []float64, begun bool, into []episode) []episode {
 }
 
 // priorOf is the log density of episodes before any evidence: a renewal process as in renewal, but no faster than what was lost at the same time as another can
-// tell. A suspect that is bad half of each millisecond is one that loses half.
+// tell, and good most of the time. A suspect that is bad half of each millisecond is one that loses half.
 func (c *chain) priorOf(eps []episode) float64 {
 	if len(eps) == 0 {
 		return math.Inf(-1) // something was bad
@@ -128,7 +131,7 @@ func (c *chain) priorOf(eps []episode) float64 {
 	if !eps[0].begun {
 		first = 1 - first
 	}
-	return c.changed(onsets, 1-bad) + c.changed(ends, bad) + math.Log(first)
+	return mostlyGood*math.Log(max(1-bad, 0.01)) + c.changed(onsets, 1-bad) + c.changed(ends, bad) + math.Log(first)
 }
 
 // changed is the log density of so many changes within some time, of which the logarithm of the rate is anywhere between once and what can be told.

@@ -248,34 +248,50 @@ func (p *prototype) swap() (changed bool) {
 	return changed
 }
 
-// faulty returns the faulty arcs, and in place of those of a switch the switch, if that m of its M arcs are is better explained by it, as often as chance
-// would have it with any share of them.
+// faulty returns the faulty arcs, and in place of those of a switch the switch, if that m of its M arcs are faulty is better explained by it, as often as
+// chance would have it with any share of them: the switch of which that is clearest first, and then of what is left.
 func (p *prototype) faulty() (faulty []int32) {
 	p.search()
-	blamed := make([]bool, len(p.crossing)-p.arcs)
-	for n := range blamed {
-		if !p.suspicious(p.arcs + n) {
-			continue
-		}
-		m, all := 0, 0
-		for a := range p.h {
-			if tail, head := p.ends(a); (int(tail) == n || int(head) == n) && p.load[a]+float64(len(p.by[a])) > 0 {
-				if all++; p.bad[a] {
-					m++
-				}
+	left := slices.Clone(p.bad)
+	for {
+		best, most := int32(-1), 0.0
+		for n := range int32(len(p.crossing) - p.arcs) {
+			if gain := p.blame(n, left); p.suspicious(p.arcs+int(n)) && gain > most {
+				best, most = n, gain
 			}
 		}
-		if m > 0 && float64(m)*p.bar-p.bar-math.Log(float64(all+1))-logChoose(all, m) > 0 {
-			blamed[n] = true
-			faulty = append(faulty, int32(p.arcs+n))
+		if best < 0 {
+			break
+		}
+		faulty = append(faulty, int32(p.arcs)+best)
+		for a := range left {
+			if tail, head := p.ends(a); tail == best || head == best {
+				left[a] = false
+			}
 		}
 	}
-	for a, bad := range p.bad {
-		if tail, head := p.ends(a); bad && !blamed[tail] && !blamed[head] {
+	for a, bad := range left {
+		if bad {
 			faulty = append(faulty, int32(a))
 		}
 	}
 	return faulty
+}
+
+// blame is how much better a switch explains those of its arcs that are bad than they explain themselves.
+func (p *prototype) blame(n int32, bad []bool) float64 {
+	m, all := 0, 0
+	for a := range p.h {
+		if tail, head := p.ends(a); (tail == n || head == n) && p.load[a]+float64(len(p.by[a])) > 0 {
+			if all++; bad[a] {
+				m++
+			}
+		}
+	}
+	if m == 0 {
+		return 0
+	}
+	return float64(m-1)*p.bar - math.Log(float64(all+1)) - logChoose(all, m)
 }
 
 // logChoose is the logarithm of in how many ways m of n can be chosen.

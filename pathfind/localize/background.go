@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"whichlink/internal/halves"
 )
 
 // Before any evidence, the background is what half a loss in 20,000 crossings would show.
@@ -84,70 +86,10 @@ func (m *model) fitBackground(anew bool) {
 func (m *model) climb(b float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {
-		losses, ratio := priorLosses, 1.0
-		missing := 0.0 // crossings of packets of which nothing is known
-		value = -b*(m.ev.linear+priorCrossings) + priorLosses*log(b)
-		for i := range m.ev.flows {
-			t := &m.ev.terms[i]
-			if t.n == 1 { // most are, and none of them needs a logarithm of its own
-				arcs := m.ev.arcs[t.first]
-				s := m.hazard[t.first] + (b-m.background)*arcs
-				if in, out := t.over(s); out > 0 {
-					value += t.base + t.keep*s
-					if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
-						value += log(ratio)
-						ratio = 1
-					}
-					losses += in * t.lost * b * arcs / ((in + out) * s)
-					continue
-				}
-			}
-			if t.n > 1 && t.whole > 0 {
-				all := 0.0
-				for x := t.first; x < t.first+t.n; {
-					// Ways that meet the same hazard, as most do, are told together.
-					h, arcs, portion, weight := m.hazard[x], m.ev.arcs[x], 0.0, 0.0
-					for ; x < t.first+t.n && m.hazard[x] == h && m.ev.arcs[x] == arcs; x++ {
-						portion += m.portion[x]
-						weight += m.weight[x]
-					}
-					s := h + (b-m.background)*arcs
-					in, out := t.both(s)
-					all += portion * (in + out)
-					if in > 0 {
-						losses += weight * in / (in + out) * t.lost * b * arcs / s
-					}
-				}
-				if all < leastLikelihood {
-					value += log(max(all, 1e-300))
-				} else if ratio *= all; ratio < leastLikelihood || ratio > 1/leastLikelihood {
-					value += log(ratio)
-					ratio = 1
-				}
-				continue
-			}
-			all := math.Inf(-1)
-			for x := t.first; x < t.first+t.n; x++ {
-				arcs := m.ev.arcs[x]
-				s := m.hazard[x] + (b-m.background)*arcs
-				if t.lost == 0 {
-					all = logSum(all, m.ev.share[x]+t.at(s))
-					continue
-				}
-				in, out := t.parts(s)
-				v := logSum(in, out)
-				if t.none > 0 {
-					kept := t.kept(s)
-					v -= log(kept)
-					missing += (1/kept - 1) * (t.lost + t.passed) * arcs
-				}
-				all = logSum(all, m.ev.share[x]+v)
-				weight := m.weight[x] / (1 + exp(out-in))
-				losses += weight * t.lost * b * arcs / s
-			}
-			value += t.copies * all
-		}
-		value += log(ratio)
+		var parts [2]ascent
+		halves.Briefly(m.ev.flows, func(half, from, to int) { parts[half] = m.ascend(b, from, to) })
+		value = parts[0].value + parts[1].value - b*(m.ev.linear+priorCrossings) + priorLosses*log(b)
+		losses, missing := priorLosses+parts[0].losses+parts[1].losses, parts[0].missing+parts[1].missing
 		was := b
 		b = min(max(losses/(priorCrossings+m.ev.crossings+missing), leastBackground), mostBackground)
 		if math.Abs(b-was) < 0.02*was {
@@ -157,9 +99,81 @@ func (m *model) climb(b float64) (value, background float64) {
 	return value, b
 }
 
+// An ascent is what some flows say of a background.
+type ascent struct {
+	value   float64 // their log-likelihood
+	losses  float64 // those that are the background's
+	missing float64 // crossings of packets of which nothing is known
+}
+
+func (m *model) ascend(b float64, from, to int) ascent {
+	value, losses, missing, ratio := 0.0, 0.0, 0.0, 1.0
+	for i := from; i < to; i++ {
+		t := &m.ev.terms[i]
+		if t.n == 1 { // most are, and none of them needs a logarithm of its own
+			arcs := m.ev.arcs[t.first]
+			s := m.hazard[t.first] + (b-m.background)*arcs
+			if in, out := t.over(s); out > 0 {
+				value += t.base + t.keep*s
+				if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
+					value += log(ratio)
+					ratio = 1
+				}
+				losses += in * t.lost * b * arcs / ((in + out) * s)
+				continue
+			}
+		}
+		if t.n > 1 && t.whole > 0 {
+			all := 0.0
+			for x := t.first; x < t.first+t.n; {
+				// Ways that meet the same hazard, as most do, are told together.
+				h, arcs, portion, weight := m.hazard[x], m.ev.arcs[x], 0.0, 0.0
+				for ; x < t.first+t.n && m.hazard[x] == h && m.ev.arcs[x] == arcs; x++ {
+					portion += m.portion[x]
+					weight += m.weight[x]
+				}
+				s := h + (b-m.background)*arcs
+				in, out := t.both(s)
+				all += portion * (in + out)
+				if in > 0 {
+					losses += weight * in / (in + out) * t.lost * b * arcs / s
+				}
+			}
+			if all < leastLikelihood {
+				value += log(max(all, 1e-300))
+			} else if ratio *= all; ratio < leastLikelihood || ratio > 1/leastLikelihood {
+				value += log(ratio)
+				ratio = 1
+			}
+			continue
+		}
+		all := math.Inf(-1)
+		for x := t.first; x < t.first+t.n; x++ {
+			arcs := m.ev.arcs[x]
+			s := m.hazard[x] + (b-m.background)*arcs
+			if t.lost == 0 {
+				all = logSum(all, m.ev.share[x]+t.at(s))
+				continue
+			}
+			in, out := t.parts(s)
+			v := logSum(in, out)
+			if t.none > 0 {
+				kept := t.kept(s)
+				v -= log(kept)
+				missing += (1/kept - 1) * (t.lost + t.passed) * arcs
+			}
+			all = logSum(all, m.ev.share[x]+v)
+			weight := m.weight[x] / (1 + exp(out-in))
+			losses += weight * t.lost * b * arcs / s
+		}
+		value += t.copies * all
+	}
+	return ascent{value + log(ratio), losses, missing}
+}
+
 // fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.
 func (m *model) fitUneven(candidates []int32) []uneven {
-	best := func(c int32) (gain, rate float64) {
+	best := func(m *model, c int32) (gain, rate float64) {
 		for _, h := range m.normal {
 			if g := m.gain(c, h); g > gain {
 				gain, rate = g, h
@@ -168,38 +182,46 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		return gain - unevenCost, rate
 	}
 	arcs, _ := slices.BinarySearch(candidates, m.ix.links) // they come first
-	even := make([]bool, arcs)
-	m.eachOf(arcs, func(i int) (work int) {
-		c := candidates[i]
-		even[i] = m.excess[c] > 0
-		if slope := m.pulls[c].slope - m.ev.exposure[c]; !m.unsure[c] && m.normal[len(m.normal)-1]*slope < unevenCost {
-			even[i] = true
+	var open []int32
+	for _, c := range candidates[:arcs] {
+		slope := m.pulls[c].slope - m.ev.exposure[c]
+		if m.excess[c] == 0 && (m.unsure[c] || m.normal[len(m.normal)-1]*slope >= unevenCost) {
+			open = append(open, c)
 		}
-		if even[i] {
-			return 0
-		}
+	}
+	gains := make([]float64, len(open))
+	m.each(len(open), func(m *model, i int) {
 		var most [len(m.normal)]float64
-		work = m.overGain(c, &m.overNormal, unevenCost, most[:])
-		even[i] = slices.Max(most[:]) < unevenCost
-		return work
+		m.work += m.overGain(open[i], &m.overNormal, unevenCost, most[:])
+		gains[i] = slices.Max(most[:]) - unevenCost
 	})
+	exact := func(m *model, i int) {
+		switch c := open[i]; {
+		case gains[i] < 0:
+		case m.ev.sets != nil && !slices.ContainsFunc(m.overNormal.at, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }):
+			gains[i] = 0
+		default:
+			gains[i], _ = best(m, c)
+		}
+	}
+	if m.ev.sets == nil {
+		m.each(len(open), exact)
+	} else { // which look at one component at a time
+		for i := range open {
+			exact(m, i)
+		}
+	}
 	var found []uneven
-	for i, c := range candidates[:arcs] {
-		if even[i] {
-			continue
-		}
-		if m.ev.sets != nil && !slices.ContainsFunc(m.overNormal.at, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }) {
-			continue
-		}
-		if g, _ := best(c); g > 0 {
-			found = append(found, uneven{c, g})
+	for i, c := range open {
+		if gains[i] > 0 {
+			found = append(found, uneven{c, gains[i]})
 		}
 	}
 	slices.SortFunc(found, func(a, b uneven) int { return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.arc, b.arc)) })
 	// Arcs of the same paths explain the same losses: each counts for what the ones before it leave.
 	kept := found[:0]
 	for _, u := range found {
-		if g, rate := best(u.arc); g > 0 {
+		if g, rate := best(m, u.arc); g > 0 {
 			kept = append(kept, uneven{u.arc, g})
 			m.shift(u.arc, rate)
 		}

@@ -81,17 +81,28 @@ func (m *model) try(c int32, to float64) {
 
 // triedSum returns what the log-likelihood would be if what is tried were loaded.
 func (m *model) triedSum() float64 {
-	sum := m.sum
+	sum, ratio := m.sum, 1.0 // one logarithm serves for many, as in gainOfTerms
 	m.round++
 	for _, l := range m.tries {
 		sum -= (m.excess[l.comp] - l.was) * m.ev.exposure[l.comp]
 		for _, e := range m.ev.entries[m.ev.start[l.comp]:m.ev.start[l.comp+1]] {
-			if m.asked[e.term] != m.round {
-				m.asked[e.term] = m.round
-				m.work++
-				sum += m.ev.terms[e.term].at(m.hazard[e.branch]) - m.terms[e.term]
+			if m.asked[e.term] == m.round {
+				continue
+			}
+			m.asked[e.term] = m.round
+			m.work++
+			t, s, was := &m.ev.terms[e.term], m.hazard[e.branch], m.terms[e.term]
+			in, out := t.over(s)
+			if !(out > 0) {
+				sum += t.at(s) - was
+				continue
+			}
+			sum += t.base + t.keep*s - was
+			if ratio *= in + out; ratio < 1e-140 || ratio > 1e140 {
+				sum += log(ratio)
+				ratio = 1
 			}
 		}
 	}
-	return sum
+	return sum + log(ratio)
 }

@@ -77,7 +77,7 @@ func (s *search) pick(h *hypothesis) {
 		return work
 	}
 	if s.ev.sets != nil { // where ways are not known nothing but a look tells
-		s.eachOf(len(list), func(i int) int { return look(&list[i]) })
+		s.model.each(len(list), func(m *model, i int) { m.work += look(&list[i]) })
 		list = slices.DeleteFunc(list, func(x open) bool { return x.most <= 0 })
 	}
 	likelier := func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) }

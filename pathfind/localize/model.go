@@ -95,7 +95,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 
 // load computes everything for a hypothesis: components and their hazards.
 func (m *model) load(comps []int32, hazards []float64) {
-	if !m.stale {
+	if !m.stale && (m.ev.sets != nil || m.turns(comps, hazards) < len(m.terms)) {
 		m.turn(comps, hazards)
 		return
 	}
@@ -137,6 +137,31 @@ func (m *model) place(comps []int32, hazards []float64) {
 			m.hazard[e.branch] += hazards[i] * e.times
 		}
 	}
+}
+
+// copyTo makes another model one that has loaded the same. It may not load anything else.
+func (m *model) copyTo(o *model) {
+	hazard, terms, weight, lift, excess := o.hazard[:0], o.terms[:0], o.weight[:0], o.lift[:0], o.excess[:0]
+	*o = *m
+	o.hazard, o.terms, o.excess = append(hazard, m.hazard...), append(terms, m.terms...), append(excess, m.excess...)
+	o.weight, o.lift = append(weight, m.weight...), append(lift, m.lift...)
+	o.work = 0
+}
+
+// turns is how many terms turn would look at, those that several components cross once for each.
+func (m *model) turns(comps []int32, hazards []float64) (n int) {
+	crossed := func(c int32) int { return int(m.ev.start[c+1] - m.ev.start[c]) }
+	for _, c := range m.faulty {
+		if !slices.Contains(comps, c) {
+			n += crossed(c)
+		}
+	}
+	for i, c := range comps {
+		if hazards[i] != m.excess[c] {
+			n += crossed(c)
+		}
+	}
+	return n
 }
 
 // turn changes what is loaded into another hypothesis.

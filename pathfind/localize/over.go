@@ -1,10 +1,6 @@
 package localize
 
-import (
-	"sync/atomic"
-
-	"whichlink/internal/halves"
-)
+import "whichlink/internal/halves"
 
 // An over is a hazard at which gains are bounded from above, and what is needed for that of it alone.
 type over struct {
@@ -185,28 +181,14 @@ func (m *model) overTerms(c int32, x *overs, g []float64) (work int) {
 	return len(es) / 4
 }
 
-// among is how many components are looked at by one core at a time.
-const among = 64
-
-// eachOf calls use with each number below n, the place of a component, which returns the work that it was. Where ways are not known there is much to look
-// at: then two are looked at at a time, and use must change nothing that others see.
-func (m *model) eachOf(n int, use func(i int) (work int)) {
+// each calls use with each number below n, the place of a component, on two cores. It must change nothing that others see, but for the work of the model
+// that it is given.
+func (m *model) each(n int, use func(m *model, i int)) {
 	m.setRises()
-	if m.ev.sets == nil {
-		for i := range n {
-			m.work += use(i)
-		}
-		return
-	}
-	var all atomic.Int64
-	halves.Each((n+among-1)/among, func(part int) {
-		work := 0
-		for i := part * among; i < min((part+1)*among, n); i++ {
-			work += use(i)
-		}
-		all.Add(int64(work))
-	})
-	m.work += int(all.Load())
+	other := *m
+	other.work = 0
+	halves.Shared(n, func(i int) { use(m, i) }, func(i int) { use(&other, i) })
+	m.work += other.work
 }
 
 // dismal is a log-likelihood lost at which it does not matter how much more it might be.

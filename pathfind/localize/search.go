@@ -19,6 +19,8 @@ type search struct {
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
 	cache      []cached    // by component
+	moved      []cached    // the same while the hypothesis in expansion is changed
+	other      *search     // see aside
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven    // arcs under the hypothesis in expansion
 	spare      float64     // their gain
@@ -202,26 +204,37 @@ func (s *search) expand(i int32) {
 	s.best = max(s.best, h.score)
 
 	s.moves, s.moving = s.moves[:0], true
+	besides := &weighing{}
 	if len(h.comps) < s.cfg.MaxFaults {
-		s.add(&h)
+		besides = s.open(&h, log(faint))
 	}
+	s.meanwhile(besides, func() {
+		for j := range h.comps {
+			s.replace(&h, j)
+		}
+		s.join(&h)
+	})
+	s.add(&h, besides)
 	s.hyps[i].extra = h.extra
-	for j := range h.comps {
-		s.replace(&h, j)
-	}
 	if !slices.ContainsFunc(s.moves, func(m move) bool { return m.gain > 1 }) {
 		s.exchange(&h) // else what is clearly better is looked at, and its pairs
 	}
-	s.join(&h)
 	s.split(&h)
 	s.moving = false
 	s.leap(&h)
 }
 
-// add looks at all components that could be faulty besides.
-func (s *search) add(h *hypothesis) {
+// add looks at all components that could be faulty besides, and leaves those that should be in additions, best first.
+func (s *search) add(h *hypothesis, besides *weighing) {
 	var extras []extra
-	s.weigh(h, log(faint), func(x addition) {
+	s.additions = s.additions[:0]
+	for i, x := range besides.list {
+		if besides.below[i] {
+			continue
+		}
+		if x.odds+x.beside > 0 {
+			s.additions = append(s.additions, x)
+		}
 		if x.odds+x.beside > -rival {
 			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)
 		}
@@ -229,6 +242,9 @@ func (s *search) add(h *hypothesis) {
 			s.odds[x.comp] = o
 			extras = append(extras, extra{x.comp, o})
 		}
+	}
+	slices.SortFunc(s.additions, func(a, b addition) int {
+		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	})
 	for i, x := range extras {
 		// Components that share lossy observations compete: hardly two of them are needed.
@@ -243,44 +259,6 @@ func (s *search) add(h *hypothesis) {
 	}
 	h.extra = extras
 	s.addAll(h, 0)
-}
-
-// weigh hands over all components that could be faulty besides, as far as their log odds are above a floor, and leaves those that should be in
-// additions, best first.
-func (s *search) weigh(h *hypothesis, floor float64, use func(addition)) {
-	s.additions = s.additions[:0]
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
-	below := make([]bool, len(s.candidates))
-	s.eachOf(len(s.candidates), func(i int) (work int) {
-		c := s.candidates[i]
-		if least := floor - s.ix.logPrior(c) - s.here.beside(s.ix, c); s.excess[c] > 0 || s.mostGain(c) < least {
-			below[i] = true
-		} else if s.ev.sets != nil {
-			below[i], work = s.surelyBelow(c, least)
-		}
-		return work
-	})
-	for i, c := range s.candidates {
-		if below[i] {
-			continue
-		}
-		prior, beside := s.ix.logPrior(c), s.here.beside(s.ix, c)
-		if s.hopelessStill(c, floor-prior-beside) {
-			continue
-		}
-		f := s.fit(c)
-		x := addition{c, f.rate, f.bayes + prior - s.overlap[c], beside}
-		if x.odds+x.beside > 0 {
-			s.additions = append(s.additions, x)
-		}
-		use(x)
-	}
-	s.here.clear()
-	slices.SortFunc(s.additions, func(a, b addition) int {
-		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
-	})
 }
 
 // addAll remembers the hypothesis with the best of all strong additions at once, as far as the lossy observations that they have in
@@ -340,11 +318,7 @@ func (s *search) refit(h *hypothesis) {
 			break
 		}
 	}
-	for _, u := range s.uneven {
-		for _, c := range s.near(u.arc) {
-			s.overlap[c] = 0
-		}
-	}
+	clear(s.overlap)
 	s.feel()
 	s.uneven, s.spare = s.fitUneven(s.candidates), 0
 	for _, u := range s.uneven {

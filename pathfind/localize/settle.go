@@ -3,6 +3,8 @@ package localize
 import (
 	"math"
 	"slices"
+
+	"whichlink/internal/halves"
 )
 
 // Members of a hypothesis that share flows, as the arcs into and out of one switch do, give way to each other slowly if each is fitted with the others
@@ -20,13 +22,30 @@ const (
 
 // A system is the slope of the log-likelihood in the rates of some members, and how it bends.
 type system struct {
+	curve
+	half  curve   // what half of the flows add to that
+	at    []int32 // by component, its place among the members plus one; zero outside of settle
+	flows []sharedFlow
+	seen  []bool // by term, likewise
+	parts []sharedPart
+}
+
+type curve struct {
 	bend   []float64 // the lower triangle: row i begins at i(i+1)/2
 	slope  []float64
 	losses []float64 // that each explains
-	at     []int32   // by component, its place among the members plus one; zero outside of settle
-	flows  []sharedFlow
-	seen   []bool // by term, likewise
-	parts  []sharedPart
+}
+
+// clear makes a curve for n members.
+func (x *curve) clear(n int) {
+	for _, part := range [...]*[]float64{&x.bend, &x.slope, &x.losses} {
+		size := n
+		if part == &x.bend {
+			size = n * (n + 1) / 2
+		}
+		*part = slices.Grow((*part)[:0], size)[:size]
+		clear(*part)
+	}
 }
 
 // A sharedFlow is a term that members cross, with the hazard that it meets besides; the parts up to end, from that of the one before it on, are theirs.
@@ -77,12 +96,9 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 
 // collect finds the lossy terms that members cross.
 func (y *system) collect(m *model, comps []int32) {
-	n := len(comps)
 	if y.at == nil {
 		y.at, y.seen = make([]int32, m.ix.n), make([]bool, len(m.ev.terms))
 	}
-	y.bend, y.slope = slices.Grow(y.bend[:0], n*(n+1)/2)[:n*(n+1)/2], slices.Grow(y.slope[:0], n)[:n]
-	y.losses = slices.Grow(y.losses[:0], n)[:n]
 	y.flows, y.parts = y.flows[:0], y.parts[:0]
 	for i, c := range comps {
 		y.at[c] = int32(i) + 1
@@ -113,17 +129,36 @@ func (y *system) collect(m *model, comps []int32) {
 	}
 }
 
-// fill sums up slope and bend. A flow counts as far as it is no outlier.
+// fill sums up slope and bend.
 func (y *system) fill(m *model, comps []int32, rates []float64) {
-	clear(y.bend)
-	clear(y.losses)
-	for i, c := range comps {
-		y.slope[i] = -m.ev.exposure[c]
-		y.bend[i*(i+1)/2+i] = 1e-12
-	}
 	m.work += len(y.flows)
+	y.half.clear(0)
+	halves.Briefly(len(y.flows), func(half, from, to int) {
+		x := &y.curve
+		if half == 1 {
+			x = &y.half
+		}
+		x.clear(len(comps))
+		y.add(x, m, rates, from, to)
+	})
+	for i, c := range comps {
+		y.slope[i] -= m.ev.exposure[c]
+		y.bend[i*(i+1)/2+i] += 1e-12
+	}
+	for _, part := range [...][2][]float64{{y.bend, y.half.bend}, {y.slope, y.half.slope}, {y.losses, y.half.losses}} {
+		for i, v := range part[1] {
+			part[0][i] += v
+		}
+	}
+}
+
+// add adds to a curve what some of the flows say. A flow counts as far as it is no outlier.
+func (y *system) add(c *curve, m *model, rates []float64, from, to int) {
 	begin := int32(0)
-	for i := range y.flows {
+	if from > 0 {
+		begin = y.flows[from-1].end
+	}
+	for i := from; i < to; i++ {
 		f := &y.flows[i]
 		parts := y.parts[begin:f.end]
 		begin = f.end
@@ -143,11 +178,11 @@ func (y *system) fill(m *model, comps []int32, rates []float64) {
 		x := (1 - miss) / miss
 		slope, bend := in*(t.lost*x-t.passed), in*t.lost*x*(x+1)
 		for j, p := range parts {
-			y.slope[p.member] += slope * p.times
-			y.losses[p.member] += in * t.lost * rates[p.member] * p.times / s
+			c.slope[p.member] += slope * p.times
+			c.losses[p.member] += in * t.lost * rates[p.member] * p.times / s
 			for _, q := range parts[:j+1] {
 				a, b := max(p.member, q.member), min(p.member, q.member)
-				y.bend[a*(a+1)/2+b] += bend * p.times * q.times
+				c.bend[a*(a+1)/2+b] += bend * p.times * q.times
 			}
 		}
 	}

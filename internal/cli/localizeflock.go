@@ -83,13 +83,14 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	if x.ecmp == "hop" {
 		spread = pathfind.PerHop
 	}
-	d := flockDiagnosis(f, seen.Observations, seen.Solve(f, spread))
+	d := flockDiagnosis(f, seen, seen.Solve(f, spread))
 	addFlockDelays(d, f, &delays, spread)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
 	}
+	solved := time.Now()
 	runtime.ReadMemStats(&memory)
-	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), time.Since(parsed).Seconds(), memory.Sys})
+	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), solved.Sub(parsed).Seconds(), memory.Sys})
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) 
 }
 
 // flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v.
-func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *flaps.Result) *diagnose.Diagnosis {
+func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *diagnose.Diagnosis {
 	n := flockNames{f}
 	d := &diagnose.Diagnosis{Fabric: f.Name(), Verdict: diagnose.Healthy, Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
 	for a, sent := range r.Exposure {
@@ -140,15 +141,9 @@ func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *flaps.Resul
 			d.Coverage.Unmeasured = append(d.Coverage.Unmeasured, n.arc(graphs.ArcID(a)))
 		}
 	}
-	sent, lost, sets := 0, 0, 0
-	for i := range obs {
-		sent, lost = sent+obs[i].Sent, lost+obs[i].Lost
-		if obs[i].From != obs[i].To {
-			sets++
-		}
-	}
-	if sets > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("the way of %d of %d flows is known as one of equal-cost paths only; what only such flows cross counts as unmeasured", sets, len(obs)))
+	flows := len(seen.Observations)
+	if seen.Unknown > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("the way of %d of %d flows is known as one of equal-cost paths only; what only such flows cross counts as unmeasured", seen.Unknown, flows))
 	}
 	if r.Ignored > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d flows left out: no path joins their ends, or too many do", r.Ignored))
@@ -163,7 +158,7 @@ func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *flaps.Resul
 		}
 	}
 	switch {
-	case len(obs) == 0:
+	case flows == 0:
 		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		top := &d.Suspects[0]
@@ -172,7 +167,7 @@ func flockDiagnosis(f *graphs.Fabric, obs []localize.Observation, r *flaps.Resul
 			d.Summary = fmt.Sprintf("%s flaps, %s of the time (p %.2f)", top.ID, diagnose.Percent(top.Duty), top.Probability)
 		}
 	default:
-		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", lost, sent, diagnose.Percent(r.Background))
+		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 	}
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 	"whichlink/pathfind"
 	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
@@ -13,8 +14,9 @@ import (
 type Observed struct {
 	Observations []localize.Observation
 	// Spans is when the packets of each were sent.
-	Spans   []flaps.Span
-	unknown bool // whether the path of some is not known
+	Spans []flaps.Span
+	// Sent and Lost count their packets, Unknown those of whose path only the ends are known.
+	Sent, Lost, Unknown int
 }
 
 // Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also.
@@ -32,19 +34,23 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...
 			Src: graphs.None, Dst: graphs.None, Responder: graphs.None, // hosts are no suspects in these traces
 			Sent: flow.Sent, Lost: flow.Lost, Flow: len(x.Observations),
 		})
-		x.unknown = x.unknown || flow.First != flow.Last
+		x.Sent, x.Lost = x.Sent+flow.Sent, x.Lost+flow.Lost
+		if flow.First != flow.Last {
+			x.Unknown++
+		}
 		for _, use := range also {
 			use(flow)
 		}
 		x.Spans = append(x.Spans, flow.Span)
 	})
+	halves.Wake() // to solve what was read
 	return &x, err
 }
 
 // Solve ranks what explains the observations of a trace over a fabric. Path sets are found only where some path is not known.
 func (x *Observed) Solve(f *graphs.Fabric, spread pathfind.Spread) *flaps.Result {
 	cfg := localize.Config{OneWay: true} // the form has no other components
-	if x.unknown {
+	if x.Unknown > 0 {
 		cfg.Paths = pathfind.NewEqualCost(f, spread)
 	}
 	return flaps.Solve(f, x.Observations, x.Spans, cfg)

@@ -44,6 +44,7 @@ type count struct {
 	// What follows are logarithms of the chance that the packets had a trouble of their own, that a count with losses had none, that the packets crossed
 	// the suspect, and that they did not and fared so elsewhere.
 	odd, usual, crossed, beside float64
+	good                        float64 // log-likelihood if the suspect is good
 }
 
 // A Kind is how the loss of a suspect lies in time.
@@ -265,6 +266,7 @@ func clean(counts []Count) []count {
 			}
 			x.crossed, x.beside = math.Log(c.Share), logSum(good, x.odd)+math.Log1p(-c.Share)
 		}
+		x.good = likelihood(&x, normal)
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b count) int {

@@ -8,7 +8,15 @@ import (
 
 // firstAfter returns the index of the first episode that ends at or after a time.
 func firstAfter(eps []episode, t float64) int {
-	return sort.Search(len(eps), func(j int) bool { return eps[j].to >= t })
+	from, to := 0, len(eps)
+	for from < to { // sort.Search, by which each call would ask a function
+		if mid := (from + to) / 2; eps[mid].to >= t {
+			to = mid
+		} else {
+			from = mid + 1
+		}
+	}
+	return from
 }
 
 func overlap(c *count, e *episode) float64 {
@@ -40,9 +48,18 @@ func likelihood(c *count, p float64) float64 {
 
 // likelihoods returns also the part of it that the packets crossed the suspect and were lost there.
 func likelihoods(c *count, p float64) (here, all float64) {
-	here = c.passed * math.Log1p(-p)
+	lost := 0.0
 	if c.lost > 0 {
-		here += c.lost*math.Log(p) + c.usual
+		lost = math.Log(p)
+	}
+	return c.likelihoods(lost, math.Log1p(-p))
+}
+
+// likelihoods is the same by the logarithms of the probabilities that a packet was lost and passed.
+func (c *count) likelihoods(lost, passed float64) (here, all float64) {
+	here = c.passed * passed
+	if c.lost > 0 {
+		here += c.lost*lost + c.usual
 	}
 	all = logSum(here, c.odd)
 	if c.Share < 1 {
@@ -64,9 +81,18 @@ func (s *scan) hit(c *count, p float64) float64 {
 // likelihoodOf returns the log-likelihood of some counts under episodes, with one loss in them and another outside.
 func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) float64 {
 	sum := 0.0
+	lost, passed := math.Log(bad), math.Log1p(-bad) // of most counts that are in episodes at all, all is
 	for i := range counts {
-		in := s.part(&counts[i], eps)
-		sum += likelihood(&counts[i], in*bad+(1-in)*good)
+		c := &counts[i]
+		switch in := s.part(c, eps); {
+		case in == 0 && good == normal:
+			sum += c.good
+		case in == 1:
+			_, all := c.likelihoods(lost, passed)
+			sum += all
+		default:
+			sum += likelihood(c, in*bad+(1-in)*good)
+		}
 	}
 	return sum
 }
@@ -195,7 +221,7 @@ func (s *scan) level(eps []episode) (value, bad float64) {
 		if in := s.part(&s.counts[i], eps); in > 0 {
 			some, inside = append(some, s.counts[i]), append(inside, in)
 		} else {
-			rest += likelihood(&s.counts[i], normal)
+			rest += s.counts[i].good
 		}
 	}
 	value, bad = peak(func(p float64) float64 {

@@ -50,7 +50,8 @@ type index struct {
 	f                   *graphs.Fabric
 	links, nodes, group int32 // number of the first of each
 	n                   int32
-	prior               [5]float64 // log prior odds by kindOf
+	prior               [len(kinds)]float64 // log prior odds by kindOf
+	census              *censusPrior
 	// Derived once, because the fabric's methods go through its ports.
 	tail, head []graphs.NodeID
 	host       []bool
@@ -64,8 +65,10 @@ func newIndex(f *graphs.Fabric, cfg Config) *index {
 	ix.group = ix.nodes + int32(f.NumNodes())
 	ix.n = ix.group + int32(f.NumGroups())
 	causes := ix.n
+	number := census{f.NumArcs(), f.NumLinks(), 0, 0, f.NumGroups()} // by kindOf
 	if cfg.OneWay {
 		causes -= int32(f.NumLinks())
+		number[1] = 0
 	}
 	odds := math.Log(cfg.Faults / float64(max(causes, leastCauses)))
 	for i, k := range kinds {
@@ -80,12 +83,17 @@ func newIndex(f *graphs.Fabric, cfg Config) *index {
 	ix.access = make([]graphs.ArcID, f.NumNodes())
 	for n := range ix.host {
 		id := graphs.NodeID(n)
-		ix.host[n] = f.Node(id).IsHost()
+		if ix.host[n] = f.Node(id).IsHost(); ix.host[n] {
+			number[3]++
+		} else {
+			number[2]++
+		}
 		ix.access[n] = graphs.None
 		if out := f.Out(id); ix.host[n] && len(out) == 1 {
 			ix.access[n] = out[0].Reverse()
 		}
 	}
+	ix.census = newCensusPrior(number, min(cfg.MaxFaults+exchanged, int(ix.n)))
 	return ix
 }
 

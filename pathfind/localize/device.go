@@ -25,12 +25,30 @@ type device struct {
 
 func (d *device) probability() float64 { return 1 / (1 + exp(-d.odds)) }
 
+// blamed is what a hypothesis blames at a switch.
+type blamed struct {
+	arcs, links int
+	price       float64 // log prior of these
+}
+
+// bad returns how many arcs are blamed.
+func (b *blamed) bad() float64 { return float64(b.arcs + 2*b.links) }
+
+// add adds an arc or a link to what is blamed, or takes it away.
+func (b *blamed) add(ix *index, c int32, sign int) {
+	if c < ix.links {
+		b.arcs += sign
+	} else {
+		b.links += sign
+	}
+	b.price += float64(sign) * ix.logPrior(c)
+}
+
 // A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
 type deviceTable struct {
 	measured []float64 // by node: its arcs that packets crossed
-	bad      []float64 // by node: arcs blamed
-	price    []float64 // by node: log prior of what blames them
-	all      float64   // components blamed
+	at       []blamed  // by node
+	all      census    // components blamed
 	touched  []graphs.NodeID
 	log      float64 // log prior odds of a switch that is bad in part
 	// queued are the components whose own queue counts what they drop: that queues of one switch are full together comes of the traffic, and makes no
@@ -43,7 +61,7 @@ type deviceTable struct {
 
 func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	t := deviceTable{
-		measured: make([]float64, len(ix.host)), bad: make([]float64, len(ix.host)), price: make([]float64, len(ix.host)),
+		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)),
 		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
 	}
 	t.log = ix.prior[0] + t.few + math.Log(partly)
@@ -62,50 +80,46 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	return t
 }
 
-// count adds to the counts of both switches of an arc or link.
-func (t *deviceTable) count(ix *index, c int32, sign float64) {
-	t.all += sign
+// count adds to the counts of all, and of both switches of an arc or link.
+func (t *deviceTable) count(ix *index, c int32, sign int) {
+	t.all[ix.kindOf(c)] += sign
 	if c >= ix.nodes || t.queued[c] {
 		return
 	}
-	a, arcs := graphs.ArcID(c), 1.0
+	a := graphs.ArcID(c)
 	if c >= ix.links {
-		a, arcs = graphs.LinkID(c-ix.links).Forward(), 2
+		a = graphs.LinkID(c - ix.links).Forward()
 	}
 	for _, n := range [...]graphs.NodeID{ix.tail[a], ix.head[a]} {
 		if ix.host[n] {
 			continue
 		}
-		if t.bad[n] == 0 {
+		if t.at[n].bad() == 0 {
 			t.touched = append(t.touched, n)
 		}
-		t.bad[n] += sign * arcs
-		t.price[n] += sign * (ix.logPrior(c) + t.few)
+		t.at[n].add(ix, c, sign)
 	}
 }
 
 // clear forgets all counts.
 func (t *deviceTable) clear() {
 	for _, n := range t.touched {
-		t.bad[n], t.price[n] = 0, 0
+		t.at[n] = blamed{}
 	}
-	t.touched, t.all = t.touched[:0], 0
+	t.touched, t.all = t.touched[:0], census{}
 }
 
-// many returns what the log prior of n independent faults gains over that of n which are expected. How many there are is not known beforehand: a
-// negative binomial distribution of shape 2, whose mean is twice the number to bet on. So one more fault is the less of a surprise
-// the more there are.
-func many(n float64) float64 { return lgamma(n+2) - n*logThree }
-
-const logThree = 1.0986122886681098 // natural
-
-// odds returns the log odds of a switch being bad in part, with so many of its arcs blamed at a price, among all faults.
-func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
+// odds returns the log odds of a switch being bad in part, with what is blamed there, among all faults.
+func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) float64 {
+	bad := at.bad()
 	if bad < 2 {
 		return math.Inf(-1)
 	}
-	rest := max(0, all-bad)
-	price += many(all) - many(rest+1)
+	rest := all
+	rest[0] = max(0, rest[0]-at.arcs)
+	rest[1] = max(0, rest[1]-at.links)
+	rest[2]++
+	price := at.price + float64(at.arcs+at.links)*t.few + ix.census.gain(&all) - ix.census.gain(&rest)
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
 	return t.log - log(m+1) - choose - price
@@ -113,15 +127,18 @@ func (t *deviceTable) odds(n graphs.NodeID, bad, price, all float64) float64 {
 
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
 func (t *deviceTable) beside(ix *index, c int32) float64 {
-	alone := many(t.all+1) - many(t.all)
+	all := t.all
+	all[ix.kindOf(c)]++
+	alone := ix.census.gain(&all) - ix.census.gain(&t.all)
 	more := alone
 	if c >= ix.links || t.queued[c] {
 		return more
 	}
 	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
-		if t.bad[n] > 0 {
-			was := softplus(t.odds(n, t.bad[n], t.price[n], t.all))
-			more = max(more, alone+softplus(t.odds(n, t.bad[n]+1, t.price[n]+ix.logPrior(c)+t.few, t.all+1))-was)
+		if at := t.at[n]; at.bad() > 0 {
+			was := softplus(t.odds(ix, n, at, t.all))
+			at.add(ix, c, 1)
+			more = max(more, alone+softplus(t.odds(ix, n, at, all))-was)
 		}
 	}
 	return more
@@ -137,11 +154,11 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 	for _, c := range comps {
 		t.count(ix, c, 1)
 	}
-	bonus = many(t.all)
+	bonus = ix.census.gain(&t.all)
 	for {
 		best, odds := graphs.NodeID(graphs.None), float64(unlikely)
 		for _, n := range t.touched {
-			if o := t.odds(n, t.bad[n], t.price[n], t.all); o > odds || o == odds && n < best {
+			if o := t.odds(ix, n, t.at[n], t.all); o > odds || o == odds && n < best {
 				best, odds = n, o
 			}
 		}
@@ -156,7 +173,7 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 				t.count(ix, c, -1)
 			}
 		}
-		t.all++ // the device itself
+		t.all[2]++ // the device itself
 		found = append(found, d)
 		bonus += softplus(odds)
 	}

@@ -12,7 +12,7 @@ import (
 const recreations, regards = 3, 3
 
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
-// is left grow without it and without what the evidence hardly tells from it. What comes of that is looked at from all sides, and followed if it is better.
+// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes of that is looked at from all sides, and followed if it is better.
 func (s *search) recreate() {
 	done := map[uint64]bool{}
 	work := s.work
@@ -29,6 +29,8 @@ func (s *search) recreate() {
 				return
 			}
 			i, barred := s.without(h, j)
+			s.regard(i, barred)
+			i, barred = s.around(h, j)
 			s.regard(i, barred)
 		}
 		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
@@ -47,14 +49,36 @@ func (s *search) without(h hypothesis, j int) (int32, []int32) {
 	if len(s.coupled) == 0 && (s.cfg.OneWay && s.ix.kindOf(c) == 0 || s.needed(&h, c) > sure) {
 		return -1, nil
 	}
+	out := append(slices.Clone(s.coupled), j)
+	return s.regrow(h, out, s.similar(c))
+}
+
+// around returns what grows around the j-th member in place of all others that share losses with it, and the components that were barred from it; or -1.
+func (s *search) around(h hypothesis, j int) (int32, []int32) {
+	s.setBackground(h.background)
+	s.load(h.comps, h.rates)
+	s.couple(&h, h.comps[j], j)
+	if len(s.coupled) < 2 {
+		return -1, nil
+	}
+	out := slices.Clone(s.coupled)
+	var barred []int32
+	for _, k := range out {
+		barred = append(barred, s.similar(h.comps[k])...)
+	}
+	return s.regrow(h, out, barred)
+}
+
+// regrow returns what grows from a hypothesis without some of its members and barred components.
+func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32) {
 	var comps []int32
 	var rates []float64
 	for k, x := range h.comps {
-		if k != j && !slices.Contains(s.coupled, k) {
+		if !slices.Contains(out, k) {
 			comps, rates = append(comps, x), append(rates, h.rates[k])
 		}
 	}
-	barred, best := s.similar(c), s.best
+	best := s.best
 	// On its way it may be as unlikely as can be.
 	s.barred, s.best, s.parent, s.atHand, s.bonus = barred, math.Inf(-1), s.likeliest(), -1, 0
 	last, next := int32(-1), s.remember(comps, rates, -math.MaxFloat64)

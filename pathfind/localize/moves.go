@@ -19,8 +19,12 @@ func (s *search) replace(h *hypothesis, j int) {
 	if len(s.coupled) == 0 && !certain {
 		s.neighbour(h, j, -1, 0, rest)
 	}
+	share := int32(2) // one in so many of its losses must be those of what takes its place
+	if s.ev.selected {
+		share = 3 // that others lost nothing is not known, and what they lose besides tells more
+	}
 	for _, x := range near {
-		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.joins(h, x) || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
+		if x == c || s.excess[x] > 0 || share*s.shared[x] < s.lossy[c] || s.joins(h, x) || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
 			continue
 		}
 		f := s.fit(x)

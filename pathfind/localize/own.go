@@ -10,7 +10,6 @@ import (
 type habits struct {
 	rate  float64               // the share of flows that do
 	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
-	prior float64               // log of how likely they are before any evidence, and of what they pay for having been learnt from it
 }
 
 // keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
@@ -21,29 +20,14 @@ const (
 	fewOwn = 4
 	// negligibleOdds are those of losses of its own at which a flow tells nothing of them.
 	negligibleOdds = 1e-4
-	// learnt is by what factor the rate of a habit must change for it to be learnt anew, and rounds how long one lesson is.
-	learnt, rounds = 1.5, 20
+	// lessons is how often habits are learnt anew at the most, learnt by what factor the rate must change for that, and rounds how long one lesson is.
+	lessons, learnt, rounds = 3, 1.5, 20
 )
 
 // unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
-func unknownHabits(cfg Config) habits {
-	return habits{rate: cfg.Outlier, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
-}
+func unknownHabits(cfg Config) habits { return habits{cfg.Outlier, [...]float64{1, 0, 0, 0}} }
 
-// A school is how habits are learnt.
-type school struct {
-	least      float64 // flows that must seem to lose packets by themselves
-	own, other float64 // the share of flows that do is drawn from the Beta distribution of these
-	lessons    int     // how often habits are learnt at the most
-	proceed    func(*search, int32)
-}
-
-// aboutUsual is the school of those who hold that flows have about the habits that are usual, and openMinded that of those who hold no such thing.
-func aboutUsual(cfg Config) school { return school{fewOwn, 1, 1/cfg.Outlier - 1, 3, (*search).grown} }
-
-var openMinded = school{0, 0.3, 2.7, 4, (*search).followed}
-
-// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution.
+// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind.
 var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
 
 // marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, for the first so many kinds, each over that of
@@ -158,20 +142,18 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 }
 
 // learn finds the habits of flows from what the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether there were flows enough
-// to learn from: so many that seem to lose packets by themselves at least. Faults that the hypothesis lacks make the habits worse rather than better.
-func (s *search) learn(h *habits, by school) bool {
+// to learn from. Faults that the hypothesis lacks make the habits worse rather than better.
+func (s *search) learn(h *habits) bool {
 	list, found := s.strangers(h)
-	if found < by.least {
+	if found < fewOwn {
 		return false
 	}
-	known := by.own + by.other + float64(s.ev.flows)
+	known := 1/s.cfg.Outlier + float64(s.ev.flows)
 	for _, n := range s.ev.clean {
 		known += float64(n)
 	}
-	var own float64
-	var kinds [len(keeping)]float64
 	for range rounds {
-		own, kinds = by.own, kindsOwn
+		own, kinds := 1.0, kindsOwn
 		add := func(flows float64, likely [len(keeping)]float64) {
 			own += flows
 			mean := h.mean(likely)
@@ -189,7 +171,10 @@ func (s *search) learn(h *habits, by school) bool {
 			add(w, x.kinds)
 		}
 		for b, n := range s.ev.clean {
-			likely := lossless(b)
+			var likely [len(keeping)]float64
+			for k, keep := range keeping {
+				likely[k] = keep / (0.75*math.Exp2(float64(b)) + keep) // of b bits
+			}
 			add(float64(n)*h.rate*(1-usuallyTotal)*h.mean(likely), likely)
 		}
 		h.rate = min(own/known, 0.5)
@@ -201,81 +186,37 @@ func (s *search) learn(h *habits, by school) bool {
 			h.shape[k] = x / sum
 		}
 	}
-	h.prior = math.Log(otherHabits) + by.freedom(h, own, known-own, kinds)
 	return true
 }
 
-// freedom is what habits pay for having been learnt: by how much less likely the flows would be, were it known of each whether and how it loses packets by
-// itself, if rate and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do not
-// and how many are of each kind, prior included.
-func (by school) freedom(h *habits, own, others float64, kinds [len(keeping)]float64) float64 {
-	cost := lgamma(own) + lgamma(others) - lgamma(own+others) - lgamma(by.own) - lgamma(by.other) + lgamma(by.own+by.other)
-	cost -= (own-by.own)*log(h.rate) + (others-by.other)*math.Log1p(-h.rate)
-	all, prior := 0.0, 0.0
-	for k, x := range kinds {
-		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
-		all, prior = all+x, prior+kindsOwn[k]
+// lesson lets the habits of flows be learnt under the best hypothesis so far, and begins anew with it. It reports whether there was anything to learn.
+func (s *search) lesson() bool {
+	h := unknownHabits(s.cfg)
+	if s.ev.selected {
+		return false
 	}
-	return cost - lgamma(all) + lgamma(prior)
-}
-
-// lossless returns how likely flows that lose packets by themselves lose none, by kind, if the number of their packets has so many bits.
-func lossless(bits int) (p [len(keeping)]float64) {
-	for k, keep := range keeping {
-		p[k] = keep / (0.75*math.Exp2(float64(bits)) + keep)
-	}
-	return p
-}
-
-// attend lets the habits of flows be learnt under a hypothesis, and begins anew with them from there; and so on under what comes of it. It reports
-// whether there was anything to learn.
-func (s *search) attend(by school, h hypothesis) (habits, bool) {
-	known := unknownHabits(s.cfg)
-	for i := range by.lessons {
-		if i > 0 {
-			h = s.likeliestSoFar()
+	for i := range lessons {
+		best := slices.MaxFunc(s.hyps, func(a, b hypothesis) int { return cmp.Compare(a.score, b.score) })
+		s.setBackground(best.background)
+		s.load(best.comps, best.rates)
+		was := h.rate
+		if !s.learn(&h) || i > 0 && math.Abs(log(h.rate/was)) < log(learnt) {
+			return i > 0
 		}
-		s.setBackground(h.background)
-		s.load(h.comps, h.rates)
-		was := known
-		if !s.learn(&known, by) || i > 0 && math.Abs(log(known.rate/was.rate)) < log(learnt) {
-			return was, i > 0
+		for i := range s.ev.flows {
+			if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+				t.setHabits(&h, math.Pow(h.rate, 1/t.same))
+			}
 		}
-		s.setHabits(&known)
 		s.forget()
 		healthy := &s.hyps[s.remember(nil, nil, 0)]
 		s.refit(healthy)
 		s.best = healthy.score
-		by.proceed(s, s.remember(h.comps, h.rates, s.best))
-	}
-	return known, true
-}
-
-// grown lets a hypothesis grow until it is content.
-func (s *search) grown(i int32) {
-	for i >= 0 {
-		i = s.grow(i, handful)
-	}
-}
-
-// followed does that, and goes on from what came of it.
-func (s *search) followed(i int32) {
-	s.grown(i)
-	s.follow()
-}
-
-// likeliestSoFar returns the hypothesis that seems likeliest, whether it was expanded or not.
-func (s *search) likeliestSoFar() hypothesis {
-	return slices.MaxFunc(s.hyps, func(a, b hypothesis) int { return cmp.Compare(a.score, b.score) })
-}
-
-// setHabits sets what is expected of all flows.
-func (s *search) setHabits(h *habits) {
-	for i := range s.ev.flows {
-		if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
-			t.setHabits(h, math.Pow(h.rate, 1/t.same))
+		for i := s.remember(best.comps, best.rates, s.best); i >= 0; {
+			i = s.grow(i, handful)
 		}
 	}
+	return true
 }
 
 // forget drops all hypotheses, and what is known of components.

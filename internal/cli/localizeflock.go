@@ -161,15 +161,21 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 	case flows == 0:
 		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
-		top := &d.Suspects[0]
-		d.Verdict, d.Summary = diagnose.Suspects, fmt.Sprintf("%s drops %s of packets (p %.2f)", top.ID, diagnose.Percent(*top.Loss), top.Probability)
-		if top.Symptom == diagnose.Flap {
-			d.Summary = fmt.Sprintf("%s flaps, %s of the time (p %.2f)", top.ID, diagnose.Percent(top.Duty), top.Probability)
-		}
+		d.Verdict, d.Summary = diagnose.Suspects, flockSentence(&d.Suspects[0])
+	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
+		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+flockSentence(&d.Suspects[0])
+		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	default:
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 	}
 	return d
+}
+
+func flockSentence(x *diagnose.Suspect) string {
+	if x.Symptom == diagnose.Flap {
+		return fmt.Sprintf("%s flaps, %s of the time (p %.2f)", x.ID, diagnose.Percent(x.Duty), x.Probability)
+	}
+	return fmt.Sprintf("%s drops %s of packets (p %.2f)", x.ID, diagnose.Percent(*x.Loss), x.Probability)
 }
 
 // flockNames names the parts of a fabric as traces do.

@@ -194,6 +194,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, leastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
+	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
+		d.Verdict = Inconclusive
+		d.Summary = "perhaps " + d.Suspects[0].sentence()
+		d.Notes = append(d.Notes, "measure for longer: whether the first suspect is faulty is not yet told apart from chance")
 	case 2*seen.crowded.sent > probes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)

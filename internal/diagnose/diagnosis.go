@@ -25,8 +25,8 @@ const (
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Named is the probability from which a suspect is named in the verdict.
-const Named = 0.5
+// Named is the probability from which a suspect is named in the verdict, and Doubted that from which nobody is told that all is healthy.
+const Named, Doubted = 0.5, 0.3
 
 // A Symptom is how a suspect is sick.
 type Symptom string

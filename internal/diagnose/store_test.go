@@ -166,6 +166,31 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// A few losses make a suspect of which nobody knows yet whether it is one: that is neither healthy nor found.
+func TestDoubted(t *testing.T) {
+	doubted := 0
+	for a := range graphs.ArcID(16) {
+		p := newPlay(t, 128)
+		p.run(6, func(x graphs.ArcID, _ int) float64 { return 0.002 * is(x == a) })
+		d := p.store.Diagnose()
+		top := 0.0
+		perhaps := false
+		if len(d.Suspects) > 0 {
+			top = d.Suspects[0].Probability
+			perhaps = d.Verdict == Inconclusive && strings.HasPrefix(d.Summary, "perhaps ")
+		}
+		if perhaps {
+			doubted++
+		}
+		if perhaps != (top >= Doubted && top < Named) || d.Verdict == Healthy && top >= Doubted {
+			t.Errorf("p %.2f\n%s", top, d.Text())
+		}
+	}
+	if doubted == 0 {
+		t.Error("none was doubted")
+	}
+}
+
 func is(b bool) float64 {
 	if b {
 		return 1

@@ -139,12 +139,21 @@ func (m *model) place(comps []int32, hazards []float64) {
 	}
 }
 
+// loaded are the slices that tell of what is loaded.
+func (m *model) loaded() [6]*[]float64 {
+	return [...]*[]float64{&m.hazard, &m.weight, &m.lift, &m.byPath, &m.terms, &m.excess}
+}
+
 // copyTo makes another model one that has loaded the same. It may not load anything else.
 func (m *model) copyTo(o *model) {
-	hazard, terms, weight, lift, excess := o.hazard[:0], o.terms[:0], o.weight[:0], o.lift[:0], o.excess[:0]
+	was := *o
 	*o = *m
-	o.hazard, o.terms, o.excess = append(hazard, m.hazard...), append(terms, m.terms...), append(excess, m.excess...)
-	o.weight, o.lift = append(weight, m.weight...), append(lift, m.lift...)
+	own := was.loaded()
+	for i, x := range o.loaded() {
+		if *x != nil {
+			*x = append((*own[i])[:0], *x...)
+		}
+	}
 	o.work = 0
 }
 

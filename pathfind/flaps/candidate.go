@@ -326,7 +326,10 @@ func (s *search) evidence() (from, to float64) {
 // too, is left out: it may have been lost there. Only the observations that cross some suspect are looked at.
 func (s *search) rhythms(suspects []Suspect, crossing []int32) []timed {
 	found := make([]timed, len(suspects))
-	if len(s.lossy) == 0 {
+	timely := func(x Suspect) bool {
+		return x.Probability >= faint && (x.Kind == localize.Arc || x.Kind == localize.Link)
+	}
+	if len(s.lossy) == 0 || !slices.ContainsFunc(suspects, timely) {
 		return found
 	}
 	of := make([]int32, s.fabric.NumArcs())

@@ -135,7 +135,7 @@ func (s *search) prune(h *hypothesis) bool {
 		rate := s.excess[c]
 		s.shift(c, 0)
 		needed, without := s.gain(c, rate)+s.occam[j]+1, bonus
-		if slices.ContainsFunc(devices, func(d device) bool { return d.odds > sure && slices.Contains(d.members, c) }) {
+		if needed < dismal && slices.ContainsFunc(devices, func(d device) bool { return d.odds > sure && slices.Contains(d.members, c) }) {
 			_, without = s.devs.devices(s.ix, slices.Delete(slices.Clone(h.comps), j, j+1))
 		}
 		if needed+bonus-without > 0 {

@@ -3,6 +3,8 @@ package localize
 import (
 	"math"
 	"slices"
+
+	"whichlink/internal/halves"
 )
 
 // mostHazard is the hazard that stands for total loss: one packet in 160,000 passes.
@@ -74,14 +76,18 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 	for b, share := range ev.share {
 		m.portion[b], m.weight[b] = exp(share), 1
 	}
-	for c := range ix.n {
-		for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
-			m.losses[c] += ev.terms[e.term].lost
-			m.metered[c] = m.metered[c] || ev.terms[e.term].meter != nil
-			m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1 || m.metered[c]
-			m.most = max(m.most, e.times)
+	var most [2]float64
+	halves.Briefly(int(ix.n), func(half, from, to int) {
+		for c := from; c < to; c++ {
+			for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
+				m.losses[c] += ev.terms[e.term].lost
+				m.metered[c] = m.metered[c] || ev.terms[e.term].meter != nil
+				m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1 || m.metered[c]
+				most[half] = max(most[half], e.times)
+			}
 		}
-	}
+	})
+	m.most = max(most[0], most[1])
 	m.single = ev.sets == nil && len(ev.share) == len(ev.terms)
 	m.overBad.step, m.overSome.step, m.overNormal.step = 1, step, 1
 	if !m.single {

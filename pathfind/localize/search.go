@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"whichlink/internal/halves"
 )
 
 // A search walks over hypotheses, best first: it refits the best one not yet expanded, looks at all its neighbours (one component
@@ -104,17 +106,21 @@ func newSearch(m *model) *search {
 		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
 	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
 	weighShyness(m.ix, m.ev)
-	for c := range m.ix.n {
-		if m.cfg.OneWay && m.ix.kindOf(c) == 1 {
-			continue // no observation of it counts
-		}
-		last := int32(-1)
-		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-			if e.term != last && m.ev.terms[e.term].lost > 0 {
-				last = e.term
-				s.lossy[c] += s.ev.weight(&m.ev.terms[e.term])
+	halves.Briefly(int(m.ix.n), func(_, from, to int) {
+		for c := from; c < to; c++ {
+			if m.cfg.OneWay && m.ix.kindOf(int32(c)) == 1 {
+				continue // no observation of it counts
+			}
+			last := int32(-1)
+			for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+				if e.term != last && m.ev.terms[e.term].lost > 0 {
+					last = e.term
+					s.lossy[c] += s.ev.weight(&m.ev.terms[e.term])
+				}
 			}
 		}
+	})
+	for c := range m.ix.n {
 		if s.lossy[c] > 0 {
 			s.candidates = append(s.candidates, c)
 		}

@@ -343,7 +343,8 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation, dis
 			nodes[c-ix.nodes] = true
 		}
 	}
-	marked := func(n graphs.NodeID) bool { return ix.isNode(n) && nodes[n] }
+	some := slices.Contains(nodes, true)
+	marked := func(n graphs.NodeID) bool { return some && ix.isNode(n) && nodes[n] }
 	var halved [2][][]crossing
 	var met [2][]Suspect
 	var crosses [2][]int32

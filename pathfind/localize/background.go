@@ -106,6 +106,7 @@ type ascent struct {
 	missing float64 // crossings of packets of which nothing is known
 }
 
+// ascend asks some of the flows, by their numbers, for a step of climb.
 func (m *model) ascend(b float64, from, to int) ascent {
 	value, losses, missing, ratio := 0.0, 0.0, 0.0, 1.0
 	for i := from; i < to; i++ {

@@ -12,7 +12,8 @@ import (
 const recreations, regards = 3, 3
 
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
-// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes of that is looked at from all sides, and followed if it is better.
+// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes
+// of that is looked at from all sides, and followed if it is better.
 func (s *search) recreate() {
 	done := map[uint64]bool{}
 	work := s.work

@@ -8,15 +8,7 @@ import (
 
 // firstAfter returns the index of the first episode that ends at or after a time.
 func firstAfter(eps []episode, t float64) int {
-	from, to := 0, len(eps)
-	for from < to { // sort.Search, by which each call would ask a function
-		if mid := (from + to) / 2; eps[mid].to >= t {
-			to = mid
-		} else {
-			from = mid + 1
-		}
-	}
-	return from
+	return sort.Search(len(eps), func(j int) bool { return eps[j].to >= t })
 }
 
 func overlap(c *count, e *episode) float64 {

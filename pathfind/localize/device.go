@@ -80,6 +80,13 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	return t
 }
 
+// another returns one of the same switches, with counts of its own.
+func (t *deviceTable) another() deviceTable {
+	o := *t
+	o.at, o.touched = make([]blamed, len(t.at)), nil
+	return o
+}
+
 // count adds to the counts of all, and of both switches of an arc or link.
 func (t *deviceTable) count(ix *index, c int32, sign int) {
 	t.all[ix.kindOf(c)] += sign

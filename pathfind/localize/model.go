@@ -150,10 +150,14 @@ func (m *model) loaded() [6]*[]float64 {
 	return [...]*[]float64{&m.hazard, &m.weight, &m.lift, &m.byPath, &m.terms, &m.excess}
 }
 
-// copyTo makes another model one that has loaded the same. It may not load anything else.
+// copyTo makes another model one that has loaded the same.
 func (m *model) copyTo(o *model) {
 	was := *o
 	*o = *m
+	o.faulty = append(was.faulty[:0], m.faulty...)
+	if o.tries, o.asked, o.round = was.tries, was.asked, was.round; o.asked == nil {
+		o.asked = make([]int32, len(m.asked))
+	}
 	own := was.loaded()
 	for i, x := range o.loaded() {
 		if *x != nil {

@@ -137,7 +137,7 @@ func (s *search) trial(h *hypothesis, add int32, without ...int) {
 	s.comps, s.rates = comps, rates
 	_, bonus := s.devs.devices(s.ix, comps)
 	if i, ok := s.by[keyOf(comps)]; ok && s.hyps[i].expanded {
-		s.note(s.hyps[i].comps, s.hyps[i].rates, s.hyps[i].score, bonus)
+		s.keep(finding{s.hyps[i].comps, s.hyps[i].rates, s.hyps[i].score, bonus, true})
 		return
 	}
 	if s.dim(h, score+bonus, add, without) {

@@ -14,6 +14,7 @@ type fit struct {
 
 // cached is what was found out last about a component, and a fingerprint of all that it depended on.
 type cached struct {
+	comp   int32
 	print  uint64
 	fit    fit
 	fitted bool
@@ -25,6 +26,9 @@ type cached struct {
 	guessed, peaked     bool
 }
 
+// fewCached is how many components are remembered while a hypothesis is changed: what is found out about one is soon of no more use. A power of two.
+const fewCached = 64
+
 // cached returns what is known about a component. From one hypothesis to the next most components see no change.
 func (s *search) cached(c int32) *cached {
 	print := math.Float64bits(s.background)
@@ -35,9 +39,9 @@ func (s *search) cached(c int32) *cached {
 		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
 		print ^= print >> 29
 	}
-	k := &s.cache[c]
-	if k.print != print {
-		*k = cached{print: print}
+	k := &s.cache[int(c)&(len(s.cache)-1)]
+	if k.comp != c || k.print != print {
+		*k = cached{comp: c, print: print}
 	}
 	return k
 }

@@ -3,6 +3,7 @@ package localize
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"whichlink/internal/halves"
@@ -20,30 +21,43 @@ type search struct {
 	atHand     int32       // the one that was refitted last and is loaded, or -1
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
-	cache      []cached    // by component
-	moved      []cached    // the same while the hypothesis in expansion is changed
+	cache      []cached    // see cached
 	other      *search     // see aside
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven    // arcs under the hypothesis in expansion
 	spare      float64     // their gain
-	devs, here deviceTable // the second counts the hypothesis in expansion
+	here       deviceTable // counts the hypothesis in expansion
 	bonus      float64     // what devices add to the score of the hypothesis in expansion
 	overlap    []float64   // by component: how much of that it would take away, because it explains some of the same losses
-	seen       []int32     // by component, the last observation that near saw it in, plus one
-	nearby     []int32
-	shared     []int32 // by component in nearby: how many lossy observations it shares, by their weight
 	additions  []addition
 	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
 	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result
 	bounds     bounds  // of the component looked at last
 	barred     []int32 // those that grow may not add
-	// Scratch space.
-	occam, rates []float64
-	comps        []int32
-	coupled      []int
-	common       []int32 // by component, see couple; zero outside of it
-	system       system
+	occam      []float64
+	system     system
+	scratch
+}
+
+// scratch is the space that a search needs for itself to look at the neighbours of a hypothesis.
+type scratch struct {
+	seen    []int32 // by component, the last observation that near saw it in, plus one
+	nearby  []int32
+	shared  []int32 // by component in nearby: how many lossy observations it shares, by their weight
+	common  []int32 // by component, see couple; zero outside of it
+	coupled []int
+	comps   []int32
+	rates   []float64
+	devs    deviceTable
+	// Found are the neighbours to be remembered, if that has to wait; moved is what was found out about components meanwhile.
+	found []finding
+	waits bool
+	moved []cached
+}
+
+func newScratch(n int32, devs deviceTable) scratch {
+	return scratch{seen: make([]int32, n), shared: make([]int32, n), common: make([]int32, n), moved: make([]cached, fewCached), devs: devs}
 }
 
 // A hypothesis is a set of faulty components, with their likeliest hazards.
@@ -101,10 +115,10 @@ const (
 )
 
 func newSearch(m *model) *search {
-	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1), seen: make([]int32, m.ix.n),
-		cache: make([]cached, m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n),
-		lossy: make([]int32, m.ix.n), common: make([]int32, m.ix.n), shared: make([]int32, m.ix.n)}
-	s.devs, s.here = newDeviceTable(m.ix, m.ev), newDeviceTable(m.ix, m.ev)
+	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1),
+		cache: make([]cached, 1<<bits.Len32(uint32(m.ix.n))), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
+	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
+	s.here = s.devs.another()
 	weighShyness(m.ix, m.ev)
 	halves.Briefly(int(m.ix.n), func(_, from, to int) {
 		for c := from; c < to; c++ {
@@ -214,12 +228,7 @@ func (s *search) expand(i int32) {
 	if len(h.comps) < s.cfg.MaxFaults {
 		besides = s.open(&h, log(faint))
 	}
-	s.meanwhile(besides, func() {
-		for j := range h.comps {
-			s.replace(&h, j)
-		}
-		s.join(&h)
-	})
+	s.change(&h, besides)
 	s.add(&h, besides)
 	s.hyps[i].extra = h.extra
 	if !slices.ContainsFunc(s.moves, func(m move) bool { return m.gain > 1 }) {
@@ -405,7 +414,29 @@ func (s *search) remember(comps []int32, rates []float64, score float64) int32 {
 	if score += bonus - s.bonus; score < s.best-horizon {
 		return -1
 	}
-	s.note(comps, rates, score, bonus)
+	return s.keep(finding{comps, rates, score, bonus, false})
+}
+
+// A finding is a neighbour of the hypothesis in expansion, with what devices add to its score. One that is known was expanded.
+type finding struct {
+	comps        []int32
+	rates        []float64
+	score, bonus float64
+	known        bool
+}
+
+// keep remembers what was found, or does so later.
+func (s *search) keep(f finding) int32 {
+	if s.waits {
+		f.comps, f.rates = slices.Clone(f.comps), slices.Clone(f.rates)
+		s.found = append(s.found, f)
+		return -1
+	}
+	s.note(f.comps, f.rates, f.score, f.bonus)
+	if f.known {
+		return -1
+	}
+	comps, rates, score := f.comps, f.rates, f.score
 	key := keyOf(comps)
 	if i, ok := s.by[key]; ok {
 		if h := &s.hyps[i]; !h.expanded && !h.revised && score > h.score {

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"whichlink/internal/halves"
@@ -59,35 +60,51 @@ func (w *weighing) look(s *search) {
 	}
 }
 
-// meanwhile weighs what could be faulty besides the loaded hypothesis while something is done that changes it and leaves it as it was.
-func (s *search) meanwhile(w *weighing, do func()) {
-	if s.ev.sets != nil { // which has but one state
-		do()
+// change looks at the neighbours of the loaded hypothesis that have another member in place of one or several, and weighs what could be faulty besides. One
+// core takes the members one by one, the other those that are parts of the same.
+func (s *search) change(h *hypothesis, w *weighing) {
+	replace := func() {
+		for j := range h.comps {
+			s.replace(h, j)
+		}
+	}
+	if s.ev.sets != nil { // which have but one state
+		replace()
+		s.join(h)
 		w.look(s)
 		return
 	}
 	other := s.aside()
-	mine := func() {
-		// What is remembered of components is the other's.
-		s.cache, s.moved = s.moved, s.cache
-		do()
-		s.cache, s.moved = s.moved, s.cache
-		w.look(s)
-	}
-	if !halves.Both(mine, func() { w.look(other) }) {
+	mine := func() { s.later(replace); w.look(s) }
+	others := func() { other.later(func() { other.join(h) }); w.look(other) }
+	if !halves.Both(mine, others) {
 		mine()
+		others()
 	}
 	s.work += other.work
+	for _, f := range slices.Concat(s.found, other.found) {
+		s.keep(f)
+	}
 }
 
-// aside returns a search that has loaded the same, and may look at components while this one loads something else.
+// later does something that changes what is loaded and leaves it as it was. What it finds is left in found.
+func (s *search) later(do func()) {
+	clear(s.moved)
+	s.found, s.waits = s.found[:0], true
+	s.cache, s.moved = s.moved, s.cache
+	do()
+	s.cache, s.moved = s.moved, s.cache
+	s.waits = false
+}
+
+// aside returns a search that has loaded the same, for the other core.
 func (s *search) aside() *search {
 	if s.other == nil {
-		s.other, s.moved = &search{model: &model{}}, make([]cached, s.ix.n)
+		s.other = &search{model: &model{}, scratch: newScratch(s.ix.n, s.devs.another())}
 	}
-	m := s.other.model
+	m, own := s.other.model, s.other.scratch
 	*s.other = *s
-	s.other.model = m
+	s.other.model, s.other.scratch = m, own
 	s.model.copyTo(m)
 	return s.other
 }

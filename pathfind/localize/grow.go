@@ -12,9 +12,8 @@ const handful = 12
 // crowd is the share of their lossy observations that two additions may have in common to be made at once.
 const crowd = 0.34
 
-// evident is the bound on the odds of an addition, in nats, from which on it is fitted without a closer look whether that is any use, unless flows without loss
-// would have to be weighed for it of which only the path set is known.
-const evident = 40
+// batch is how many additions are weighed at a time, best first, where two cores may do that.
+const batch = 16
 
 // grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
 // it is content or that has no more than the least number of members. No other neighbours are looked at on the way to a good hypothesis.
@@ -52,66 +51,45 @@ func (s *search) grow(i int32, least int) int32 {
 // observations with a better one. Most share with the best ones, and need not be weighed.
 func (s *search) pick(h *hypothesis) {
 	s.additions = s.additions[:0]
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
-	type open struct {
-		addition
-		most  float64 // of odds and beside, from above
-		close bool    // that bound comes of a look at the losses
-	}
-	var list []open
-	for _, c := range s.candidates {
-		if s.excess[c] > 0 || slices.Contains(s.barred, c) {
-			continue
-		}
-		x := open{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
-		if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= 0 {
-			list = append(list, x)
-		}
-	}
-	s.here.clear()
-	look := func(x *open) (work int) {
-		most, work := s.upper(x.comp)
-		x.most, x.close = min(x.most, most+x.odds+x.beside), true
-		return work
-	}
+	list := s.prospects(h, 0, s.barred)
 	if s.ev.sets != nil { // where ways are not known nothing but a look tells
-		s.model.each(len(list), func(m *model, i int) { m.work += look(&list[i]) })
-		list = slices.DeleteFunc(list, func(x open) bool { return x.most <= 0 })
+		s.model.each(len(list), func(m *model, i int) {
+			x := &list[i]
+			most, work := s.upper(x.comp)
+			x.most = min(x.most, most+x.odds+x.beside)
+			m.work += work
+		})
+		list = slices.DeleteFunc(list, func(x prospect) bool { return x.most <= 0 })
 	}
-	likelier := func(a, b open) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) }
-	slices.SortFunc(list, likelier)
+	slices.SortFunc(list, func(a, b prospect) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) })
 	better := func(a, b addition) int {
 		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	}
 	blocked := make([]bool, s.ix.n)
 	var weighed []addition // best first
 	for len(list) > 0 || len(weighed) > 0 {
-		if len(list) > 0 && (len(weighed) == 0 || list[0].most >= weighed[0].odds+weighed[0].beside) {
-			first := list[0]
-			list = list[1:]
-			x := first.addition
-			if blocked[x.comp] {
-				continue
+		var next []prospect
+		for ; len(list) > 0 && (len(weighed) == 0 || list[0].most >= weighed[0].odds+weighed[0].beside); list = list[1:] {
+			if len(next) == batch || len(next) == 1 && s.ev.sets != nil {
+				break
 			}
-			if !first.close {
-				if s.work += look(&first); first.most > 0 {
-					at, _ := slices.BinarySearchFunc(list, first, likelier)
-					list = slices.Insert(list, at, first)
+			if !blocked[list[0].comp] {
+				next = append(next, list[0])
+			}
+		}
+		if len(next) > 0 {
+			w := s.weighing(next, 0)
+			s.weigh(w)
+			for i, x := range w.list {
+				if !w.below[i] && x.odds+x.beside > 0 {
+					at, _ := slices.BinarySearchFunc(weighed, x.addition, better)
+					weighed = slices.Insert(weighed, at, x.addition)
 				}
-				continue
-			}
-			if (first.most < evident || s.ev.sets != nil) && s.hopeless(x.comp, -x.odds-x.beside) {
-				continue
-			}
-			f := s.fit(x.comp)
-			x.rate = f.rate
-			if x.odds += f.bayes; x.odds+x.beside > 0 {
-				at, _ := slices.BinarySearchFunc(weighed, x, better)
-				weighed = slices.Insert(weighed, at, x)
 			}
 			continue
+		}
+		if len(weighed) == 0 {
+			break
 		}
 		x := weighed[0]
 		weighed = weighed[1:]

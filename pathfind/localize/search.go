@@ -23,6 +23,7 @@ type search struct {
 	lossy      []int32     // by component, how many do, by their weight
 	cache      []cached    // see cached
 	other      *search     // see aside
+	peer       *search     // see weigh
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
 	uneven     []uneven    // arcs under the hypothesis in expansion
 	spare      float64     // their gain
@@ -224,10 +225,11 @@ func (s *search) expand(i int32) {
 	s.best = max(s.best, h.score)
 
 	s.moves, s.moving = s.moves[:0], true
-	besides := &weighing{}
+	var list []prospect
 	if len(h.comps) < s.cfg.MaxFaults {
-		besides = s.open(&h, log(faint))
+		list = s.prospects(&h, log(faint), nil)
 	}
+	besides := s.weighing(list, log(faint))
 	s.change(&h, besides)
 	s.add(&h, besides)
 	s.hyps[i].extra = h.extra
@@ -248,7 +250,7 @@ func (s *search) add(h *hypothesis, besides *weighing) {
 			continue
 		}
 		if x.odds+x.beside > 0 {
-			s.additions = append(s.additions, x)
+			s.additions = append(s.additions, x.addition)
 		}
 		if x.odds+x.beside > -rival {
 			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)

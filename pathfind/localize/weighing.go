@@ -7,28 +7,40 @@ import (
 	"whichlink/internal/halves"
 )
 
-// A weighing is what could be faulty besides the loaded hypothesis. It is looked at while that is changed.
+// A prospect is a component that may be faulty besides the loaded hypothesis. Before it is weighed its odds are those of the prior.
+type prospect struct {
+	addition
+	most float64 // of odds and beside, from above
+}
+
+// prospects lists what may be above a floor, in log odds, by how it was felt to be pulled, but for what is barred.
+func (s *search) prospects(h *hypothesis, floor float64, barred []int32) (list []prospect) {
+	for _, c := range h.comps {
+		s.here.count(s.ix, c, 1)
+	}
+	for _, c := range s.candidates {
+		if s.excess[c] > 0 || slices.Contains(barred, c) {
+			continue
+		}
+		x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
+		if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= floor {
+			list = append(list, x)
+		}
+	}
+	s.here.clear()
+	return list
+}
+
+// A weighing is of what could be faulty besides the loaded hypothesis. It may be done while that is changed.
 type weighing struct {
-	list  []addition
+	list  []prospect
 	below []bool       // the odds of which are surely below the floor
 	floor float64      // log odds
 	next  atomic.Int64 // of the list, the first that nobody has looked at
 }
 
-// open lists what may be above a floor, by how it was felt to be pulled.
-func (s *search) open(h *hypothesis, floor float64) *weighing {
-	w := weighing{floor: floor}
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
-	for _, c := range s.candidates {
-		x := addition{comp: c, odds: s.ix.logPrior(c), beside: s.here.beside(s.ix, c)}
-		if s.excess[c] == 0 && s.mostGain(c) >= floor-x.odds-x.beside {
-			w.list = append(w.list, x)
-		}
-	}
-	s.here.clear()
-	w.below = make([]bool, len(w.list))
+func (s *search) weighing(list []prospect, floor float64) *weighing {
+	w := &weighing{list: list, below: make([]bool, len(list)), floor: floor}
 	if s.ev.sets != nil {
 		s.model.each(len(w.list), func(m *model, i int) {
 			x, work := &w.list[i], 0
@@ -36,11 +48,11 @@ func (s *search) open(h *hypothesis, floor float64) *weighing {
 			m.work += work
 		})
 	}
-	return &w
+	return w
 }
 
 // some is how many components are looked at before it is asked whether there are more.
-const some = 4
+const some = 2
 
 // look weighs what nobody has weighed.
 func (w *weighing) look(s *search) {
@@ -54,10 +66,29 @@ func (w *weighing) look(s *search) {
 			s.bounds.comp = -1 // so that it is the same work whoever does it
 			if w.below[i] = w.below[i] || s.hopelessStill(x.comp, w.floor-x.odds-x.beside); !w.below[i] {
 				f := s.fit(x.comp)
-				x.rate, x.odds = f.rate, f.bayes+x.odds-s.overlap[x.comp]
+				x.rate, x.odds = f.rate, f.bayes+x.odds
 			}
 		}
 	}
+}
+
+// weigh weighs all of the list on two cores.
+func (s *search) weigh(w *weighing) {
+	if s.ev.sets != nil || len(w.list) <= some { // sets have but one state
+		w.look(s)
+		return
+	}
+	if s.peer == nil {
+		s.peer = &search{model: &model{}}
+	}
+	m := s.peer.model
+	*s.peer, *m = *s, *s.model
+	s.peer.model, m.work = m, 0
+	s.setRises()
+	if !halves.Both(func() { w.look(s) }, func() { w.look(s.peer) }) {
+		w.look(s)
+	}
+	s.work += m.work
 }
 
 // change looks at the neighbours of the loaded hypothesis that have another member in place of one or several, and weighs what could be faulty besides. One

@@ -42,7 +42,7 @@ func (s *search) candidates() []candidate {
 // provable hands over what the losses of the j-th lossy observation could prove at most of each arc that it may have crossed.
 func (s *search) provable(j int, add func(a graphs.ArcID, nats float64)) {
 	o := &s.obs[s.lossy[j]]
-	most := s.excess(o, &s.fates[j])
+	most := s.excess(&s.fates[j])
 	if most == 0 {
 		return
 	}
@@ -74,18 +74,12 @@ func (s *search) stray(a graphs.ArcID) float64 {
 	return max(sent, 0)
 }
 
-// excess returns the most that an explanation of an observation's losses is worth, against chance and the flow's own troubles.
-func (s *search) excess(o *localize.Observation, f *fate) float64 {
-	sent, lost := s.proving(o)
-	n, k := float64(sent), float64(lost)
-	if k == 0 {
+// excess returns the most that an explanation of a flow's losses is worth, against chance and its own troubles.
+func (s *search) excess(f *fate) float64 {
+	if !f.tells {
 		return 0
 	}
-	best := k * math.Log(k/n)
-	if k < n {
-		best += (n - k) * math.Log(1-k/n)
-	}
-	return max(0, best-max(math.Log(s.own.rate)+f.odd, f.chance))
+	return max(0, f.best-max(math.Log(s.own.rate)+f.odd, f.chance))
 }
 
 // gather finds what crosses the candidates.

@@ -152,12 +152,13 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []time
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]
 	}
-	s.lossy, s.fates = make([]int32, 0, len(touched.Lossy)), make([]fate, 0, len(touched.Lossy))
-	for _, i := range touched.Lossy {
-		if s.spans[i].known() {
-			s.lossy, s.fates = append(s.lossy, i), append(s.fates, s.fateOf(&s.obs[i]))
+	s.lossy = slices.DeleteFunc(slices.Clone(touched.Lossy), func(i int32) bool { return !s.spans[i].known() })
+	s.fates = make([]fate, len(s.lossy))
+	halves.Briefly(len(s.lossy), func(_, from, to int) {
+		for j := from; j < to; j++ {
+			s.fates[j] = s.fateOf(&s.obs[s.lossy[j]])
 		}
-	}
+	})
 	rhythms := s.rhythms(list, touched.Crossing)
 	crosses := make([]bool, s.fabric.NumArcs())
 	var doubtful []candidate
@@ -192,19 +193,37 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []time
 		mark()
 	}
 	s.sent, s.loose = slices.Clone(steady.Exposure), steady.Loose
-	for _, i := range touched.Crossing {
-		o := &s.obs[i]
-		if someOf(o.Path, crosses) {
+	s.leaveOut(crosses, touched.Crossing)
+	return rhythms
+}
+
+// leaveOut takes what surely crosses some arcs, of some observations, and takes it off what was sent.
+func (s *search) leaveOut(crosses []bool, crossing []int32) {
+	var sent [2][]int
+	var aside [2][]int32
+	halves.Briefly(len(crossing), func(half, from, to int) {
+		n := make([]int, len(crosses))
+		for _, i := range crossing[from:to] {
+			o := &s.obs[i]
+			if !someOf(o.Path, crosses) {
+				continue
+			}
 			s.taken[i] = true
 			if o.From != o.To {
-				s.aside = append(s.aside, i)
+				aside[half] = append(aside[half], i)
 			}
 			for _, a := range o.Path {
-				s.sent[a] -= o.Sent
+				n[a] += o.Sent
 			}
 		}
+		sent[half] = n
+	})
+	s.aside = slices.Concat(aside[0], aside[1])
+	for _, half := range sent {
+		for a, n := range half {
+			s.sent[a] -= n
+		}
 	}
-	return rhythms
 }
 
 // bursts reports whether flows that may have crossed an arc, by ways that are not known, lost so much more than it loses in the mean that it may come and go.

@@ -3,6 +3,7 @@ package flaps
 import (
 	"math"
 
+	"whichlink/internal/halves"
 	"whichlink/pathfind/localize"
 )
 
@@ -26,11 +27,17 @@ func (s *search) troubles() troubles {
 		return s.selectedTroubles()
 	}
 	if s.timed == 0 {
-		for i := range s.spans {
-			if s.spans[i].known() {
-				s.timed++
+		var timed [2]int
+		halves.Do(len(s.spans), func(half, from, to int) {
+			n := 0
+			for i := from; i < to; i++ {
+				if s.spans[i].known() {
+					n++
+				}
 			}
-		}
+			timed[half] = n
+		})
+		s.timed = timed[0] + timed[1]
 	}
 	var open []fate
 	for j, i := range s.lossy {
@@ -79,8 +86,12 @@ func (t troubles) fewer(explained float64) float64 {
 	return m*math.Log(1+t.flows) - all + rest
 }
 
-// A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, where any share is as likely, and by chance.
-type fate struct{ odd, chance float64 }
+// A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, where any share is as likely, by chance, and at best.
+type fate struct {
+	odd, chance, best float64
+	even              float64 // by chance rather than by itself, a ratio
+	tells             bool    // some of them prove something
+}
 
 func (s *search) fateOf(o *localize.Observation) fate {
 	sent, lost := s.proving(o)
@@ -88,12 +99,20 @@ func (s *search) fateOf(o *localize.Observation) fate {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
 	c, _ := math.Lgamma(n + 2)
-	return fate{a + b - c, k*math.Log(usual) + (n-k)*math.Log1p(-usual)}
+	odd, chance := a+b-c, k*math.Log(usual)+(n-k)*math.Log1p(-usual)
+	best := 0.0
+	if lost > 0 {
+		best += k * math.Log(k/n)
+	}
+	if lost < sent {
+		best += (n - k) * math.Log(1-k/n)
+	}
+	return fate{odd, chance, best, math.Exp(chance - odd), lost > 0}
 }
 
 // troubled returns the probability that a flow lost packets by itself and not by chance.
 func (f *fate) troubled(rate float64) float64 {
-	return 1 / (1 + math.Exp(f.chance-f.odd)*(1-rate)/rate)
+	return 1 / (1 + f.even*(1-rate)/rate)
 }
 
 // proving returns the packets of an observation that prove something. Where only those that lost some are known, the first one lost proves nothing.

@@ -54,7 +54,7 @@ func Briefly(n int, use func(half, from, to int)) {
 }
 
 // few is how many pieces of work of a microsecond or so are taken at a time.
-const few = 8
+const few = 4
 
 // Shared calls a or b with each number below n, some at a time with the one and some with the other. Each call is soon done, and which of the two it is of
 // must not matter.

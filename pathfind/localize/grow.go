@@ -108,25 +108,53 @@ func (s *search) pick(h *hypothesis) {
 func (s *search) prune(h *hypothesis) bool {
 	pruned := false
 	devices, bonus := s.devs.devices(s.ix, h.comps)
+	gains := s.gainsOf(h.comps)
 	for j := 0; j < len(h.comps); j++ {
 		c := h.comps[j]
-		rate := s.excess[c]
-		s.shift(c, 0)
-		needed, without := s.gain(c, rate)+s.occam[j]+1, bonus
+		if pruned {
+			gains[j] = s.gainOf(c)
+		}
+		needed, without := gains[j]+s.occam[j]+1, bonus
 		if needed < dismal && slices.ContainsFunc(devices, func(d device) bool { return d.odds > sure && slices.Contains(d.members, c) }) {
 			_, without = s.devs.devices(s.ix, slices.Delete(slices.Clone(h.comps), j, j+1))
 		}
 		if needed+bonus-without > 0 {
-			s.shift(c, rate)
 			continue
 		}
+		s.shift(c, 0)
 		bonus = without
 		h.comps, h.rates = slices.Delete(h.comps, j, j+1), slices.Delete(h.rates, j, j+1)
 		s.occam = slices.Delete(s.occam, j, j+1)
+		gains = slices.Delete(gains, j, j+1)
 		pruned = true
 		j--
 	}
 	return pruned
+}
+
+// gainsOf returns by how much the log-likelihood is greater with each of the loaded components than without.
+func (m *model) gainsOf(comps []int32) []float64 {
+	gains := make([]float64, len(comps))
+	if !m.single {
+		for j, c := range comps {
+			gains[j] = m.gainOf(c)
+		}
+		return gains
+	}
+	m.each(len(comps), func(m *model, j int) { gains[j] = m.gainOf(comps[j]) })
+	return gains
+}
+
+// gainOf returns by how much the log-likelihood is greater with a loaded component than without. Where not all ways are known it loads something else for a
+// while.
+func (m *model) gainOf(c int32) float64 {
+	rate := m.excess[c]
+	if m.single {
+		return -m.gainOfTerms(c, -rate)
+	}
+	m.shift(c, 0)
+	defer m.shift(c, rate)
+	return m.gain(c, rate)
 }
 
 // doubts returns, by member of a hypothesis that was not expanded, how likely it is without that member: the weight beside its own. It loads the

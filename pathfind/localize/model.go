@@ -145,6 +145,15 @@ func (m *model) place(comps []int32, hazards []float64) {
 	}
 }
 
+// loadHazards does of load what is needed to ask for the hazards and weights of branches.
+func (m *model) loadHazards(comps []int32, hazards []float64) {
+	if m.single { // where a branch is all of its term
+		m.place(comps, hazards)
+	} else {
+		m.load(comps, hazards)
+	}
+}
+
 // loaded are the slices that tell of what is loaded.
 func (m *model) loaded() [6]*[]float64 {
 	return [...]*[]float64{&m.hazard, &m.weight, &m.lift, &m.byPath, &m.terms, &m.excess}
@@ -169,19 +178,21 @@ func (m *model) copyTo(o *model) {
 
 // turns is how many terms turn would look at, those that several components cross once for each.
 func (m *model) turns(comps []int32, hazards []float64) (n int) {
-	crossed := func(c int32) int { return int(m.ev.start[c+1] - m.ev.start[c]) }
 	for _, c := range m.faulty {
 		if !slices.Contains(comps, c) {
-			n += crossed(c)
+			n += m.crossed(c)
 		}
 	}
 	for i, c := range comps {
 		if hazards[i] != m.excess[c] {
-			n += crossed(c)
+			n += m.crossed(c)
 		}
 	}
 	return n
 }
+
+// crossed is how often branches cross a component.
+func (m *model) crossed(c int32) int { return int(m.ev.start[c+1] - m.ev.start[c]) }
 
 // turn changes what is loaded into another hypothesis.
 func (m *model) turn(comps []int32, hazards []float64) {

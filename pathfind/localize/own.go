@@ -89,8 +89,14 @@ type stranger struct {
 	same  float64
 }
 
-// strangers are the lossy flows that may have lost packets by themselves, as the loaded hypothesis has it, and how many of them probably did.
-func (s *search) strangers(h *habits) (list []stranger, flows float64) {
+// strangers are the lossy flows that may have lost packets by themselves, as the loaded hypothesis has it; none, if too few of them probably did to learn from.
+func (s *search) strangers(h *habits) []stranger {
+	type open struct {
+		*term
+		odds float64
+	}
+	var some []open
+	flows := 0.0
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		if t.lost == 0 || s.ev.obs[t.obs].ttl() {
@@ -103,7 +109,14 @@ func (s *search) strangers(h *habits) (list []stranger, flows float64) {
 		if odds > 1 {
 			flows += 1 / t.same
 		}
-		x := stranger{odds: odds / exp(t.outlier-t.inlier), same: t.same}
+		some = append(some, open{t, odds})
+	}
+	if flows < fewOwn {
+		return nil
+	}
+	list := make([]stranger, 0, len(some))
+	for _, t := range some {
+		x := stranger{odds: t.odds / exp(t.outlier-t.inlier), same: t.same}
 		if t.lone {
 			for k := range x.kinds {
 				x.kinds[k] = 1 // what loses everything tells nothing of the others
@@ -114,7 +127,7 @@ func (s *search) strangers(h *habits) (list []stranger, flows float64) {
 		}
 		list = append(list, x)
 	}
-	return list, flows
+	return list
 }
 
 // oddsOfOwn are the odds that a flow lost packets by itself.
@@ -144,8 +157,8 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 // learn finds the habits of flows from what the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether there were flows enough
 // to learn from. Faults that the hypothesis lacks make the habits worse rather than better.
 func (s *search) learn(h *habits) bool {
-	list, found := s.strangers(h)
-	if found < fewOwn {
+	list := s.strangers(h)
+	if len(list) == 0 {
 		return false
 	}
 	known := 1/s.cfg.Outlier + float64(s.ev.flows)

@@ -30,7 +30,7 @@ func (s *search) scatter(i int32) int32 {
 	s.parent, s.atHand = i, -1
 	s.setBackground(h.background)
 	for range 2 {
-		s.load(comps, rates)
+		s.loadHazards(comps, rates)
 		losses := s.divide(comps, rates)
 		kept := 0
 		for j, c := range comps {
@@ -53,27 +53,47 @@ func (s *search) scatter(i int32) int32 {
 }
 
 // divide gives each component of a loaded hypothesis the rate that its share of all losses asks for, until all rates agree (expectation
-// maximisation). It changes the hazards of branches only, and returns the losses that each explains.
+// maximisation). It asks for the hazards of branches and changes them only, and returns the losses that each explains.
 func (m *model) divide(comps []int32, rates []float64) []float64 {
 	losses := make([]float64, len(comps))
 	m.stale = true
-	for range 30 {
-		most := 0.0
-		for i, c := range comps {
-			es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
-			mine, passed := 0.0, m.ev.exposure[c]
-			for _, e := range es {
-				t := &m.ev.terms[e.term]
-				if t.lost > 0 && t.meter == nil {
-					w := m.weight[e.branch]
-					mine += w * t.lost * rates[i] * e.times / m.hazard[e.branch]
-					passed += w * t.passed
-				}
+	// What the hazards do not change is looked up once.
+	type crossing struct {
+		branch      int32
+		times, lost float64
+	}
+	n := 0
+	for _, c := range comps {
+		n += m.crossed(c)
+	}
+	crossings := make([]crossing, 0, n)
+	ends, passed := make([]int, len(comps)), make([]float64, len(comps))
+	for i, c := range comps {
+		passed[i] = m.ev.exposure[c]
+		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+			x := crossing{branch: e.branch, times: e.times}
+			if t := &m.ev.terms[e.term]; t.lost > 0 && t.meter == nil {
+				w := m.weight[e.branch]
+				x.lost = w * t.lost * e.times
+				passed[i] += w * t.passed
 			}
-			rate := rounded(min(max(mine/max(passed, 1), 1e-7), mostHazard))
+			crossings = append(crossings, x)
+		}
+		ends[i] = len(crossings)
+	}
+	for range 30 {
+		most, begin := 0.0, 0
+		for i := range comps {
+			crosses := crossings[begin:ends[i]]
+			begin = ends[i]
+			mine := 0.0
+			for _, x := range crosses {
+				mine += x.lost * rates[i] / m.hazard[x.branch]
+			}
+			rate := rounded(min(max(mine/max(passed[i], 1), 1e-7), mostHazard))
 			d := rate - rates[i]
-			for _, e := range es {
-				m.hazard[e.branch] += d * e.times
+			for _, x := range crosses {
+				m.hazard[x.branch] += d * x.times
 			}
 			if losses[i] = mine; mine > slight/2 {
 				most = max(most, math.Abs(d)/rates[i])

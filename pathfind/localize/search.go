@@ -309,10 +309,7 @@ func (s *search) refit(h *hypothesis) {
 	s.atHand = -1
 	s.occam = slices.Grow(s.occam[:0], len(h.comps))[:len(h.comps)]
 	s.setBackground(h.background)
-	load := s.load
-	if s.single { // background and rates are found from the hazards of branches alone
-		load = s.place
-	}
+	load := s.loadHazards // background and rates are found from these alone
 	load(h.comps, h.rates)
 	for i := range sweeps {
 		was, sum := s.background, s.sum

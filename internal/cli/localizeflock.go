@@ -44,8 +44,8 @@ func flockKinds() []string {
 	return kinds
 }
 
-// From so many bytes read on, memory may grow by a lesser share, in percent, before garbage is looked for: solving keeps most of what it asks for.
-const muchHeap, solvingGC = 128 << 20, 50
+// From so many flows on, memory may grow by a lesser share, in percent, before garbage is looked for: solving keeps most of what it asks for.
+const manyFlows, solvingGC = 1 << 19, 50
 
 // localizeStats is what --stats adds.
 type localizeStats struct {
@@ -75,8 +75,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		return err
 	}
 	parsed := time.Now()
-	var memory runtime.MemStats
-	if runtime.ReadMemStats(&memory); memory.HeapAlloc > muchHeap {
+	if len(seen.Observations) > manyFlows {
 		defer debug.SetGCPercent(debug.SetGCPercent(solvingGC))
 	}
 	spread := pathfind.PerPath
@@ -89,6 +88,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		return e.printDiagnosis(d, output)
 	}
 	solved := time.Now()
+	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), solved.Sub(parsed).Seconds(), memory.Sys})
 	if err != nil {

@@ -41,16 +41,18 @@ func Each(n int, use func(i int)) {
 // brief is the number from which on the second core pays while it is awake.
 const brief = 256
 
-// Briefly is Do for pieces of work that are soon done, of which many follow each other. What is worth two halves is always done as two.
-func Briefly(n int, use func(half, from, to int)) {
+// Briefly is Do for pieces of work that are soon done, of which many follow each other. What is worth two halves is always done as two,
+// which it reports.
+func Briefly(n int, use func(half, from, to int)) bool {
 	if n < brief {
 		use(0, 0, n)
-		return
+		return false
 	}
 	if !Both(func() { use(0, 0, n/2) }, func() { use(1, n/2, n) }) {
 		use(0, 0, n/2)
 		use(1, n/2, n)
 	}
+	return true
 }
 
 // few is how many pieces of work of a microsecond or so are taken at a time.

@@ -37,6 +37,7 @@ type model struct {
 	round int32
 
 	pulls  []pull    // by component, see feel
+	pulled []pull    // what half of the flows add to that
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
@@ -68,6 +69,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		terms:   make([]float64, len(ev.terms)),
 		losses:  make([]float64, ix.n),
 		pulls:   make([]pull, ix.n),
+		pulled:  make([]pull, ix.n),
 		asked:   make([]int32, len(ev.terms)),
 
 		unsure:  make([]bool, ix.n),
@@ -378,20 +380,34 @@ type pull struct {
 
 // feel sets pulls for what is loaded.
 func (m *model) feel() {
-	clear(m.pulls)
 	least := m.bad[0] * m.most
-	for i := range m.ev.flows {
-		t := &m.ev.terms[i]
-		if t.n > 1 || t.lost == 0 {
-			continue
+	both := halves.Briefly(m.ev.flows, func(half, from, to int) {
+		pulls := m.pulls
+		if half == 1 {
+			pulls = m.pulled
 		}
-		x := 1 / m.hazard[t.first]
-		p := pull{t.lost * m.most * x, t.lost * log(1+least*x), t.lost * m.most / (m.hazard[t.first] + least)}
-		for _, c := range m.ev.comps[m.ev.first[t.first]:m.ev.first[t.first+1]] {
-			to := &m.pulls[c]
-			to.slope, to.rise, to.then = to.slope+p.slope, to.rise+p.rise, to.then+p.then
+		clear(pulls)
+		for i := from; i < to; i++ {
+			t := &m.ev.terms[i]
+			if t.n > 1 || t.lost == 0 {
+				continue
+			}
+			x := 1 / m.hazard[t.first]
+			p := pull{t.lost * m.most * x, t.lost * log(1+least*x), t.lost * m.most / (m.hazard[t.first] + least)}
+			for _, c := range m.ev.comps[m.ev.first[t.first]:m.ev.first[t.first+1]] {
+				pulls[c].add(p)
+			}
+		}
+	})
+	if both {
+		for c := range m.pulls {
+			m.pulls[c].add(m.pulled[c])
 		}
 	}
+}
+
+func (p *pull) add(q pull) {
+	p.slope, p.rise, p.then = p.slope+q.slope, p.rise+q.rise, p.then+q.then
 }
 
 // mostGain bounds the gain of a component at bad rates from above, without a look at its losses, by what it was felt to be pulled. Losses of different

@@ -239,5 +239,5 @@ func (s *search) forget() {
 	s.overBad.forget()
 	s.overNormal.forget()
 	clear(s.by)
-	clear(s.cache)
+	s.cache.forget()
 }

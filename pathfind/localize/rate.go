@@ -26,8 +26,31 @@ type cached struct {
 	guessed, peaked     bool
 }
 
-// fewCached is how many components are remembered while a hypothesis is changed: what is found out about one is soon of no more use. A power of two.
-const fewCached = 64
+// A memory is what is known about components.
+type memory struct {
+	at   []int32 // by component, its place in kept plus one, or 0; nil where components take each other's places
+	kept []cached
+}
+
+func newMemory(n int32) memory { return memory{at: make([]int32, n), kept: make([]cached, 0, 128)} }
+
+// briefMemory returns a memory of a few components, for while a hypothesis is changed: what is found out about one is soon of no more use.
+func briefMemory() memory { return memory{kept: make([]cached, 64)} }
+
+// place returns where what is known about a component is kept. It is good until another one is asked for which is not there yet.
+func (m *memory) place(c int32) *cached {
+	if m.at == nil {
+		return &m.kept[int(c)%len(m.kept)]
+	}
+	if m.at[c] == 0 {
+		m.kept = append(m.kept, cached{comp: c})
+		m.at[c] = int32(len(m.kept))
+	}
+	return &m.kept[m.at[c]-1]
+}
+
+// forget forgets all components.
+func (m *memory) forget() { clear(m.kept) }
 
 // cached returns what is known about a component. From one hypothesis to the next most components see no change.
 func (s *search) cached(c int32) *cached {
@@ -39,7 +62,7 @@ func (s *search) cached(c int32) *cached {
 		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
 		print ^= print >> 29
 	}
-	k := &s.cache[int(c)&(len(s.cache)-1)]
+	k := s.cache.place(c)
 	if k.comp != c || k.print != print {
 		*k = cached{comp: c, print: print}
 	}

@@ -3,7 +3,6 @@ package localize
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"whichlink/internal/halves"
@@ -21,7 +20,7 @@ type search struct {
 	atHand     int32       // the one that was refitted last and is loaded, or -1
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
-	cache      []cached    // see cached
+	cache      memory      // see cached
 	other      *search     // see aside
 	peer       *search     // see weigh
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
@@ -54,11 +53,11 @@ type scratch struct {
 	// Found are the neighbours to be remembered, if that has to wait; moved is what was found out about components meanwhile.
 	found []finding
 	waits bool
-	moved []cached
+	moved memory
 }
 
 func newScratch(n int32, devs deviceTable) scratch {
-	return scratch{seen: make([]int32, n), shared: make([]int32, n), common: make([]int32, n), moved: make([]cached, fewCached), devs: devs}
+	return scratch{seen: make([]int32, n), shared: make([]int32, n), common: make([]int32, n), moved: briefMemory(), devs: devs}
 }
 
 // A hypothesis is a set of faulty components, with their likeliest hazards.
@@ -117,7 +116,7 @@ const (
 
 func newSearch(m *model) *search {
 	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1),
-		cache: make([]cached, 1<<bits.Len32(uint32(m.ix.n))), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
+		cache: newMemory(m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
 	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
 	s.here = s.devs.another()
 	weighShyness(m.ix, m.ev)

@@ -41,6 +41,9 @@ type weighing struct {
 
 func (s *search) weighing(list []prospect, floor float64) *weighing {
 	w := &weighing{list: list, below: make([]bool, len(list)), floor: floor}
+	for i := range list {
+		s.cache.place(list[i].comp) // two cores will look there
+	}
 	if s.ev.sets != nil {
 		s.model.each(len(w.list), func(m *model, i int) {
 			x, work := &w.list[i], 0
@@ -120,7 +123,7 @@ func (s *search) change(h *hypothesis, w *weighing) {
 
 // later does something that changes what is loaded and leaves it as it was. What it finds is left in found.
 func (s *search) later(do func()) {
-	clear(s.moved)
+	s.moved.forget()
 	s.found, s.waits = s.found[:0], true
 	s.cache, s.moved = s.moved, s.cache
 	do()

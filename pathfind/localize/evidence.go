@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 )
 
 // evidence is the observations in the form that the model works on. Certain observations without loss are in exposure only: under
@@ -73,6 +74,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.merge()
 	ev.selected = cfg.Selected || ev.onlyLossy()
 	ev.reserve(&c)
+	made := ev.makeTerms(cfg)
 	var loose []int32 // observations without loss whose path is uncertain
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -85,11 +87,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		}
 		switch {
 		case o.lost > 0:
-			t := newTerm(o, cfg)
-			if ev.selected {
-				t.selected()
-			}
-			ev.add(&c, int32(i), t)
+			ev.add(&c, int32(i), made[len(ev.terms)])
 		case len(o.Alternatives) > 1:
 			loose = append(loose, int32(i))
 		default:
@@ -127,6 +125,26 @@ func (ev *evidence) reserve(c *collector) {
 	ev.terms, ev.first = make([]term, 0, len(ev.obs)), append(make([]int32, 0, ways+1), ev.first...)
 	ev.share, ev.arcs = make([]float64, 0, ways), make([]float64, 0, ways)
 	c.flat, c.flatTimes = make([]int32, 0, crossed), make([]float32, 0, crossed)
+}
+
+// makeTerms makes the terms of lossy observations, in their order, where they will be.
+func (ev *evidence) makeTerms(cfg Config) []term {
+	var lossy []int32
+	for i := range ev.obs {
+		if ev.obs[i].lost > 0 {
+			lossy = append(lossy, int32(i))
+		}
+	}
+	terms := ev.terms[:len(lossy)]
+	halves.Briefly(len(lossy), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			terms[i] = newTerm(&ev.obs[lossy[i]], cfg)
+			if ev.selected {
+				terms[i].selected()
+			}
+		}
+	})
+	return terms
 }
 
 // leastLossy is the number of observations of which all lost packets from which on that is no chance.
@@ -246,7 +264,10 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 // merge puts observations into an order of their own and adds up those that differ in counts only.
 func (ev *evidence) merge() {
 	slices.SortFunc(ev.obs, func(a, b merged) int {
-		return cmp.Or(compare(a.Observation, b.Observation), cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
+		if c := compare(a.Observation, b.Observation); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
 	})
 	out := ev.obs[:0]
 	for _, m := range ev.obs {
@@ -269,7 +290,10 @@ func (ev *evidence) merge() {
 
 // compare orders observations by everything but their counts.
 func compare(a, b *Observation) int {
-	return cmp.Or(cmp.Compare(a.Flow, b.Flow), compareWay(a, b))
+	if c := cmp.Compare(a.Flow, b.Flow); c != 0 { // as it is mostly
+		return c
+	}
+	return compareWay(a, b)
 }
 
 // compareWay orders observations by what their packets crossed.

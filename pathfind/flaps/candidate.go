@@ -192,6 +192,33 @@ func (s *search) time(c *candidate) {
 	c.proof = c.times.Proof + s.own.fewer(explained)
 }
 
+// timeAll does so for several. Candidates that the same observations may have crossed, each with the same share, as do those of the uplinks of a switch
+// whose ways are not known, have the rhythm of the first of them.
+func (s *search) timeAll(list []candidate) {
+	like := make([]int, len(list)) // the first such candidate
+	known := map[uint64]int{}
+	for i := range list {
+		c := &list[i]
+		print := uint64(0)
+		for k, o := range c.obs {
+			print = (print ^ uint64(o) ^ math.Float64bits(c.shares[k])) * 0x9e3779b97f4a7c15
+			print ^= print >> 29
+		}
+		j, ok := known[print]
+		if like[i] = j; !ok || math.Abs(list[j].bound-c.bound) > 1e-9 || !slices.Equal(list[j].obs, c.obs) || !slices.Equal(list[j].shares, c.shares) {
+			known[print], like[i] = i, i
+		}
+	}
+	halves.Each(len(list), func(i int) {
+		if like[i] == i {
+			s.time(&list[i])
+		}
+	})
+	for i, j := range like {
+		list[i].times, list[i].proof, list[i].always = list[j].times, list[j].proof, list[j].always
+	}
+}
+
 // within reports whether an observation may have been sent in one of some episodes.
 func (s *search) within(o int32, eps []rhythm.Episode) bool {
 	from, to := float64(s.spans[o].From), float64(s.spans[o].To)

@@ -294,7 +294,7 @@ func (s *search) flaps() []Suspect {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
-		halves.Each(len(candidates), func(i int) { s.time(&candidates[i]) })
+		s.timeAll(candidates)
 		more := s.best(candidates, mostFlaps-len(found))
 		if found = append(found, more...); len(more) == 0 {
 			break

@@ -143,6 +143,7 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 	})
 	for _, x := range first[:min(len(first), firsts)] {
 		s.shift(x.comp, x.rate)
+		known := map[uint64]pairing{}
 		for _, y := range candidates {
 			if s.excess[y] > 0 || slices.ContainsFunc(out, func(j int) bool { return h.comps[j] == y }) {
 				continue
@@ -150,7 +151,7 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 			floor := s.best - horizon - underrated - rest
 			if prior := s.ix.logPrior(y) - s.overlap[y]; !s.hopeless(y, floor-x.odds-prior) {
 				if f := s.fit(y); f.bayes >= floor-x.odds-prior {
-					s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base)
+					s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base, known)
 				}
 			}
 		}
@@ -162,8 +163,8 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 }
 
 // exchangePair remembers the hypothesis with a pair in place of some members, of which the first is loaded at the rate that it has alone. What the
-// likelihood adds to the score without the pair is known.
-func (s *search) exchangePair(h *hypothesis, out []int, x, y addition, rest float64) {
+// likelihood adds to the score without the pair is known, and so may be what comes of the pair: that of what looks like the second.
+func (s *search) exchangePair(h *hypothesis, out []int, x, y addition, rest float64, known map[uint64]pairing) {
 	comps, rates := s.comps[:0], s.rates[:0]
 	for i, z := range h.comps {
 		if !slices.Contains(out, i) {
@@ -174,22 +175,48 @@ func (s *search) exchangePair(h *hypothesis, out []int, x, y addition, rest floa
 	if i, ok := s.by[keyOf(s.comps)]; ok && s.hyps[i].expanded {
 		return
 	}
-	s.shift(y.comp, y.rate)
 	n := len(comps)
-	occam := 0.0
+	found, ok, twin := pairing{}, false, uint64(0)
+	if s.ev.sets != nil {
+		twin = s.twin(y.comp)
+		found, ok = known[twin]
+	}
+	if ok {
+		s.work += found.work
+	} else if found = s.pair(x, y); twin != 0 {
+		known[twin] = found
+	}
+	s.rates[n], s.rates[n+1] = found.rates[0], found.rates[1]
+	s.remember(s.comps, s.rates, rest+found.score-s.overlap[x.comp]-s.overlap[y.comp])
+}
+
+// A pairing is what comes of two members that are fitted together: their rates, what they add to the log-likelihood less what they pay, and the work that it was.
+type pairing struct {
+	rates [2]float64
+	score float64
+	work  int
+}
+
+// pair fits two members together, of which the first is loaded at the rate that it has alone, and leaves them as they were.
+func (s *search) pair(x, y addition) (p pairing) {
+	work := s.work
+	s.shift(y.comp, y.rate)
 	for range 3 {
 		was := s.sum
-		var o, p float64
-		s.rates[n], o = s.again(x.comp)
-		s.rates[n+1], p = s.again(y.comp)
-		occam = o + p
+		var first, second float64
+		p.rates[0], first = s.again(x.comp)
+		p.rates[1], second = s.again(y.comp)
+		p.score = s.sum + first + second
 		if s.sum < was+gained {
 			break
 		}
 	}
-	s.remember(s.comps, s.rates, rest+s.sum+occam-s.overlap[x.comp]-s.overlap[y.comp])
 	s.shift(y.comp, 0)
 	s.shift(x.comp, x.rate)
+	if p.rates != [2]float64{x.rate, y.rate} { // else they have nothing to do with each other, and of the first it was known what that comes to
+		p.work = s.work - work
+	}
+	return p
 }
 
 // rivalsOf returns the components that share one in so many lossy observations of one, itself among them.

@@ -240,4 +240,5 @@ func (s *search) forget() {
 	s.overNormal.forget()
 	clear(s.by)
 	s.cache.forget()
+	s.like = likenesses{}
 }

@@ -54,13 +54,15 @@ func (m *memory) forget() { clear(m.kept) }
 
 // cached returns what is known about a component. From one hypothesis to the next most components see no change.
 func (s *search) cached(c int32) *cached {
-	print := math.Float64bits(s.background)
+	print := uint64(0)
 	if s.ev.sets != nil {
-		print ^= s.ev.sets.print(c)
-	}
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
-		print ^= print >> 29
+		print = s.twin(c)
+	} else {
+		print = math.Float64bits(s.background)
+		for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+			print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
+			print ^= print >> 29
+		}
 	}
 	k := s.cache.place(c)
 	if k.comp != c || k.print != print {
@@ -118,9 +120,16 @@ func (s *search) finelyBelow(c int32, floor float64, over *[grid]float64) bool {
 
 // hopelessStill reports what hopeless does after surelyBelow did not tell.
 func (s *search) hopelessStill(c int32, floor float64) bool {
+	k := s.cached(c)
+	if s.ev.sets != nil {
+		return s.hopelessLike(c, k, floor)
+	}
+	return s.hopelessAnew(c, k, floor)
+}
+
+func (s *search) hopelessAnew(c int32, k *cached, floor float64) bool {
 	peaks := s.peaksAllowed(c, floor)
 	floor -= slack
-	k := s.cached(c)
 	if !k.looked {
 		k.looked = true
 		s.work += s.bound(c, -dismal, &k.look)
@@ -227,23 +236,31 @@ func (s *search) lookedAt(k *cached) float64 {
 func (s *search) fit(c int32) fit {
 	k := s.cached(c)
 	if !k.fitted {
-		if !k.guessed && s.losses[c] >= sharply {
-			k.guess, k.losses = s.guess(c, s.some[few/2])
-			k.guessed = true
+		if s.ev.sets != nil {
+			k.fit = s.fitLike(c, k)
+		} else {
+			k.fit = s.fitAnew(c, k)
 		}
-		f, ok := s.sharp(c, k.guess, k.losses)
-		if !ok {
-			over := *s.fine(c, k)
-			for i, exact := range k.exact {
-				if exact {
-					over[i*step] = k.look[i]
-				}
-			}
-			f = s.model.fit(c, over, k.exact)
-		}
-		k.fit, k.fitted = f, true
+		k.fitted = true
 	}
 	return k.fit
+}
+
+func (s *search) fitAnew(c int32, k *cached) fit {
+	if !k.guessed && s.losses[c] >= sharply {
+		k.guess, k.losses = s.guess(c, s.some[few/2])
+		k.guessed = true
+	}
+	if f, ok := s.sharp(c, k.guess, k.losses); ok {
+		return f
+	}
+	over := *s.fine(c, k)
+	for i, exact := range k.exact {
+		if exact {
+			over[i*step] = k.look[i]
+		}
+	}
+	return s.model.fit(c, over, k.exact)
 }
 
 // fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these, of which every

@@ -21,6 +21,7 @@ type search struct {
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
 	cache      memory      // see cached
+	like       likenesses  // where flows are known by their path sets only
 	other      *search     // see aside
 	peer       *search     // see weigh
 	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra

@@ -84,7 +84,7 @@ func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
 	}
 	list := t.list[:0]
 	look := func(i int32) {
-		if p := t.look(i, u, a); p.share > 0 {
+		if p := t.look(i, u, a, t.goOnBy(u, a, t.pairs[i].to)); p.share > 0 {
 			list = append(list, p)
 		}
 	}
@@ -108,19 +108,24 @@ func (t *setTable) through(u graphs.NodeID, a graphs.ArcID) []pass {
 	return append(make([]pass, 0, len(list)), list...)
 }
 
-// look returns the share of a pair's flows that pass a node, and go on by an arc unless that is None.
-func (t *setTable) look(i int32, u graphs.NodeID, a graphs.ArcID) pass {
-	p, share := &t.pairs[i], 1.0
-	if u == p.to || a == graphs.None && p.from == u { // its ends are certain
+// look returns the share of a pair's flows that pass a node, and go on by an arc unless that is None, of which the share that goes on is known.
+func (t *setTable) look(i int32, u graphs.NodeID, a graphs.ArcID, step float64) pass {
+	p := &t.pairs[i]
+	if a == graphs.None && p.from == u || step == 0 {
 		return pass{i, 0}
 	}
-	if a != graphs.None {
-		share = t.ps.Step(a, p.to)
+	return pass{i, float32(min(step*t.ps.Reach(p.from, u, p.to), 1))}
+}
+
+// goOnBy returns the share of flows to a node that go on from another by an arc, all if that is None; none where they end.
+func (t *setTable) goOnBy(u graphs.NodeID, a graphs.ArcID, to graphs.NodeID) float64 {
+	switch {
+	case u == to:
+		return 0 // its ends are certain
+	case a == graphs.None:
+		return 1
 	}
-	if share > 0 {
-		share *= t.ps.Reach(p.from, u, p.to)
-	}
-	return pass{i, float32(min(share, 1))}
+	return t.ps.Step(a, to)
 }
 
 // receivers returns those pairs, by destination, that may go by a node, and an arc out of it unless that is None.

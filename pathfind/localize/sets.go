@@ -87,10 +87,12 @@ type setTable struct {
 	busy           []int32 // the pairs that have sites, in any order
 	busyAt         []int32 // by pair: its place there, and one; else 0
 	version        int     // counts the changes of what is loaded
+	ordered        int     // the version for which busy is ascending
 	shared         []sharing
 	besides        [remembered]besides
 	scratch        []site
 	arrived, after []float64
+	unhurt, goOn   siteMemo             // of the flows of a size, the log of the share that likelihood asks for, and the share that unharmed does
 	tables         map[uint64][]float64 // exp(-n h) - 1 by size, for the hazards of the grid
 	fixed          [cells][]float64     // likewise, for fixed hazards
 	overs          []*[cells]float64    // by component, at fixed hazards; 0 where not known: see over

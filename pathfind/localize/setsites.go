@@ -1,8 +1,6 @@
 package localize
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"whichlink/graphs"
@@ -122,11 +120,49 @@ func (t *setTable) likelihood(i int32, sites []site) float64 {
 		return 0
 	}
 	after := t.between(t.pairs[i].to, sites)
-	sum := 0.0
+	known, sum := &t.unhurt, 0.0
+	known.turn(sites, after, int(t.top))
 	for _, b := range t.bunchesOf(i) {
-		sum += float64(b.copies) * log(max(t.pass(b.size, sites, after), leastPassed))
+		x := &known.bySize[b.size]
+		if x.round != known.round {
+			*x = found{known.round, log(max(t.pass(b.size, sites, after), leastPassed))}
+		}
+		sum += float64(b.copies) * x.value
 	}
 	return sum
+}
+
+// A siteMemo is what was found out of the flows of a pair, by size. Most pairs have sites where the one before had them.
+type siteMemo struct {
+	shares, after []float64
+	hurt          []*float64
+	round         int
+	bySize        []found
+}
+
+// A found is a number, and the round in which it was found.
+type found struct {
+	round int
+	value float64
+}
+
+// turn begins a new round unless sites lie as those of the round did.
+func (x *siteMemo) turn(sites []site, after []float64, top int) {
+	same := len(sites) == len(x.shares) && slices.Equal(after, x.after)
+	for i := 0; same && i < len(sites); i++ {
+		same = sites[i].share == x.shares[i] && &sites[i].hurt[0] == x.hurt[i]
+	}
+	if same {
+		return
+	}
+	if x.bySize == nil {
+		x.bySize = make([]found, top)
+	}
+	x.round++
+	x.shares, x.hurt, x.after = x.shares[:0], x.hurt[:0], append(x.after[:0], after...)
+	for i := range sites {
+		x.shares, x.hurt = append(x.shares, sites[i].share), append(x.hurt, &sites[i].hurt[0])
+	}
 }
 
 // between returns, by later and earlier site, the share of the flows at the earlier one that pass the later one. It is valid until the next call.
@@ -204,24 +240,39 @@ func (t *setTable) unharmed(pair int32, x site, yield func(share float64, of []b
 	}
 	t.scratch = with
 	with[at].hurt = t.none[:t.top] // itself it hurts nothing yet
-	after, n := t.between(t.pairs[pair].to, with), len(with)
+	after := t.between(t.pairs[pair].to, with)
+	known := &t.goOn
+	known.turn(with, after, int(t.top))
 	bunches := t.bunchesOf(pair)
 	for k, b := range bunches {
-		pass := t.pass(b.size, with, after)
-		through, arrived := 1.0, t.arrived[:n] // of what arrives at it, the share that goes on unharmed
-		mine := arrived[at]
-		for i := at + 1; i < n; i++ {
-			v := after[i*n+at]
-			for j := at + 1; j < i; j++ {
-				v += arrived[j] * with[j].hurt[b.size] * after[i*n+j]
-			}
-			arrived[i] = v
-			through += v * with[i].hurt[b.size]
+		y := &known.bySize[b.size]
+		if y.round != known.round {
+			*y = found{known.round, t.goesOn(b.size, with, at, after)}
 		}
-		if pass > leastPassed {
-			yield(min(max(mine*through/pass, 0), 1), bunches[k:k+1])
+		if y.value >= 0 {
+			yield(y.value, bunches[k:k+1])
 		}
 	}
+}
+
+// goesOn returns the share of flows of a size that pass a site among those that pass all others unharmed; below 0 if hardly any do.
+func (t *setTable) goesOn(size int32, sites []site, at int, after []float64) float64 {
+	n := len(sites)
+	pass := t.pass(size, sites, after)
+	if pass <= leastPassed {
+		return -1
+	}
+	through, arrived := 1.0, t.arrived[:n] // of what arrives at it, the share that goes on unharmed
+	mine := arrived[at]
+	for i := at + 1; i < n; i++ {
+		v := after[i*n+at]
+		for j := at + 1; j < i; j++ {
+			v += arrived[j] * sites[j].hurt[size] * after[i*n+j]
+		}
+		arrived[i] = v
+		through += v * sites[i].hurt[size]
+	}
+	return min(max(mine*through/pass, 0), 1)
 }
 
 // before orders sites along the way.
@@ -245,7 +296,7 @@ func (t *setTable) sharedWith(c int32) []passBy {
 		}
 	}
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
-		at, known := len(s.passes), t.lists[t.slot(u, a)]
+		known := t.lists[t.slot(u, a)]
 		if known != nil && len(known) < len(t.busy) {
 			for _, x := range known {
 				if t.busyAt[x.pair] > 0 {
@@ -254,26 +305,29 @@ func (t *setTable) sharedWith(c int32) []passBy {
 			}
 			return
 		}
-		for _, i := range t.busy {
-			if x := t.look(i, u, a); x.share > 0 {
-				share(x, a)
+		to, step := graphs.NodeID(graphs.None), 0.0
+		for _, i := range t.busyInOrder() {
+			if p := &t.pairs[i]; p.to != to {
+				to, step = p.to, t.goOnBy(u, a, p.to)
+			}
+			if step > 0 {
+				if x := t.look(i, u, a, step); x.share > 0 {
+					share(x, a)
+				}
 			}
 		}
-		slices.SortFunc(s.passes[at:], func(x, y passBy) int { return cmp.Compare(x.pair, y.pair) })
 	})
 	return s.passes
 }
 
-// print is a fingerprint of what a component shares with the loaded hypothesis.
-func (t *setTable) print(c int32) uint64 {
-	print := uint64(0)
-	for _, x := range t.sharedWith(c) {
-		for _, y := range t.pairs[x.pair].sites {
-			if y.comp != c {
-				print = (print ^ uint64(y.comp) ^ math.Float64bits(y.hazard)) * 0x9e3779b97f4a7c15
-				print ^= print >> 29
-			}
+// busyInOrder returns the pairs that have sites, ascending.
+func (t *setTable) busyInOrder() []int32 {
+	if t.ordered != t.version {
+		t.ordered = t.version
+		slices.Sort(t.busy)
+		for at, i := range t.busy {
+			t.busyAt[i] = int32(at) + 1
 		}
 	}
-	return print
+	return t.busy
 }

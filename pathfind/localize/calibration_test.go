@@ -112,7 +112,8 @@ func (w *world) compared() string {
 	ix := newIndex(w.Fabric, cfg)
 	s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
 	s.run()
-	mode := s.factor(s.weights()).mode
+	weights, _ := s.weights()
+	mode := s.factor(weights).mode
 	var comps []int32
 	for c := range ix.n {
 		if w.faults[ix.cause(c)] > 0 {

@@ -57,13 +57,16 @@ type entry struct {
 // ttl reports whether the observation hangs on a switch's own answer.
 func (m *merged) ttl() bool { return m.Responder != graphs.None }
 
+// fullWeight is that of a term which surely tells of what its packets crossed.
+const fullWeight = 8
+
 // weight is how much a lossy term counts where it is told how many of them components have in common: answers that the responder may well have held
 // back tell little of what their packets crossed.
 func (ev *evidence) weight(t *term) int32 {
 	if t.meter == nil && t.outlier > often && ev.obs[t.obs].ttl() {
 		return 1
 	}
-	return 8
+	return fullWeight
 }
 
 // compile cleans, merges and indexes observations.

@@ -72,7 +72,7 @@ func TestBounds(t *testing.T) {
 				}
 			}
 		}
-		if !s.learn(&h) {
+		if !s.learn(&h, aboutUsual(s.cfg), s.strangers()) {
 			t.Fatal("too few flows have losses of their own")
 		}
 		for i := range s.ev.flows {

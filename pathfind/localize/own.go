@@ -10,6 +10,7 @@ import (
 type habits struct {
 	rate  float64               // the share of flows that do
 	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
+	prior float64               // log of how likely they are before any evidence, and of what they pay for having been learnt from it
 }
 
 // keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
@@ -20,14 +21,29 @@ const (
 	fewOwn = 4
 	// negligibleOdds are those of losses of its own at which a flow tells nothing of them.
 	negligibleOdds = 1e-4
-	// lessons is how often habits are learnt anew at the most, learnt by what factor the rate must change for that, and rounds how long one lesson is.
-	lessons, learnt, rounds = 3, 1.5, 20
+	// learnt is by what factor the rate of a habit must change for it to be learnt anew, and rounds how long one lesson is.
+	learnt, rounds = 1.5, 20
 )
 
 // unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
-func unknownHabits(cfg Config) habits { return habits{cfg.Outlier, [...]float64{1, 0, 0, 0}} }
+func unknownHabits(cfg Config) habits {
+	return habits{rate: cfg.Outlier, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
+}
 
-// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind.
+// A school is how habits are learnt.
+type school struct {
+	least      float64 // flows that must seem to lose packets by themselves
+	own, other float64 // the share of flows that do is drawn from the Beta distribution of these
+	lessons    int     // how often habits are learnt at the most
+	proceed    func(*search, int32)
+}
+
+// aboutUsual is the school of those who hold that flows have about the habits that are usual, and openMinded that of those who hold no such thing.
+func aboutUsual(cfg Config) school { return school{fewOwn, 1, 1/cfg.Outlier - 1, 3, (*search).grown} }
+
+var openMinded = school{0, 0.3, 2.7, 4, (*search).followed}
+
+// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution.
 var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
 
 // marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, for the first so many kinds, each over that of
@@ -89,33 +105,45 @@ type stranger struct {
 	same  float64
 }
 
-// strangers are the lossy flows that may have lost packets by themselves, as the loaded hypothesis has it; none, if too few of them probably did to learn from.
-func (s *search) strangers(h *habits) []stranger {
-	type open struct {
-		*term
-		odds float64
-	}
-	var some []open
-	flows := 0.0
+// strangers are the lossy flows that may have lost packets by themselves, as a hypothesis has it.
+type strangers struct {
+	some  []strange
+	lossy float64 // flows that lost packets
+	own   float64 // how many of them did so by themselves, in the mean
+	found float64 // how many probably did
+}
+
+// A strange flow is one of them, with the odds that it did.
+type strange struct {
+	*term
+	odds float64
+}
+
+// strangers returns those of the loaded hypothesis.
+func (s *search) strangers() (all strangers) {
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		if t.lost == 0 || s.ev.obs[t.obs].ttl() {
 			continue
 		}
+		all.lossy++
 		odds := s.oddsOfOwn(t)
 		if !(odds >= negligibleOdds) {
 			continue
 		}
+		all.own += odds / ((1 + odds) * t.same)
 		if odds > 1 {
-			flows += 1 / t.same
+			all.found += 1 / t.same
 		}
-		some = append(some, open{t, odds})
+		all.some = append(all.some, strange{t, odds})
 	}
-	if flows < fewOwn {
-		return nil
-	}
-	list := make([]stranger, 0, len(some))
-	for _, t := range some {
+	return all
+}
+
+// apart tells what habits have no part in.
+func (all *strangers) apart(h *habits) []stranger {
+	list := make([]stranger, 0, len(all.some))
+	for _, t := range all.some {
 		x := stranger{odds: t.odds / exp(t.outlier-t.inlier), same: t.same}
 		if t.lone {
 			for k := range x.kinds {
@@ -154,19 +182,20 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 	return sum
 }
 
-// learn finds the habits of flows from what the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether there were flows enough
-// to learn from. Faults that the hypothesis lacks make the habits worse rather than better.
-func (s *search) learn(h *habits) bool {
-	list := s.strangers(h)
-	if len(list) == 0 {
+// learn finds the habits of flows from those that the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether they were enough
+// to learn from: so many that probably lose packets by themselves at least. Faults that the hypothesis lacks make the habits worse rather than better.
+func (s *search) learn(h *habits, by school, from strangers) bool {
+	if from.found < by.least {
 		return false
 	}
-	known := 1/s.cfg.Outlier + float64(s.ev.flows)
+	list, known := from.apart(h), by.own+by.other+float64(s.ev.flows)
 	for _, n := range s.ev.clean {
 		known += float64(n)
 	}
+	var own float64
+	var kinds [len(keeping)]float64
 	for range rounds {
-		own, kinds := 1.0, kindsOwn
+		own, kinds = by.own, kindsOwn
 		add := func(flows float64, likely [len(keeping)]float64) {
 			own += flows
 			mean := h.mean(likely)
@@ -184,10 +213,7 @@ func (s *search) learn(h *habits) bool {
 			add(w, x.kinds)
 		}
 		for b, n := range s.ev.clean {
-			var likely [len(keeping)]float64
-			for k, keep := range keeping {
-				likely[k] = keep / (0.75*math.Exp2(float64(b)) + keep) // of b bits
-			}
+			likely := lossless(b)
 			add(float64(n)*h.rate*(1-usuallyTotal)*h.mean(likely), likely)
 		}
 		h.rate = min(own/known, 0.5)
@@ -199,37 +225,82 @@ func (s *search) learn(h *habits) bool {
 			h.shape[k] = x / sum
 		}
 	}
+	h.prior = math.Log(otherHabits) + by.freedom(h, own, known-own, kinds)
 	return true
 }
 
-// lesson lets the habits of flows be learnt under the best hypothesis so far, and begins anew with it. It reports whether there was anything to learn.
-func (s *search) lesson() bool {
-	h := unknownHabits(s.cfg)
-	if s.ev.selected {
-		return false
+// freedom is what habits pay for having been learnt: by how much less likely the flows would be, were it known of each whether and how it loses packets by
+// itself, if rate and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do not
+// and how many are of each kind, prior included.
+func (by school) freedom(h *habits, own, others float64, kinds [len(keeping)]float64) float64 {
+	cost := by.likely(own-by.own, own+others-by.own-by.other)
+	cost -= (own-by.own)*log(h.rate) + (others-by.other)*math.Log1p(-h.rate)
+	all, prior := 0.0, 0.0
+	for k, x := range kinds {
+		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
+		all, prior = all+x, prior+kindsOwn[k]
 	}
-	for i := range lessons {
-		best := slices.MaxFunc(s.hyps, func(a, b hypothesis) int { return cmp.Compare(a.score, b.score) })
-		s.setBackground(best.background)
-		s.load(best.comps, best.rates)
-		was := h.rate
-		if !s.learn(&h) || i > 0 && math.Abs(log(h.rate/was)) < log(learnt) {
-			return i > 0
+	return cost - lgamma(all) + lgamma(prior)
+}
+
+// lossless returns how likely flows that lose packets by themselves lose none, by kind, if the number of their packets has so many bits.
+func lossless(bits int) (p [len(keeping)]float64) {
+	for k, keep := range keeping {
+		p[k] = keep / (0.75*math.Exp2(float64(bits)) + keep)
+	}
+	return p
+}
+
+// attend lets the habits of flows be learnt under a hypothesis, which is loaded, and leaves some flows to them, and begins anew with them from there; and so on
+// under what comes of it. It reports whether there was anything to learn.
+func (s *search) attend(by school, h hypothesis, from strangers) (habits, bool) {
+	known := unknownHabits(s.cfg)
+	for i := range by.lessons {
+		if i > 0 {
+			h = s.likeliestSoFar()
+			s.setBackground(h.background)
+			s.load(h.comps, h.rates)
+			from = s.strangers()
 		}
-		for i := range s.ev.flows {
-			if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
-				t.setHabits(&h, math.Pow(h.rate, 1/t.same))
-			}
+		was := known
+		if !s.learn(&known, by, from) || i > 0 && math.Abs(log(known.rate/was.rate)) < log(learnt) {
+			return was, i > 0
 		}
+		s.setHabits(&known)
 		s.forget()
 		healthy := &s.hyps[s.remember(nil, nil, 0)]
 		s.refit(healthy)
 		s.best = healthy.score
-		for i := s.remember(best.comps, best.rates, s.best); i >= 0; {
-			i = s.grow(i, handful)
+		by.proceed(s, s.remember(h.comps, h.rates, s.best))
+	}
+	return known, true
+}
+
+// grown lets a hypothesis grow until it is content.
+func (s *search) grown(i int32) {
+	for i >= 0 {
+		i = s.grow(i, handful)
+	}
+}
+
+// followed does that, and goes on from what came of it.
+func (s *search) followed(i int32) {
+	s.grown(i)
+	s.follow()
+}
+
+// likeliestSoFar returns the hypothesis that seems likeliest, whether it was expanded or not.
+func (s *search) likeliestSoFar() hypothesis {
+	return slices.MaxFunc(s.hyps, func(a, b hypothesis) int { return cmp.Compare(a.score, b.score) })
+}
+
+// setHabits sets what is expected of all flows.
+func (s *search) setHabits(h *habits) {
+	for i := range s.ev.flows {
+		if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+			t.setHabits(h, math.Pow(h.rate, 1/t.same))
 		}
 	}
-	return true
 }
 
 // forget drops all hypotheses, and what is known of components.

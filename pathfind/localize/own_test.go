@@ -46,10 +46,10 @@ func TestLearn(t *testing.T) {
 		ix := newIndex(w.Fabric, cfg)
 		s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
 		h := unknownHabits(cfg)
-		for range lessons {
+		for range aboutUsual(cfg).lessons {
 			s.forget()
 			s.refit(&s.hyps[s.remember(nil, nil, 0)])
-			if !s.learn(&h) {
+			if !s.learn(&h, aboutUsual(cfg), s.strangers()) {
 				t.Fatalf("%v of the flows, up to %v: nothing learnt", c.share, c.most)
 			}
 			for i := range s.ev.flows {

@@ -2,7 +2,6 @@ package localize
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -19,12 +18,14 @@ const (
 
 // result turns the visited hypotheses into probabilities of causes.
 func (s *search) result() *Result {
-	weights := s.weights()
-	parts := s.factor(weights)
-	causes, seen := s.mentioned(weights)
+	if len(s.views) == 0 {
+		s.views = []view{s.view(unknownHabits(s.cfg))}
+	}
+	weights := s.views[0].weights
+	causes := s.causes()
 	marginal := make(map[int32]float64, len(causes))
 	for _, c := range causes {
-		marginal[c] = s.probability(parts, seen, c)
+		marginal[c] = s.probability(c)
 	}
 	rank := func(a, b int32) int {
 		// Rounded, so that what is equal but for rounding errors is ranked by how usual it is.
@@ -37,13 +38,8 @@ func (s *search) result() *Result {
 	if s.ev.sets != nil {
 		r.Loose = s.ev.sets.expected()
 	}
-	r.Healthy = parts.healthy()
-	for i := range s.hyps {
-		if h := &s.hyps[i]; len(h.comps) == 0 {
-			for _, x := range h.extra {
-				r.Healthy *= 1 - x.probability
-			}
-		}
+	for i := range s.views {
+		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
 	assigned := make([]bool, s.ix.n)
 	var comps, told []int32 // those of the suspects, and the switches among them that are likelier bad than not
@@ -76,7 +72,7 @@ func (s *search) result() *Result {
 			assigned[y] = true
 			x.Class = append(x.Class, s.ix.cause(y))
 		}
-		x.Probability = max(s.probability(parts, seen, class...), x.Alone)
+		x.Probability = max(s.probability(class...), x.Alone)
 		if len(told) > 0 {
 			besides := 1 - s.explained(class, told, weights)
 			x.Probability, x.Alone = x.Probability*besides, x.Alone*besides
@@ -99,7 +95,7 @@ func (s *search) result() *Result {
 	s.crossing = s.ix.count(r.Suspects, comps, s.ev.all, s.ev.distinct)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
-	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(parts, seen, comps...) })
+	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(comps...) })
 	s.loadLikeliest(weights, -1)
 	r.Background = -math.Expm1(-s.background)
 	r.Shy = s.shyResponders()
@@ -110,8 +106,8 @@ func (s *search) result() *Result {
 // it is faulty as a whole or in part.
 type mentions struct{ with, besides, device float64 }
 
-// mentioned returns all components that may be faulty, in the order of their numbers, and what the hypotheses say of each.
-func (s *search) mentioned(weights []float64) ([]int32, map[int32]mentions) {
+// mentioned returns what the hypotheses say of each component that may be faulty.
+func (s *search) mentioned(weights []float64) map[int32]mentions {
 	seen := map[int32]mentions{}
 	add := func(c int32, t mentions) {
 		was := seen[c]
@@ -130,26 +126,12 @@ func (s *search) mentioned(weights []float64) ([]int32, map[int32]mentions) {
 			add(x.comp, mentions{besides: w * x.probability})
 		}
 	}
-	return slices.Sorted(maps.Keys(seen)), seen
+	return seen
 }
 
-// probability returns that of a member of a class being faulty: under the mode and what differs from it, or besides, or, of a switch, in part.
-func (s *search) probability(f *factored, seen map[int32]mentions, class ...int32) float64 {
-	p, besides, device := f.holds(class), 0.0, 0.0
-	for _, c := range class {
-		t := seen[c]
-		if t.with < 1 {
-			besides += t.besides / (1 - t.with)
-		}
-		if s.ix.kindOf(c) == 2 {
-			device = max(device, t.device)
-		}
-	}
-	return min(max(p+(1-p)*min(besides, 1), device), 1)
-}
-
-// weights returns the posterior probability of each visited hypothesis, with whatever else may be faulty besides.
-func (s *search) weights() []float64 {
+// weights returns the posterior probability of each visited hypothesis, with whatever else may be faulty besides, and the log of their sum
+// but for a constant.
+func (s *search) weights() ([]float64, float64) {
 	for i := range s.hyps {
 		h := &s.hyps[i]
 		h.extra = slices.DeleteFunc(h.extra, func(x extra) bool {
@@ -178,7 +160,7 @@ func (s *search) weights() []float64 {
 	for i := range w {
 		w[i] /= sum
 	}
-	return w
+	return w, best + math.Log(sum)
 }
 
 // holds returns the probability that a member of a class is faulty under a hypothesis.

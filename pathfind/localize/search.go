@@ -33,6 +33,7 @@ type search struct {
 	additions  []addition
 	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
+	views      []view  // by habits of flows, the likeliest first; its hypotheses are those of the search
 	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result
 	bounds     bounds  // of the component looked at last
 	barred     []int32 // those that grow may not add
@@ -144,6 +145,12 @@ func newSearch(m *model) *search {
 }
 
 func (s *search) run() {
+	s.explore()
+	s.heedFlows()
+}
+
+// explore looks for what explains the evidence if flows have the habits that are set.
+func (s *search) explore() {
 	s.remember(nil, nil, 0)
 	for i := int32(0); i >= 0; {
 		i = s.grow(i, handful)
@@ -161,12 +168,6 @@ func (s *search) run() {
 		s.growOn()
 		s.follow()
 	}
-	if s.lesson() {
-		s.follow()
-	}
-	s.doubt()
-	s.recreate()
-	s.revise()
 }
 
 // growOn goes on from what came of the hypothesis that nothing is faulty, if that is likely enough.

@@ -1,0 +1,202 @@
+package localize
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Where flows lose packets by themselves more often than usual, two explanations stand beside each other: few that do, and faults of few flows each; or
+// many that do, and none of these faults. No change of one fault leads from one to the other. So the search is made a second time, with habits learnt from what
+// evident faults leave, and both answers count by how well they explain the evidence.
+
+// A view is what the search found under some habits of flows.
+type view struct {
+	share   float64 // its probability beside the other views
+	score   float64 // log of that, but for a constant
+	habits  habits
+	hyps    []hypothesis
+	by      map[uint64]int32
+	best    float64
+	weights []float64 // of the hypotheses
+	parts   *factored
+	seen    map[int32]mentions
+}
+
+const (
+	// otherHabits is how likely flows have other habits than usual, before any evidence.
+	otherHabits = 0.3
+	// oftener is how many times as many flows as usual must seem to lose packets by themselves for that to be thought of, and several how many they must be
+	// at least.
+	oftener, several = 3, 2
+	// doubtable is how many nats a fault may explain at the most for flows to stand for it that lose packets by themselves, of which each explains fitted
+	// of them at least; fitting is how many more one may under habits that fit it.
+	doubtable, fitted, fitting = 50, 2, 3
+)
+
+// heedFlows learns from flows that lose packets by themselves, if there are any, and ends the search.
+func (s *search) heedFlows() {
+	if s.ev.selected {
+		s.conclude()
+		return
+	}
+	known := unknownHabits(s.cfg)
+	h := s.likeliestSoFar()
+	s.setBackground(h.background)
+	s.load(h.comps, h.rates)
+	left := s.strangers()
+	evident, odd := s.evident(h, left)
+	if !odd {
+		if _, ok := s.attend(aboutUsual(s.cfg), h, left); ok {
+			s.follow()
+		}
+		s.conclude()
+		return
+	}
+	s.conclude()
+	usual := s.view(known)
+	s.hyps, s.by = nil, map[uint64]int32{}
+	work := s.work
+	s.work = 0 // however long the first search took
+	s.setBackground(evident.background)
+	s.load(evident.comps, evident.rates)
+	learnt, _ := s.attend(openMinded, evident, s.strangers())
+	s.conclude()
+	open := s.view(learnt)
+	s.work += work
+	if s.meet(&open) {
+		s.think(&usual)
+		return
+	}
+	s.views = []view{usual, open}
+	s.compare()
+}
+
+// conclude looks at what the likeliest hypotheses may have missed.
+func (s *search) conclude() {
+	s.doubt()
+	s.recreate()
+	s.revise()
+}
+
+// evident returns a loaded hypothesis without the members that flows which lose packets by themselves might stand for, and reports whether it seems
+// that many do, beside those that the hypothesis leaves.
+func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
+	flows := float64(s.ev.flows)
+	for _, n := range s.ev.clean {
+		flows += float64(n)
+	}
+	usual, own := s.cfg.Outlier*flows, left.own
+	many := max(several, oftener*usual)
+	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.
+	if left.lossy < many || own+1 < usual/2 || own+float64(len(h.comps))*doubtable/fitted < many {
+		return h, false
+	}
+	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
+	// More cannot be gained of a flow that stands for itself, if all that are lossy do.
+	most := log(left.lossy/flows/s.cfg.Outlier) + fitting
+	kept := 0
+	for j, c := range h.comps {
+		s.shift(c, 0)
+		margin := s.gain(c, h.rates[j]) + s.ix.logPrior(c)
+		s.shift(c, h.rates[j])
+		if crossing := float64(s.lossy[c]) / fullWeight; margin < min(most*crossing, doubtable) {
+			own += min(crossing, max(margin, 0)/fitted)
+			continue
+		}
+		h.comps[kept], h.rates[kept] = c, h.rates[j]
+		kept++
+	}
+	h.comps, h.rates = h.comps[:kept], h.rates[:kept]
+	return h, own >= many
+}
+
+// view returns what the search found under the habits that are set.
+func (s *search) view(h habits) view {
+	v := view{share: 1, habits: h, hyps: s.hyps, by: s.by, best: s.best}
+	v.weights, v.score = s.weights()
+	v.score += s.ev.ofHabits(&h)
+	v.parts, v.seen = s.factor(v.weights), s.mentioned(v.weights)
+	return v
+}
+
+// ofHabits is the log of how likely habits are beforehand, and the flows without loss with them: what is true of all hypotheses.
+func (ev *evidence) ofHabits(h *habits) float64 {
+	sum := h.prior
+	for bits, n := range ev.clean {
+		if n > 0 {
+			sum += float64(n) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(lossless(bits)))
+		}
+	}
+	return sum
+}
+
+// compare shares the probability out among the views, and has the search think as the likeliest does, which comes first.
+func (s *search) compare() {
+	slices.SortStableFunc(s.views, func(a, b view) int { return cmp.Compare(b.score, a.score) })
+	sum := 0.0
+	for i := range s.views {
+		s.views[i].share = math.Exp(s.views[i].score - s.views[0].score)
+		sum += s.views[i].share
+	}
+	for i := range s.views {
+		s.views[i].share /= sum
+	}
+	s.think(&s.views[0])
+}
+
+// think has the search think as a view does.
+func (s *search) think(v *view) {
+	s.setHabits(&v.habits)
+	s.hyps, s.by = nil, map[uint64]int32{} // not those of a view
+	s.forget()
+	s.hyps, s.by, s.best = v.hyps, v.by, v.best
+}
+
+// causes returns all components that may be faulty by any view, in the order of their numbers.
+func (s *search) causes() []int32 {
+	var all []int32
+	for i := range s.views {
+		all = slices.AppendSeq(all, maps.Keys(s.views[i].seen))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// probability returns that of a member of a class being faulty, by all views together.
+func (s *search) probability(class ...int32) float64 {
+	p := 0.0
+	for i := range s.views {
+		p += s.views[i].share * s.views[i].probability(s.ix, class)
+	}
+	return min(p, 1)
+}
+
+// probability returns that of a member of a class being faulty: under the mode and what differs from it, or besides, or, of a switch, in part.
+func (v *view) probability(ix *index, class []int32) float64 {
+	p, besides, device := v.parts.holds(class), 0.0, 0.0
+	for _, c := range class {
+		t := v.seen[c]
+		if t.with < 1 {
+			besides += t.besides / (1 - t.with)
+		}
+		if ix.kindOf(c) == 2 {
+			device = max(device, t.device)
+		}
+	}
+	return min(max(p+(1-p)*min(besides, 1), device), 1)
+}
+
+// healthy returns the probability that nothing is faulty.
+func (v *view) healthy() float64 {
+	p := v.parts.healthy()
+	for i := range v.hyps {
+		if h := &v.hyps[i]; len(h.comps) == 0 {
+			for _, x := range h.extra {
+				p *= 1 - x.probability
+			}
+		}
+	}
+	return p
+}

@@ -263,6 +263,14 @@ func (s *search) fitAnew(c int32, k *cached) fit {
 	return s.model.fit(c, over, k.exact)
 }
 
+// least is the least bad rate of a component. Who crosses a switch crosses two arcs, each of which may lose the normal loss: a switch at which all do is good.
+func (m *model) least(c int32) float64 {
+	if m.ix.kindOf(c) == 2 {
+		return 2 * m.bad[0]
+	}
+	return m.bad[0]
+}
+
 // fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these, of which every
 // step-th may be exact.
 func (m *model) fit(c int32, over [grid]float64, exact [few]bool) fit {
@@ -279,6 +287,9 @@ func (m *model) fit(c int32, over [grid]float64, exact [few]bool) fit {
 		}
 	}
 	most := math.Inf(-1)
+	if least := m.least(c); least > m.bad[0] { // and below the next
+		u[0], g[0], exact[0] = log(least), m.gain(c, least), true
+	}
 	for i := range grid {
 		if j := (first + i) % grid; g[j] > most-negligible {
 			if j%step != 0 || !exact[j/step] {
@@ -334,7 +345,7 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 		if math.Abs(off) < 1.2*w {
 			rate := rounded(exp(x + off))
 			peak := m.gain(c, rate)
-			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.bad[0]
+			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.least(c)
 		}
 		x += min(max(off, -4*w), 4*w)
 	}

@@ -389,3 +389,28 @@ func FuzzSolve(f *testing.F) {
 		check(t, fabric, obs, Config{})
 	})
 }
+
+// TestGoodSwitch: a switch is not bad as long as each of its arcs loses no more than is normal, of which what crosses it meets two; one that loses five times
+// as much is.
+func TestGoodSwitch(t *testing.T) {
+	const worlds = 20
+	for _, c := range []struct {
+		loss        float64
+		least, most int // worlds in which it is named
+	}{{2 * NormalLoss, 0, 1}, {10 * NormalLoss, worlds - 1, worlds}} {
+		named := 0
+		for seed := range uint64(worlds) {
+			w := newWorld(fatTree(t, 6), seed)
+			w.background = NormalLoss / 4
+			at := int32(w.Switches()[w.rng.IntN(len(w.Switches()))])
+			w.fault(Node, at, c.loss)
+			w.mesh(1500, 300)
+			if slices.ContainsFunc(w.solve().Suspects, func(x Suspect) bool { return x.Cause == Cause{Node, at} && x.Probability > 0.5 }) {
+				named++
+			}
+		}
+		if named < c.least || named > c.most {
+			t.Errorf("a switch that loses %v is named in %d of %d worlds, not %d to %d", c.loss, named, worlds, c.least, c.most)
+		}
+	}
+}

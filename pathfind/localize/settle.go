@@ -85,9 +85,10 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 	y.fill(s.model, comps, rates)
 	for i, c := range comps {
 		r := rates[i]
-		rates[i] = rounded(max(r, s.bad[0]))
+		least := s.least(c)
+		rates[i] = rounded(max(r, least))
 		s.occam[i] = math.NaN()
-		if bend := r * r * y.bend[i*(i+1)/2+i]; y.losses[i] >= sharply && bend > sharply/2 && r > s.bad[0] && r < 1 {
+		if bend := r * r * y.bend[i*(i+1)/2+i]; y.losses[i] >= sharply && bend > sharply/2 && r > least && r < 1 {
 			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
 		}
 	}

@@ -221,6 +221,20 @@ func shares(class []int32, odds map[int32]float64, probability float64) []float6
 	return w
 }
 
+// usual returns the log prior odds of one more fault of each kind, beside those that are loaded.
+func (s *search) usual() (odds [len(kinds)]float64) {
+	var beside census
+	for _, c := range s.faulty {
+		beside[s.ix.kindOf(c)]++
+	}
+	for k := range odds {
+		more := beside
+		more[k]++
+		odds[k] = s.ix.prior[k] + s.ix.census.gain(&more) - s.ix.census.gain(&beside)
+	}
+	return odds
+}
+
 // class returns the components that the evidence cannot tell from c, itself first, the log odds of each, and what speaks against c. It
 // loads the likeliest hypothesis with c.
 func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, map[int32]float64, Against) {
@@ -228,10 +242,12 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, ma
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)
-	class, of := []int32{c}, map[int32]float64{c: own.bayes + s.ix.logPrior(c)}
+	usual := s.usual()
+	ownOdds := own.bayes + usual[s.ix.kindOf(c)]
+	class, of := []int32{c}, map[int32]float64{c: ownOdds}
 	runner, odds := int32(-1), 0.0
 	for _, x := range s.near(c) {
-		prior := s.ix.logPrior(x)
+		prior := usual[s.ix.kindOf(x)]
 		if x == c || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] {
 			continue
 		}
@@ -247,7 +263,7 @@ func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, ma
 		}
 	}
 	s.shift(c, rate)
-	a := Against{Nats: own.bayes + s.ix.logPrior(c) - odds}
+	a := Against{Nats: ownOdds - odds}
 	if runner >= 0 {
 		a.RunnerUp = s.ix.cause(runner)
 	}

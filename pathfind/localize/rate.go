@@ -266,7 +266,7 @@ func (s *search) fitAnew(c int32, k *cached) fit {
 // least is the least bad rate of a component. Who crosses a switch crosses two arcs, each of which may lose the normal loss: a switch at which all do is good.
 func (m *model) least(c int32) float64 {
 	if m.ix.kindOf(c) == 2 {
-		return 2 * m.bad[0]
+		return min(2*m.bad[0], 0.9*m.bad[1]) // fit needs them in order, and they lie close where the background is high
 	}
 	return m.bad[0]
 }
@@ -287,7 +287,7 @@ func (m *model) fit(c int32, over [grid]float64, exact [few]bool) fit {
 		}
 	}
 	most := math.Inf(-1)
-	if least := m.least(c); least > m.bad[0] { // and below the next
+	if least := m.least(c); least > m.bad[0] {
 		u[0], g[0], exact[0] = log(least), m.gain(c, least), true
 	}
 	for i := range grid {

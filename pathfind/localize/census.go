@@ -43,3 +43,10 @@ func (p *censusPrior) gain(n *census) float64 {
 	last := len(p.all) - 1
 	return p.all[min(switches+others, last)] + p.others[min(others, last)] + p.switches[min(switches, last)]
 }
+
+// more returns by how much it is greater with one more fault of a kind, by the number of that.
+func (p *censusPrior) more(n *census, kind int) float64 {
+	with := *n
+	with[kind]++
+	return p.gain(&with) - p.gain(n)
+}

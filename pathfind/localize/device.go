@@ -136,7 +136,7 @@ func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) fl
 func (t *deviceTable) beside(ix *index, c int32) float64 {
 	all := t.all
 	all[ix.kindOf(c)]++
-	alone := ix.census.gain(&all) - ix.census.gain(&t.all)
+	alone := ix.census.more(&t.all, ix.kindOf(c))
 	more := alone
 	if c >= ix.links || t.queued[c] {
 		return more
@@ -234,8 +234,7 @@ func (s *search) likeliestDevice(c int32, weights []float64) *device {
 		}
 	}
 	if best != nil {
-		s.setBackground(s.hyps[at].background)
-		s.load(s.hyps[at].comps, s.hyps[at].rates)
+		s.recall(&s.hyps[at])
 	}
 	return best
 }

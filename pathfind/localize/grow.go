@@ -160,8 +160,7 @@ func (m *model) gainOf(c int32) float64 {
 // doubts returns, by member of a hypothesis that was not expanded, how likely it is without that member: the weight beside its own. It loads the
 // hypothesis.
 func (s *search) doubts(h *hypothesis) []float64 {
-	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	s.recall(h)
 	_, bonus := s.devs.devices(s.ix, h.comps)
 	weights := make([]float64, len(h.comps))
 	for j, c := range h.comps {

@@ -17,7 +17,7 @@ func (s *search) meet(v *view) bool {
 		}
 		w := 0.0
 		if odds := s.oddsOfOwn(t); odds > negligibleOdds {
-			w = odds / ((1 + odds) * t.same)
+			w = t.ownShare(odds)
 		}
 		all, allOwn = all+1/t.same, allOwn+w
 		for b := t.first; b < t.first+t.n; b++ {

@@ -75,11 +75,7 @@ func TestBounds(t *testing.T) {
 		if !s.learn(&h, aboutUsual(s.cfg), s.strangers()) {
 			t.Fatal("too few flows have losses of their own")
 		}
-		for i := range s.ev.flows {
-			if x := &s.ev.terms[i]; x.lost > 0 {
-				x.setHabits(&h, h.rate)
-			}
-		}
+		s.setHabits(&h)
 		s.forget()
 	}
 	if told < looked*3/4 {

@@ -131,7 +131,7 @@ func (s *search) strangers() (all strangers) {
 		if !(odds >= negligibleOdds) {
 			continue
 		}
-		all.own += odds / ((1 + odds) * t.same)
+		all.own += t.ownShare(odds)
 		if odds > 1 {
 			all.found += 1 / t.same
 		}
@@ -172,6 +172,9 @@ func (s *search) oddsOfOwn(t *term) float64 {
 	}
 	return exp(min(out-in, 300))
 }
+
+// ownShare is how much of a flow lost packets by itself, in the mean, at the odds that it did.
+func (t *term) ownShare(odds float64) float64 { return odds / ((1 + odds) * t.same) }
 
 // mean is that of what is said of each kind.
 func (h *habits) mean(kinds [len(keeping)]float64) float64 {
@@ -258,8 +261,7 @@ func (s *search) attend(by school, h hypothesis, from strangers) (habits, bool) 
 	for i := range by.lessons {
 		if i > 0 {
 			h = s.likeliestSoFar()
-			s.setBackground(h.background)
-			s.load(h.comps, h.rates)
+			s.recall(&h)
 			from = s.strangers()
 		}
 		was := known

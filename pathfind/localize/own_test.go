@@ -52,9 +52,7 @@ func TestLearn(t *testing.T) {
 			if !s.learn(&h, aboutUsual(cfg), s.strangers()) {
 				t.Fatalf("%v of the flows, up to %v: nothing learnt", c.share, c.most)
 			}
-			for i := range s.ev.flows {
-				s.ev.terms[i].setHabits(&h, h.rate)
-			}
+			s.setHabits(&h)
 		}
 		if h.rate < 0.4*c.share || h.rate > 1.5*c.share {
 			t.Errorf("%v of the flows, up to %v: learnt %v, of kinds %v", c.share, c.most, h.rate, h.shape)

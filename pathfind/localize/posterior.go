@@ -197,8 +197,7 @@ func (s *search) loadLikeliest(weights []float64, c int32) {
 		}
 	}
 	h := &s.hyps[top]
-	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	s.recall(h)
 	if c >= 0 && s.excess[c] == 0 {
 		s.shift(c, s.fit(c).rate)
 	}
@@ -228,9 +227,7 @@ func (s *search) usual() (odds [len(kinds)]float64) {
 		beside[s.ix.kindOf(c)]++
 	}
 	for k := range odds {
-		more := beside
-		more[k]++
-		odds[k] = s.ix.prior[k] + s.ix.census.gain(&more) - s.ix.census.gain(&beside)
+		odds[k] = s.ix.prior[k] + s.ix.census.more(&beside, k)
 	}
 	return odds
 }

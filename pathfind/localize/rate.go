@@ -60,8 +60,7 @@ func (s *search) cached(c int32) *cached {
 	} else {
 		print = math.Float64bits(s.background)
 		for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-			print = (print ^ math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.terms[e.term])<<1) * 0x9e3779b97f4a7c15
-			print ^= print >> 29
+			print = mixed(print, math.Float64bits(s.hazard[e.branch])^math.Float64bits(s.terms[e.term])<<1)
 		}
 	}
 	k := s.cache.place(c)

@@ -42,8 +42,7 @@ func (s *search) recreate() {
 
 // without returns what grows from a hypothesis in place of its j-th member, and the components that were barred from it; or -1 if there is hardly anything.
 func (s *search) without(h hypothesis, j int) (int32, []int32) {
-	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	s.recall(&h)
 	c := h.comps[j]
 	s.couple(&h, c, j)
 	// Where links do not fail as a whole an arc that shares no losses has only other arcs in its place, which replace has seen.
@@ -56,8 +55,7 @@ func (s *search) without(h hypothesis, j int) (int32, []int32) {
 
 // around returns what grows around the j-th member in place of all others that share losses with it, and the components that were barred from it; or -1.
 func (s *search) around(h hypothesis, j int) (int32, []int32) {
-	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	s.recall(&h)
 	s.couple(&h, h.comps[j], j)
 	if len(s.coupled) < 2 {
 		return -1, nil

@@ -151,10 +151,7 @@ func (s *search) run() {
 
 // explore looks for what explains the evidence if flows have the habits that are set.
 func (s *search) explore() {
-	s.remember(nil, nil, 0)
-	for i := int32(0); i >= 0; {
-		i = s.grow(i, handful)
-	}
+	s.grown(s.remember(nil, nil, 0))
 	for i := range s.hyps {
 		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
 			for j := s.scatter(int32(i)); j >= 0; {
@@ -352,6 +349,12 @@ func (s *search) refit(h *hypothesis) {
 	h.score += s.bonus
 }
 
+// recall loads a hypothesis with its background.
+func (s *search) recall(h *hypothesis) {
+	s.setBackground(h.background)
+	s.load(h.comps, h.rates)
+}
+
 // again fits a component anew that has an excess. It returns its rate and what it pays for its freedom.
 func (s *search) again(c int32) (rate, occam float64) {
 	s.shift(c, 0)
@@ -425,7 +428,7 @@ type finding struct {
 	known        bool
 }
 
-// keep remembers what was found, or does so later.
+// keep remembers what was found, or does so later. It returns the number of the hypothesis, or -1.
 func (s *search) keep(f finding) int32 {
 	if s.waits {
 		f.comps, f.rates = slices.Clone(f.comps), slices.Clone(f.rates)
@@ -465,6 +468,12 @@ func keyOf(comps []int32) uint64 {
 		key += scramble(uint64(c))
 	}
 	return key
+}
+
+// mixed returns a fingerprint of what one tells and of what follows.
+func mixed(print, x uint64) uint64 {
+	print = (print ^ x) * 0x9e3779b97f4a7c15
+	return print ^ print>>29
 }
 
 // scramble spreads the bits of a component's number, so that the sum over a set tells sets apart (splitmix64, Steele et al. 2014).

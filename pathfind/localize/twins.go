@@ -9,10 +9,7 @@ import "math"
 // is the same, at every hazard, and so is what becomes of loaded components beside it.
 func (s *search) twin(c int32) uint64 {
 	print := uint64(s.ix.kindOf(c))
-	mix := func(x uint64) {
-		print = (print ^ x) * 0x9e3779b97f4a7c15
-		print ^= print >> 29
-	}
+	mix := func(x uint64) { print = mixed(print, x) }
 	mix(math.Float64bits(s.ev.exposure[c]))
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
 		mix(uint64(e.term) ^ math.Float64bits(s.terms[e.term]))

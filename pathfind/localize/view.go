@@ -43,8 +43,7 @@ func (s *search) heedFlows() {
 	}
 	known := unknownHabits(s.cfg)
 	h := s.likeliestSoFar()
-	s.setBackground(h.background)
-	s.load(h.comps, h.rates)
+	s.recall(&h)
 	left := s.strangers()
 	evident, odd := s.evident(h, left)
 	if !odd {
@@ -59,8 +58,7 @@ func (s *search) heedFlows() {
 	s.hyps, s.by = nil, map[uint64]int32{}
 	work := s.work
 	s.work = 0 // however long the first search took
-	s.setBackground(evident.background)
-	s.load(evident.comps, evident.rates)
+	s.recall(&evident)
 	learnt, _ := s.attend(openMinded, evident, s.strangers())
 	s.conclude()
 	open := s.view(learnt)

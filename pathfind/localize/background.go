@@ -61,7 +61,7 @@ func (m *model) logBackgroundPrior() float64 {
 // hypothesis does not have yet from being taken for background. For the same reason there may be two answers: few outliers in a high
 // background, or many in a low one. Anew looks for the better of them; otherwise the estimate stays near what it was.
 func (m *model) fitBackground(anew bool) {
-	best, b := m.climb(m.background)
+	best, b := m.climb(m.background, 0)
 	if anew {
 		losses := priorLosses
 		for i := range m.ev.flows {
@@ -71,7 +71,7 @@ func (m *model) fitBackground(anew bool) {
 			if start = rounded(start); start == m.background {
 				continue
 			}
-			if v, x := m.climb(start); v > best {
+			if v, x := m.climb(start, b); v > best {
 				best, b = v, x
 			}
 		}
@@ -82,8 +82,8 @@ func (m *model) fitBackground(anew bool) {
 	}
 }
 
-// climb improves a background until it changes little. It returns the log-likelihood as well, but for what does not depend on it.
-func (m *model) climb(b float64) (value, background float64) {
+// climb improves a background until it changes little, or leads to one that is known. It returns the log-likelihood as well, but for what does not depend on it.
+func (m *model) climb(b, known float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {
 		var parts [2]ascent
@@ -92,6 +92,9 @@ func (m *model) climb(b float64) (value, background float64) {
 		losses, missing := priorLosses+parts[0].losses+parts[1].losses, parts[0].missing+parts[1].missing
 		was := b
 		b = min(max(losses/(priorCrossings+m.ev.crossings+missing), leastBackground), mostBackground)
+		if math.Abs(b-known) < 0.1*known { // no step leads past where others end
+			return math.Inf(-1), known
+		}
 		if math.Abs(b-was) < 0.02*was {
 			break
 		}

@@ -12,10 +12,9 @@ import (
 // Newton's method finds them in a few steps.
 
 const (
-	// steps bounds how often all rates are changed together, until none of them changes by more than a share.
-	steps, still = 12, 0.01
-	// leastRate is the least that one may become.
-	leastRate = 1e-9
+	// steps bounds how often all rates are changed together, until none of them changes by more than a share: what is left to change then is its square, and
+	// how all bends is known.
+	steps, still = 12, 0.02
 	// firmness is the share by which members are held more firmly, each for itself, than what was lost asks for.
 	firmness = 1e-5
 )
@@ -28,6 +27,8 @@ type system struct {
 	flows []sharedFlow
 	seen  []bool // by term, likewise
 	parts []sharedPart
+	// By member: how the log-likelihood bends in it alone, and how it was changed last.
+	alone, step []float64
 }
 
 type curve struct {
@@ -67,29 +68,50 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 	}
 	y := &s.system
 	y.collect(s.model, comps)
+	if !y.newton(s.model, comps, rates) {
+		return false
+	}
+	for i, c := range comps {
+		r := rates[i]
+		rates[i] = rounded(r)
+		s.occam[i] = math.NaN()
+		if bend := r * r * y.alone[i]; y.losses[i] >= sharply && bend > sharply/2 && r > s.least(c) && r < 1 {
+			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
+		}
+	}
+	return true
+}
+
+// newton changes all rates together, step by step, and reports whether it could. None becomes less than the least.
+func (y *system) newton(m *model, comps []int32, rates []float64) bool {
+	for i, c := range comps {
+		rates[i] = max(rates[i], m.least(c))
+	}
+	y.step = slices.Grow(y.step[:0], len(comps))[:len(comps)]
+	clear(y.step)
 	for range steps {
-		y.fill(s.model, comps, rates)
+		y.fill(m, comps, rates)
+		for i, c := range comps {
+			if rates[i] <= m.least(c) && y.slope[i] <= 0 {
+				y.hold(i)
+			}
+		}
 		y.firm()
 		if !solve(y.bend, y.slope) {
 			return false
 		}
 		most := 0.0
 		for i, r := range rates {
-			rates[i] = min(max(r+y.slope[i], r/16, leastRate), 4*r+leastRate, mostHazard)
-			most = max(most, math.Abs(rates[i]/r-1))
+			step := y.slope[i]
+			if step*y.step[i] < 0 {
+				step /= 2 // where flows with losses of their own make it bend the other way it would go back and forth
+			}
+			rates[i] = min(max(r+step, r/16, m.least(comps[i])), 4*r, mostHazard)
+			y.step[i] = rates[i] - r
+			most = max(most, math.Abs(y.step[i]/r))
 		}
 		if most < still {
 			break
-		}
-	}
-	y.fill(s.model, comps, rates)
-	for i, c := range comps {
-		r := rates[i]
-		least := s.least(c)
-		rates[i] = rounded(max(r, least))
-		s.occam[i] = math.NaN()
-		if bend := r * r * y.bend[i*(i+1)/2+i]; y.losses[i] >= sharply && bend > sharply/2 && r > least && r < 1 {
-			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
 		}
 	}
 	return true
@@ -189,11 +211,24 @@ func (y *system) add(c *curve, m *model, rates []float64, from, to int) {
 	}
 }
 
+// hold leaves a member as it is: one that would have to be less than the least.
+func (y *system) hold(i int) {
+	row := y.bend[i*(i+1)/2:]
+	clear(row[:i])
+	for j := i + 1; j < len(y.slope); j++ {
+		y.bend[j*(j+1)/2+i] = 0
+	}
+	row[i], y.slope[i] = 1, 0
+}
+
 // firm makes the system one that has an answer. What all packets cross that cross some members, and what they cross of others, as on the way into and out of
 // a switch, may be exchanged between them without the losses telling.
 func (y *system) firm() {
+	y.alone = y.alone[:0]
 	for i := range y.slope {
-		y.bend[i*(i+1)/2+i] *= 1 + firmness
+		at := &y.bend[i*(i+1)/2+i]
+		y.alone = append(y.alone, *at)
+		*at *= 1 + firmness
 	}
 }
 

@@ -23,9 +23,8 @@ const (
 type system struct {
 	curve
 	half  curve   // what half of the flows add to that
-	at    []int32 // by component, its place among the members plus one; zero outside of settle
+	of    []int32 // by term, how many members it crosses, then its place among the flows; zero outside of collect
 	flows []sharedFlow
-	seen  []bool // by term, likewise
 	parts []sharedPart
 	// By member: how the log-likelihood bends in it alone, and how it was changed last.
 	alone, step []float64
@@ -117,38 +116,36 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 	return true
 }
 
-// collect finds the lossy terms that members cross.
+// collect finds the lossy terms that members cross, in their order.
 func (y *system) collect(m *model, comps []int32) {
-	if y.at == nil {
-		y.at, y.seen = make([]int32, m.ix.n), make([]bool, len(m.ev.terms))
-	}
-	y.flows, y.parts = y.flows[:0], y.parts[:0]
-	for i, c := range comps {
-		y.at[c] = int32(i) + 1
+	if y.of == nil {
+		y.of = make([]int32, m.ev.flows)
 	}
 	for _, c := range comps {
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-			if y.seen[e.term] {
-				continue
-			}
-			y.seen[e.term] = true
-			f := sharedFlow{term: e.term, besides: m.hazard[e.branch]}
-			for i := m.ev.first[e.branch]; i < m.ev.first[e.branch+1]; i++ {
-				if x := m.ev.comps[i]; y.at[x] > 0 {
-					times := float64(m.ev.times[i])
-					y.parts = append(y.parts, sharedPart{y.at[x] - 1, times})
-					f.besides -= m.excess[x] * times
-				}
-			}
-			f.end = int32(len(y.parts))
-			y.flows = append(y.flows, f)
+			y.of[e.term]++
 		}
 	}
-	for _, c := range comps {
-		y.at[c] = 0
+	y.flows = y.flows[:0]
+	all := int32(0)
+	for t, parts := range y.of {
+		if parts > 0 {
+			y.of[t] = int32(len(y.flows))
+			y.flows = append(y.flows, sharedFlow{term: int32(t), end: all, besides: m.hazard[m.ev.terms[t].first]})
+			all += parts
+		}
+	}
+	y.parts = slices.Grow(y.parts[:0], int(all))[:all]
+	for i, c := range comps {
+		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+			f := &y.flows[y.of[e.term]]
+			y.parts[f.end] = sharedPart{int32(i), e.times}
+			f.end++ // from where its parts begin to where they end
+			f.besides -= m.excess[c] * e.times
+		}
 	}
 	for i := range y.flows {
-		y.seen[y.flows[i].term] = false
+		y.of[y.flows[i].term] = 0
 	}
 }
 

@@ -17,9 +17,17 @@ const (
 )
 
 // refine looks for episodes nearby that are better, their price paid: with others added, with quiet in the midst of one, with two joined. The scan that found
-// them parts the packets of counts that last between cells, of all at once, and ends where no cell by itself does better in the other state.
+// them parts the packets of counts that last between cells, of all at once, and ends where no cell by itself does better in the other state. Quiet, which takes
+// longest to find, is looked for where episodes explain the counts better than that the suspect is good.
 func (s *scan) refine(eps []episode, bad, value float64) ([]episode, float64, float64) {
-	changes := []func([]episode, float64) [][]episode{s.slid, s.added, s.parted, s.joined}
+	good := s.likelihoodOf(s.counts, nil, bad, normal)
+	parted := func(eps []episode, bad float64) [][]episode {
+		if value <= good {
+			return nil
+		}
+		return s.parted(eps, bad)
+	}
+	changes := []func([]episode, float64) [][]episode{s.slid, s.added, parted, s.joined}
 	for waiting, i := len(changes), 0; waiting > 0 && len(eps) <= mostRefined; i = (i + 1) % len(changes) {
 		waiting--
 		for _, next := range changes[i](eps, bad) {
@@ -201,6 +209,8 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 	from, to := sort.SearchFloat64s(s.edges, was.from), sort.SearchFloat64s(s.edges, was.to)
 	most := 1e-9
 	for _, sign := range []int{-1, 1} {
+		eps[i] = was
+		gain := 0.0
 		for step := 1; ; step += 1 + step/4 {
 			now := was
 			a, b := from+sign*step, to+sign*step
@@ -216,18 +226,7 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 			if now.from > now.to || now.from < low || now.to > high || i > 0 && now.from == low || i+1 < len(eps) && now.to == high {
 				break
 			}
-			near := s.touched(min(was.from, now.from), max(was.to, now.to))
-			switch { // of one edge, only what lies between its places
-			case !end:
-				near = s.touched(min(was.from, now.from), max(was.from, now.from))
-			case !start:
-				near = s.touched(min(was.to, now.to), max(was.to, now.to))
-			}
-			before := s.likelihoodOf(near, eps, bad, normal)
-			eps[i] = now
-			gain := s.likelihoodOf(near, eps, bad, normal) - before
-			eps[i] = was
-			if gain > most {
+			if gain += s.push(eps, i, now, bad); gain > most {
 				best, most = now, gain
 			} else if gain < -3*s.penalty {
 				break
@@ -236,4 +235,25 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 	}
 	eps[i] = best
 	return best != was
+}
+
+// push puts an episode into the place of another, and returns how much better it explains the counts. Only those matter that lie between the places of an edge.
+func (s *scan) push(eps []episode, i int, now episode, bad float64) float64 {
+	was := eps[i]
+	a, b := s.within(min(was.from, now.from), max(was.from, now.from))
+	c, d := s.within(min(was.to, now.to), max(was.to, now.to))
+	switch {
+	case was.from == now.from:
+		a, b = c, c
+	case was.to == now.to:
+		c, d = b, b
+	case c < b: // none counts twice
+		b, c, d = max(b, d), 0, 0
+	}
+	likelihood := func() float64 {
+		return s.likelihoodOf(s.counts[a:b], eps, bad, normal) + s.likelihoodOf(s.counts[c:d], eps, bad, normal)
+	}
+	before := likelihood()
+	eps[i] = now
+	return likelihood() - before
 }

@@ -230,6 +230,7 @@ type episode struct {
 func (s *scan) search() (best []episode, level float64) {
 	lost, passed := s.sharpen()
 	most := math.Inf(-1)
+	var tried [][]episode
 	for _, bad := range []float64{0.97, 0.6, 0.2, 0.04, 0.008} {
 		up, down := odds(bad)
 		for j := range lost {
@@ -245,9 +246,10 @@ func (s *scan) search() (best []episode, level float64) {
 			states = next
 		}
 		eps := s.episodes(states)
-		if len(eps) == 0 {
+		if len(eps) == 0 || slices.ContainsFunc(tried, func(x []episode) bool { return slices.Equal(x, eps) }) {
 			continue
 		}
+		tried = append(tried, eps)
 		eps, bad = s.worth(s.settle(eps))
 		if v := s.bayes(eps, bad); v > most {
 			best, level, most = eps, bad, v

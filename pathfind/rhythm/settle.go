@@ -105,9 +105,15 @@ func changes(eps []episode) float64 {
 
 // touched returns the counts that may overlap a stretch of time.
 func (s *scan) touched(from, to float64) []count {
-	a := sort.SearchFloat64s(s.until, from)
-	b := sort.Search(len(s.counts), func(i int) bool { return s.counts[i].From > to })
-	return s.counts[min(a, b):b]
+	a, b := s.within(from, to)
+	return s.counts[a:b]
+}
+
+// within returns the place of the first of them and the place after the last.
+func (s *scan) within(from, to float64) (a, b int) {
+	a = sort.SearchFloat64s(s.until, from)
+	b = sort.Search(len(s.counts), func(i int) bool { return s.counts[i].From > to })
+	return min(a, b), b
 }
 
 // settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price.
@@ -206,18 +212,25 @@ func (s *scan) edge(at float64, step int) (float64, bool) {
 
 // level returns the log-likelihood of episodes at the share lost in them that explains the counts best, and that share.
 func (s *scan) level(eps []episode) (value, bad float64) {
-	var some []count
-	var inside []float64
+	var whole, some []count
+	var inside []float64 // of some
 	rest := 0.0
 	for i := range s.counts {
-		if in := s.part(&s.counts[i], eps); in > 0 {
-			some, inside = append(some, s.counts[i]), append(inside, in)
-		} else {
+		switch in := s.part(&s.counts[i], eps); in {
+		case 0:
 			rest += s.counts[i].good
+		case 1:
+			whole = append(whole, s.counts[i])
+		default:
+			some, inside = append(some, s.counts[i]), append(inside, in)
 		}
 	}
 	value, bad = peak(func(p float64) float64 {
-		sum := 0.0
+		sum, lost, passed := 0.0, math.Log(p), math.Log1p(-p)
+		for i := range whole {
+			_, all := whole[i].likelihoods(lost, passed)
+			sum += all
+		}
 		for i := range some {
 			sum += likelihood(&some[i], inside[i]*p+(1-inside[i])*normal)
 		}

@@ -225,20 +225,18 @@ func (s *scan) leeway(eps []episode, i int, start bool, bad float64) edge {
 	}
 	all, longer := 0.0, 0.0
 	for _, sign := range []float64{-1, 1} {
-		last, weight := 0.0, 1.0
+		last, weight, gain := 0.0, 1.0, 0.0
 		for step := (s.end - s.begin) / s.moments; ; step *= 1.5 {
 			to := at + sign*(last+step)
 			done := to <= low || to >= high
 			to = min(max(to, low), high)
-			near := s.touched(min(at, to), max(at, to))
-			before := s.likelihoodOf(near, eps, bad, normal)
+			place := was
 			if start {
-				eps[i].from = to
+				place.from = to
 			} else {
-				eps[i].to = to
+				place.to = to
 			}
-			gain := s.likelihoodOf(near, eps, bad, normal) - before
-			eps[i] = was
+			gain += s.push(eps, i, place, bad)
 			now := math.Exp(min(gain, 0))
 			far := math.Abs(to - at)
 			all += (far - last) * (weight + now) / 2
@@ -248,6 +246,7 @@ func (s *scan) leeway(eps []episode, i int, start bool, bad float64) edge {
 				break
 			}
 		}
+		eps[i] = was
 	}
 	if all <= 0 {
 		return edge{}

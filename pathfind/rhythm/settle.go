@@ -127,7 +127,7 @@ func (s *scan) settle(eps []episode) ([]episode, float64) {
 			moved = s.move(eps, i, false, bad) || moved
 		}
 		if !moved {
-			break
+			return eps, bad
 		}
 	}
 	_, bad := s.level(eps)

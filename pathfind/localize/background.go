@@ -82,7 +82,7 @@ func (m *model) fitBackground(anew bool) {
 	}
 }
 
-// climb improves a background until it changes little, or leads to one that is known. It returns the log-likelihood as well, but for what does not depend on it.
+// climb improves a background until it changes little, or leads to one that is known, if not 0. It returns the log-likelihood as well, but for what does not depend on it.
 func (m *model) climb(b, known float64) (value, background float64) {
 	b = min(max(b, leastBackground), mostBackground)
 	for range 40 {

@@ -20,9 +20,8 @@ const (
 // them parts the packets of counts that last between cells, of all at once, and ends where no cell by itself does better in the other state. Quiet, which takes
 // longest to find, is looked for where episodes explain the counts better than that the suspect is good.
 func (s *scan) refine(eps []episode, bad, value float64) ([]episode, float64, float64) {
-	good := s.likelihoodOf(s.counts, nil, bad, normal)
 	parted := func(eps []episode, bad float64) [][]episode {
-		if value <= good {
+		if value <= s.good {
 			return nil
 		}
 		return s.parted(eps, bad)
@@ -240,14 +239,14 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 // push puts an episode into the place of another, and returns how much better it explains the counts. Only those matter that lie between the places of an edge.
 func (s *scan) push(eps []episode, i int, now episode, bad float64) float64 {
 	was := eps[i]
-	a, b := s.within(min(was.from, now.from), max(was.from, now.from))
-	c, d := s.within(min(was.to, now.to), max(was.to, now.to))
-	switch {
-	case was.from == now.from:
-		a, b = c, c
-	case was.to == now.to:
-		c, d = b, b
-	case c < b: // none counts twice
+	var a, b, c, d int
+	if was.from != now.from {
+		a, b = s.within(min(was.from, now.from), max(was.from, now.from))
+	}
+	if was.to != now.to {
+		c, d = s.within(min(was.to, now.to), max(was.to, now.to))
+	}
+	if c < b { // none counts twice
 		b, c, d = max(b, d), 0, 0
 	}
 	likelihood := func() float64 {

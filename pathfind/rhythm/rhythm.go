@@ -131,7 +131,7 @@ func Find(counts []Count, quiet float64) Rhythm {
 			best, level, value = refined, bad, worth
 		}
 	}
-	r := Rhythm{Bayes: value - steady, Proof: value - s.likelihoodOf(s.counts, nil, level, normal)}
+	r := Rhythm{Bayes: value - steady, Proof: value - s.good}
 	if r.Bayes < decisive {
 		return r
 	}

@@ -17,6 +17,7 @@ func (c cell) width() float64 { return c.to - c.from }
 // A scan holds counts in the order of time and the cells that they are scanned by.
 type scan struct {
 	counts     []count
+	good       float64 // log-likelihood if the suspect is good all the time
 	begin, end float64 // of the evidence
 	until      []float64
 	cells      []cell
@@ -48,6 +49,7 @@ func newScan(all []Count) *scan {
 		c := &s.counts[i]
 		s.end = max(s.end, c.To)
 		s.until = append(s.until, s.end)
+		s.good += c.good
 		sent += (c.lost + c.passed) * c.Share
 		lost += c.Lost
 		s.lasts = s.lasts || c.Lost > 0 && c.To > c.From

@@ -173,29 +173,27 @@ func (s *scan) move(eps []episode, i int, start bool, bad float64) bool {
 				bound = eps[i+1].from
 			}
 			was := eps[i]
+			now := was
 			to, ok := s.edge(at, step)
 			switch {
 			case !ok:
 			case start && (was.begun || to > was.to || i > 0 && to <= eps[i-1].to):
 				ok = false
 			case start:
-				eps[i].from = to
+				now.from = to
 			case was.lasting || to < was.from || to >= bound:
 				ok = false
 			default:
-				eps[i].to = to
+				now.to = to
 			}
 			if !ok {
 				break
 			}
-			now := eps[i]
-			near := s.touched(min(at, to), max(at, to))
-			gain := s.likelihoodOf(near, eps, bad, normal)
-			eps[i] = was
-			if gain -= s.likelihoodOf(near, eps, bad, normal); gain <= 1e-9 {
+			if s.push(eps, i, now, bad) <= 1e-9 {
+				eps[i] = was
 				break
 			}
-			eps[i], any = now, true
+			any = true
 		}
 	}
 	return any

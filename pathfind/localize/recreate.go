@@ -11,6 +11,9 @@ import (
 // recreations bounds how often that is done for the likeliest hypothesis, and regards how many hypotheses are expanded in place of one member.
 const recreations, regards = 3, 3
 
+// promise is how many times as much as they seem to, additions may gain: with them others lose less, and so does the background.
+const promise = 3
+
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
 // is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes
 // of that is looked at from all sides, and followed if it is better.
@@ -87,6 +90,9 @@ func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32
 		}
 		last = next
 		next = s.grow(next, 0)
+		if next >= 0 && s.best+promise*(s.hyps[next].score-s.best) < best-horizon {
+			break // not even far more than it promises would make it likely enough to be looked at
+		}
 	}
 	s.barred, s.best = nil, max(s.best, best)
 	return last, barred

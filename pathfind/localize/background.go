@@ -20,6 +20,7 @@ const (
 // the likelihood of a hypothesis, so that their losses do not ask for another fault.
 type uneven struct {
 	arc  int32
+	rate float64
 	gain float64 // by how much it raises the log-likelihood, its cost taken off
 }
 
@@ -177,35 +178,35 @@ func (m *model) ascend(b float64, from, to int) ascent {
 
 // fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.
 func (m *model) fitUneven(candidates []int32) []uneven {
-	best := func(m *model, c int32) (gain, rate float64) {
+	best := func(m *model, u *uneven) {
+		u.gain = 0
 		for _, h := range m.normal {
-			if g := m.gain(c, h); g > gain {
-				gain, rate = g, h
+			if g := m.gain(u.arc, h); g > u.gain {
+				u.gain, u.rate = g, h
 			}
 		}
-		return gain - unevenCost, rate
+		u.gain -= unevenCost
 	}
 	arcs, _ := slices.BinarySearch(candidates, m.ix.links) // they come first
-	var open []int32
+	var open []uneven
 	for _, c := range candidates[:arcs] {
 		slope := m.pulls[c].slope - m.ev.exposure[c]
 		if m.excess[c] == 0 && (m.unsure[c] || m.normal[len(m.normal)-1]*slope >= unevenCost) {
-			open = append(open, c)
+			open = append(open, uneven{arc: c})
 		}
 	}
-	gains := make([]float64, len(open))
 	m.each(len(open), func(m *model, i int) {
 		var most [len(m.normal)]float64
-		m.work += m.overGain(open[i], &m.overNormal, unevenCost, most[:])
-		gains[i] = slices.Max(most[:]) - unevenCost
+		m.work += m.overGain(open[i].arc, &m.overNormal, unevenCost, most[:])
+		open[i].gain = slices.Max(most[:]) - unevenCost
 	})
 	exact := func(m *model, i int) {
-		switch c := open[i]; {
-		case gains[i] < 0:
-		case m.ev.sets != nil && !slices.ContainsFunc(m.overNormal.at, func(x over) bool { return m.gainAtMost(c, &x) >= unevenCost }):
-			gains[i] = 0
+		switch u := &open[i]; {
+		case u.gain < 0:
+		case m.ev.sets != nil && !slices.ContainsFunc(m.overNormal.at, func(x over) bool { return m.gainAtMost(u.arc, &x) >= unevenCost }):
+			u.gain = 0
 		default:
-			gains[i], _ = best(m, c)
+			best(m, u)
 		}
 	}
 	if m.ev.sets == nil {
@@ -215,20 +216,31 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 			exact(m, i)
 		}
 	}
-	var found []uneven
-	for i, c := range open {
-		if gains[i] > 0 {
-			found = append(found, uneven{c, gains[i]})
-		}
-	}
+	found := slices.DeleteFunc(open, func(u uneven) bool { return u.gain <= 0 })
 	slices.SortFunc(found, func(a, b uneven) int { return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.arc, b.arc)) })
 	// Arcs of the same paths explain the same losses: each counts for what the ones before it leave.
 	kept := found[:0]
+	m.round++
 	for _, u := range found {
-		if g, rate := best(m, u.arc); g > 0 {
-			kept = append(kept, uneven{u.arc, g})
-			m.shift(u.arc, rate)
+		if m.ev.sets != nil || m.touched(u.arc) {
+			best(m, &u)
+		}
+		if u.gain > 0 {
+			kept = append(kept, u)
+			m.shift(u.arc, u.rate)
+			m.touch(u.arc)
 		}
 	}
 	return kept
+}
+
+// touch marks the terms that a component is part of in this round, and touched reports whether some of those of another are marked.
+func (m *model) touch(c int32) {
+	for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
+		m.met[e.term] = m.round
+	}
+}
+
+func (m *model) touched(c int32) bool {
+	return slices.ContainsFunc(m.ev.entries[m.ev.start[c]:m.ev.start[c+1]], func(e entry) bool { return m.met[e.term] == m.round })
 }

@@ -86,10 +86,10 @@ func (m *model) triedSum() float64 {
 	for _, l := range m.tries {
 		sum -= (m.excess[l.comp] - l.was) * m.ev.exposure[l.comp]
 		for _, e := range m.ev.entries[m.ev.start[l.comp]:m.ev.start[l.comp+1]] {
-			if m.asked[e.term] == m.round {
+			if m.met[e.term] == m.round {
 				continue
 			}
-			m.asked[e.term] = m.round
+			m.met[e.term] = m.round
 			m.work++
 			t, s, was := &m.ev.terms[e.term], m.hazard[e.branch], m.terms[e.term]
 			in, out := t.over(s)

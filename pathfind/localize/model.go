@@ -33,7 +33,7 @@ type model struct {
 	work int // evaluations so far
 
 	tries []tried // see try
-	asked []int32 // by term, the round of triedSum that asked for it last
+	met   []int32 // by term, the last round in which it was met
 	round int32
 
 	pulls  []pull    // by component, see feel
@@ -70,7 +70,7 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 		losses:  make([]float64, ix.n),
 		pulls:   make([]pull, ix.n),
 		pulled:  make([]pull, ix.n),
-		asked:   make([]int32, len(ev.terms)),
+		met:     make([]int32, len(ev.terms)),
 
 		unsure:  make([]bool, ix.n),
 		metered: make([]bool, ix.n),
@@ -122,10 +122,16 @@ func (m *model) load(comps []int32, hazards []float64) {
 		}
 		m.sum += m.ev.sets.sum
 	}
-	for t := range m.terms {
-		m.compute(int32(t))
-		m.sum += m.ev.terms[t].copies * m.terms[t]
-	}
+	var sums [2]float64
+	halves.Briefly(len(m.terms), func(half, from, to int) {
+		sum := 0.0
+		for t := from; t < to; t++ {
+			m.compute(int32(t))
+			sum += m.ev.terms[t].copies * m.terms[t]
+		}
+		sums[half] = sum
+	})
+	m.sum += sums[0] + sums[1]
 }
 
 // place gives all branches the hazards of a hypothesis, without the likelihoods that follow from these: it has to be loaded before those are asked for.
@@ -166,8 +172,8 @@ func (m *model) copyTo(o *model) {
 	was := *o
 	*o = *m
 	o.faulty = append(was.faulty[:0], m.faulty...)
-	if o.tries, o.asked, o.round = was.tries, was.asked, was.round; o.asked == nil {
-		o.asked = make([]int32, len(m.asked))
+	if o.tries, o.met, o.round = was.tries, was.met, was.round; o.met == nil {
+		o.met = make([]int32, len(m.met))
 	}
 	own := was.loaded()
 	for i, x := range o.loaded() {

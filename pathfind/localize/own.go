@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"whichlink/internal/halves"
 )
 
 // habits are how flows lose packets by themselves: how many of them do, and how much they lose.
@@ -120,24 +122,32 @@ type strange struct {
 }
 
 // strangers returns those of the loaded hypothesis.
-func (s *search) strangers() (all strangers) {
-	for i := range s.ev.flows {
-		t := &s.ev.terms[i]
-		if t.lost == 0 || s.ev.obs[t.obs].ttl() {
-			continue
+func (s *search) strangers() strangers {
+	var halved [2]strangers
+	halves.Briefly(s.ev.flows, func(half, from, to int) {
+		x := strangers{some: make([]strange, 0, to-from)}
+		for i := from; i < to; i++ {
+			if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+				x.lossy++
+				x.add(t, s.oddsOfOwn(t))
+			}
 		}
-		all.lossy++
-		odds := s.oddsOfOwn(t)
-		if !(odds >= negligibleOdds) {
-			continue
-		}
-		all.own += t.ownShare(odds)
-		if odds > 1 {
-			all.found += 1 / t.same
-		}
-		all.some = append(all.some, strange{t, odds})
+		halved[half] = x
+	})
+	x, y := halved[0], halved[1]
+	return strangers{append(x.some, y.some...), x.lossy + y.lossy, x.own + y.own, x.found + y.found}
+}
+
+// add counts a flow with the odds that it lost packets by itself.
+func (all *strangers) add(t *term, odds float64) {
+	if !(odds >= negligibleOdds) {
+		return
 	}
-	return all
+	all.own += t.ownShare(odds)
+	if odds > 1 {
+		all.found += 1 / t.same
+	}
+	all.some = append(all.some, strange{t, odds})
 }
 
 // apart tells what habits have no part in.

@@ -31,7 +31,8 @@ type search struct {
 	bonus      float64     // what devices add to the score of the hypothesis in expansion
 	overlap    []float64   // by component: how much of that it would take away, because it explains some of the same losses
 	additions  []addition
-	moves      []move // those found so far that make the hypothesis in expansion likelier, if moving
+	listed     [2][]prospect // see prospects
+	moves      []move        // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
 	views      []view  // by habits of flows, the likeliest first; its hypotheses are those of the search
 	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result

@@ -13,22 +13,29 @@ type prospect struct {
 	most float64 // of odds and beside, from above
 }
 
-// prospects lists what may be above a floor, in log odds, by how it was felt to be pulled, but for what is barred.
-func (s *search) prospects(h *hypothesis, floor float64, barred []int32) (list []prospect) {
+// prospects lists what may be above a floor, in log odds, by how it was felt to be pulled, but for what is barred. The list is good until the next one is
+// asked for.
+func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prospect {
 	for _, c := range h.comps {
 		s.here.count(s.ix, c, 1)
 	}
-	for _, c := range s.candidates {
-		if s.excess[c] > 0 || slices.Contains(barred, c) {
-			continue
+	s.listed[1] = s.listed[1][:0]
+	halves.Briefly(len(s.candidates), func(half, from, to int) {
+		list := s.listed[half][:0]
+		for _, c := range s.candidates[from:to] {
+			if s.excess[c] > 0 || slices.Contains(barred, c) {
+				continue
+			}
+			x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
+			if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= floor {
+				list = append(list, x)
+			}
 		}
-		x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
-		if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= floor {
-			list = append(list, x)
-		}
-	}
+		s.listed[half] = list
+	})
 	s.here.clear()
-	return list
+	s.listed[0] = append(s.listed[0], s.listed[1]...)
+	return s.listed[0]
 }
 
 // A weighing is of what could be faulty besides the loaded hypothesis. It may be done while that is changed.

@@ -49,9 +49,11 @@ func (s *search) provable(j int, add func(a graphs.ArcID, nats float64)) {
 	for _, a := range o.Path {
 		add(a, most)
 	}
-	odds := math.Expm1(most)
-	for _, p := range s.ways.of(o) {
-		add(p.arc, math.Log1p(p.share*odds))
+	if ways := s.ways.of(o); len(ways) > 0 {
+		odds := math.Expm1(most)
+		for _, p := range ways {
+			add(p.arc, math.Log1p(p.share*odds))
+		}
 	}
 }
 

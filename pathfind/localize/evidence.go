@@ -264,8 +264,11 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	}
 }
 
-// merge puts observations into an order of their own and adds up those that differ in counts only.
+// merge puts observations into an order of their own and adds up those that differ in counts only. Those of a flow each are in that order.
 func (ev *evidence) merge() {
+	if ev.distinct {
+		return
+	}
 	slices.SortFunc(ev.obs, func(a, b merged) int {
 		if c := compare(a.Observation, b.Observation); c != 0 {
 			return c

@@ -32,7 +32,10 @@ type memory struct {
 	kept []cached
 }
 
-func newMemory(n int32) memory { return memory{at: make([]int32, n), kept: make([]cached, 0, 128)} }
+// newMemory returns a memory for some of n components.
+func newMemory(n int32, some int) memory {
+	return memory{at: make([]int32, n), kept: make([]cached, 0, some)}
+}
 
 // briefMemory returns a memory of a few components, for while a hypothesis is changed: what is found out about one is soon of no more use.
 func briefMemory() memory { return memory{kept: make([]cached, 64)} }

@@ -119,7 +119,7 @@ const (
 
 func newSearch(m *model) *search {
 	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, best: math.Inf(-1),
-		cache: newMemory(m.ix.n), odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
+		odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
 	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
 	s.here = s.devs.another()
 	weighShyness(m.ix, m.ev)
@@ -142,6 +142,7 @@ func newSearch(m *model) *search {
 			s.candidates = append(s.candidates, c)
 		}
 	}
+	s.cache = newMemory(m.ix.n, len(s.candidates))
 	return s
 }
 

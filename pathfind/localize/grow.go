@@ -21,8 +21,10 @@ func (s *search) grow(i int32, least int) int32 {
 	h := s.hyps[i]
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.parent, s.hyps[i].grown = i, true
-	s.refit(&h)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background
+	if s.atHand != i {
+		s.refit(&h)
+	}
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
 	copy(s.hyps[i].rates, h.rates)
 	if s.prune(&h) {
 		s.refit(&h)
@@ -32,7 +34,7 @@ func (s *search) grow(i int32, least int) int32 {
 		}
 	}
 	copy(s.hyps[i].rates, h.rates)
-	s.hyps[i].score, s.hyps[i].background = h.score, h.background
+	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
 	s.best = max(s.best, h.score)
 	s.atHand, s.hyps[i].grown = i, true
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {

@@ -353,6 +353,7 @@ func (s *search) refit(h *hypothesis) {
 
 // recall loads a hypothesis with its background.
 func (s *search) recall(h *hypothesis) {
+	s.atHand = -1
 	s.setBackground(h.background)
 	s.load(h.comps, h.rates)
 }

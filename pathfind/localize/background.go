@@ -176,6 +176,32 @@ func (m *model) ascend(b float64, from, to int) ascent {
 	return ascent{value + log(ratio), losses, missing}
 }
 
+// blatant is by how much a fault must explain losses better than the same arc does if it is uneven, in nats, for something to be surely faulty.
+const blatant = 300
+
+// surelyFaulty reports whether something is so evidently faulty that, with nothing faulty loaded, it does not matter what uneven arcs explain: they are many
+// then, and soon explain nothing.
+func (m *model) surelyFaulty(candidates []int32) bool {
+	first, most := int32(-1), float64(blatant)
+	for _, c := range candidates {
+		if m.unsure[c] {
+			continue
+		}
+		if g := m.mostGain(c); g > most {
+			first, most = c, g
+		}
+	}
+	if first < 0 {
+		return false
+	}
+	good := 0.0
+	for _, h := range m.normal {
+		good = max(good, m.gain(first, h))
+	}
+	rate, _ := m.guess(first, m.some[few/2])
+	return rate > m.least(first) && m.gain(first, rate)-good > blatant
+}
+
 // fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.
 func (m *model) fitUneven(candidates []int32) []uneven {
 	best := func(m *model, u *uneven) {

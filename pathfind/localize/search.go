@@ -334,7 +334,9 @@ func (s *search) refit(h *hypothesis) {
 	}
 	clear(s.overlap)
 	s.feel()
-	s.uneven, s.spare = s.fitUneven(s.candidates), 0
+	if s.uneven, s.spare = s.uneven[:0], 0; len(h.comps) > 0 || !s.surelyFaulty(s.candidates) {
+		s.uneven = s.fitUneven(s.candidates)
+	}
 	for _, u := range s.uneven {
 		s.spare += u.gain
 		for _, c := range s.near(u.arc) {

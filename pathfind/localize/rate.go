@@ -354,6 +354,29 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 	return fit{}, false
 }
 
+// freedom returns the log of the integral of a likelihood times the prior density over the bad rates, given its logarithm, a rate near its peak and how it bends
+// there, by the log of the rate. A sum of steps of most of a deviation is enough: over a peak it converges faster than any power of these.
+func (m *model) freedom(gain func(h float64) float64, rate, least, bend float64) float64 {
+	at := func(u float64) float64 { return gain(exp(u)) + m.logRatePrior(u) }
+	step := 0.9 / math.Sqrt(bend+1/(usualSpread*usualSpread))
+	first := at(log(rate))
+	most, sum := first, 1.0
+	for _, d := range [...]float64{-step, step} {
+		last := first
+		for u := log(rate) + d; last > most-negligible && u < log(mostHazard); u += d {
+			if u < log(least) { // to where it ends, half a step of which is counted
+				end := at(log(least))
+				sum += segment(u-d-log(least), last-end, exp(end-first), exp(last-first))/step - exp(last-first)/2
+				break
+			}
+			last = at(u)
+			most = max(most, last)
+			sum += exp(last - first)
+		}
+	}
+	return first + log(sum*step)
+}
+
 // guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are: by Newton's method, from
 // some hazard on, because where other faults explain most of the losses, expectation maximisation would take long. What it maximises is concave.
 func (m *model) guess(c int32, from float64) (h, losses float64) {

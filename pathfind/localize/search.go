@@ -323,6 +323,9 @@ func (s *search) refit(h *hypothesis) {
 			sum = s.sum
 		}
 		load = s.load
+		if settled {
+			s.weighFreedom(h.comps, h.rates)
+		}
 		for j, c := range h.comps {
 			if !settled || math.IsNaN(s.occam[j]) {
 				h.rates[j], s.occam[j] = s.again(c)

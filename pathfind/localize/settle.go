@@ -26,7 +26,7 @@ type system struct {
 	of    []int32 // by term, how many members it crosses, then its place among the flows; zero outside of collect
 	flows []sharedFlow
 	parts []sharedPart
-	// By member: how the log-likelihood bends in it alone, and how it was changed last.
+	// By member: how the log-likelihood bends in it alone, 0 if that does not tell how wide its peak is, and how it was changed last.
 	alone, step []float64
 }
 
@@ -74,11 +74,24 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 		r := rates[i]
 		rates[i] = rounded(r)
 		s.occam[i] = math.NaN()
-		if bend := r * r * y.alone[i]; y.losses[i] >= sharply && bend > sharply/2 && r > s.least(c) && r < 1 {
+		if r <= s.least(c) || r >= 1 {
+			y.alone[i] = 0
+		} else if bend := r * r * y.alone[i]; y.losses[i] >= sharply && bend > sharply/2 {
 			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
 		}
 	}
 	return true
+}
+
+// weighFreedom leaves in occam what those members pay whose losses are too few for a parabola, but whose peaks are wide as told. Their rates were fitted together
+// and are loaded.
+func (s *search) weighFreedom(comps []int32, rates []float64) {
+	s.each(len(comps), func(m *model, i int) {
+		if bend := s.system.alone[i]; math.IsNaN(s.occam[i]) && bend > 0 {
+			gain := func(h float64) float64 { return m.gainOfTerms(comps[i], h-rates[i]) }
+			s.occam[i] = m.freedom(gain, rates[i], m.least(comps[i]), bend*rates[i]*rates[i]) + m.ix.logPrior(comps[i])
+		}
+	})
 }
 
 // newton changes all rates together, step by step, and reports whether it could. None becomes less than the least.

@@ -198,7 +198,7 @@ func (m *model) surelyFaulty(candidates []int32) bool {
 	for _, h := range m.normal {
 		good = max(good, m.gain(first, h))
 	}
-	rate, _ := m.guess(first, m.some[few/2])
+	rate, _, _ := m.guess(first, m.some[few/2])
 	return rate > m.least(first) && m.gain(first, rate)-good > blatant
 }
 

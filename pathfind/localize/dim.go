@@ -25,7 +25,7 @@ func (s *search) dim(h *hypothesis, score float64, add int32, without []int) boo
 			from = s.some[few/2]
 		}
 		s.try(c, 0)
-		rate, _ := s.guess(c, from)
+		rate, _, _ := s.guess(c, from)
 		s.try(c, rounded(rate))
 	}
 	hopeless, sum := false, 0.0

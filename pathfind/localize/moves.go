@@ -210,7 +210,7 @@ func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 	again := func(c int32) {
 		was := s.excess[c]
 		s.shift(c, 0)
-		rate, _ := s.guess(c, s.some[few/2])
+		rate, _, _ := s.guess(c, s.some[few/2])
 		switch {
 		case !s.unsure[c]:
 		case was == 0:

@@ -21,9 +21,9 @@ type cached struct {
 	exact  [few]bool    // whether look is, or from above
 	look   [few]float64 // log of gain times prior density at some rates
 	looked bool
-	// The rate that explains best the losses which nothing else does, how many these are, and what is gained there.
-	guess, losses, peak float64
-	guessed, peaked     bool
+	// The rate that explains best the losses which nothing else does, how many these are, how the log-likelihood bends, and what is gained there.
+	guess, losses, bend, peak float64
+	guessed, peaked           bool
 }
 
 // A memory is what is known about components.
@@ -199,7 +199,7 @@ func (s *search) upper(c int32) (most float64, work int) {
 // peak returns what a component gains at the rate that is guessed to be its best.
 func (s *search) peak(c int32, k *cached) float64 {
 	if !k.guessed {
-		k.guess, k.losses = s.guess(c, s.some[few/2])
+		k.guess, k.losses, k.bend = s.guess(c, s.some[few/2])
 		k.guessed = true
 	}
 	if !k.peaked {
@@ -249,11 +249,14 @@ func (s *search) fit(c int32) fit {
 }
 
 func (s *search) fitAnew(c int32, k *cached) fit {
-	if !k.guessed && s.losses[c] >= sharply {
-		k.guess, k.losses = s.guess(c, s.some[few/2])
+	if !k.guessed && (s.losses[c] >= sharply || !s.unsure[c]) {
+		k.guess, k.losses, k.bend = s.guess(c, s.some[few/2])
 		k.guessed = true
 	}
 	if f, ok := s.sharp(c, k.guess, k.losses); ok {
+		return f
+	}
+	if f, ok := s.blunt(c, k.guess, k.bend); ok {
 		return f
 	}
 	over := *s.fine(c, k)
@@ -354,38 +357,74 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 	return fit{}, false
 }
 
-// freedom returns the log of the integral of a likelihood times the prior density over the bad rates, given its logarithm, a rate near its peak and how it bends
-// there, by the log of the rate. A sum of steps of most of a deviation is enough: over a peak it converges faster than any power of these.
-func (m *model) freedom(gain func(h float64) float64, rate, least, bend float64) float64 {
-	at := func(u float64) float64 { return gain(exp(u)) + m.logRatePrior(u) }
-	step := 0.9 / math.Sqrt(bend+1/(usualSpread*usualSpread))
-	first := at(log(rate))
-	most, sum := first, 1.0
-	for _, d := range [...]float64{-step, step} {
-		last := first
-		for u := log(rate) + d; last > most-negligible && u < log(mostHazard); u += d {
-			if u < log(least) { // to where it ends, half a step of which is counted
-				end := at(log(least))
-				sum += segment(u-d-log(least), last-end, exp(end-first), exp(last-first))/step - exp(last-first)/2
-				break
-			}
-			last = at(u)
-			most = max(most, last)
-			sum += exp(last - first)
-		}
+// blunt fits a component whose losses are few, but tell about how likely which rates are.
+func (m *model) blunt(c int32, rate, bend float64) (fit, bool) {
+	if m.unsure[c] || rate <= m.least(c) || rate >= 1 {
+		return fit{}, false
 	}
-	return first + log(sum*step)
+	f := m.around(func(h float64) float64 { return m.gain(c, h) }, rate, m.least(c), bend*rate*rate)
+	f.peak = m.gain(c, f.rate)
+	return f, f.rate > m.least(c)
 }
 
-// guess returns the hazard of a component that explains best the losses which nothing else explains, and how many these are: by Newton's method, from
-// some hazard on, because where other faults explain most of the losses, expectation maximisation would take long. What it maximises is concave.
-func (m *model) guess(c int32, from float64) (h, losses float64) {
+// around integrates the likelihood over the bad rates, given the log of it, a rate near its peak and how it bends there, by the log of the rate. A sum of steps of
+// most of a deviation is enough: over a peak it converges faster than any power of these. What is gained at the peak it leaves out.
+func (m *model) around(gain func(h float64) float64, rate, least, bend float64) fit {
+	const reach = 64
+	step := 0.9 / math.Sqrt(bend+1/(usualSpread*usualSpread))
+	mid, low := log(rate), log(least)
+	var gains [2*reach + 1]float64
+	at := func(j int) float64 {
+		u := mid + float64(j)*step
+		gains[reach+j] = gain(exp(u))
+		return gains[reach+j] + m.logRatePrior(u)
+	}
+	first := at(0)
+	most, sum := first, 1.0
+	ends := [2]int{}
+	for i, d := range [...]int{-1, 1} {
+		last := first
+		for j := d; last > most-negligible && max(j, -j) <= reach; j += d {
+			u := mid + float64(j)*step
+			if u < low { // to where it ends, half a step of which is counted
+				end := gain(least) + m.logRatePrior(low)
+				sum += segment(u+step-low, last-end, exp(end-first), exp(last-first))/step - exp(last-first)/2
+				break
+			}
+			if u > log(mostHazard) {
+				break
+			}
+			last = at(j)
+			most = max(most, last)
+			sum += exp(last - first)
+			ends[i] = j
+		}
+	}
+	top := ends[0]
+	for j := top; j <= ends[1]; j++ {
+		if gains[reach+j] > gains[reach+top] {
+			top = j
+		}
+	}
+	u := mid + float64(top)*step
+	if top > ends[0] && top < ends[1] {
+		left, here, right := gains[reach+top-1], gains[reach+top], gains[reach+top+1]
+		u += step * (right - left) / 2 / max(2*here-left-right, 1e-9)
+	} else if top == ends[0] {
+		u = low
+	}
+	return fit{rate: rounded(exp(u)), bayes: first + log(sum*step)}
+}
+
+// guess returns the hazard of a component that explains best the losses which nothing else explains, how many these are, and how the log-likelihood bends: by
+// Newton's method, from some hazard on, because where other faults explain most of the losses, expectation maximisation would take long. What it maximises is concave.
+func (m *model) guess(c int32, from float64) (h, losses, bend float64) {
 	h = from
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
 	for range 8 {
-		slope, bend := -m.ev.exposure[c], 0.0
-		losses = 0
+		slope := -m.ev.exposure[c]
+		losses, bend = 0, 0
 		for i := range es {
 			e := &es[i]
 			t := &m.ev.terms[e.term]
@@ -405,7 +444,7 @@ func (m *model) guess(c int32, from float64) (h, losses float64) {
 			losses += weight * t.lost * h * e.times / s
 		}
 		if bend == 0 {
-			return 1e-9, 0 // nothing was lost
+			return 1e-9, 0, 0 // nothing was lost
 		}
 		was := h
 		h = min(max(h+slope/bend, h/16, 1e-9), mostHazard)
@@ -413,7 +452,7 @@ func (m *model) guess(c int32, from float64) (h, losses float64) {
 			break
 		}
 	}
-	return h, losses
+	return h, losses, bend
 }
 
 // often is the log of the chance to be an outlier from which on an observation's losses may well be its own.

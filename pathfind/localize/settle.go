@@ -12,9 +12,9 @@ import (
 // Newton's method finds them in a few steps.
 
 const (
-	// steps bounds how often all rates are changed together, until none of them changes by more than a share: what is left to change then is its square, and
-	// how all bends is known.
-	steps, still = 12, 0.02
+	// steps bounds how often all rates are changed together, until a step gains no more than so many nats: near the peak, what the next one would gain is a few
+	// times the square of that.
+	steps, still = 12, 0.005
 	// firmness is the share by which members are held more firmly, each for itself, than what was lost asks for.
 	firmness = 1e-5
 )
@@ -109,10 +109,10 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 			}
 		}
 		y.firm()
-		if !solve(y.bend, y.slope) {
+		gain, ok := solve(y.bend, y.slope)
+		if !ok {
 			return false
 		}
-		most := 0.0
 		for i, r := range rates {
 			step := y.slope[i]
 			if step*y.step[i] < 0 {
@@ -120,9 +120,8 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 			}
 			rates[i] = min(max(r+step, r/16, m.least(comps[i])), 4*r, mostHazard)
 			y.step[i] = rates[i] - r
-			most = max(most, math.Abs(y.step[i]/r))
 		}
-		if most < still {
+		if gain < still {
 			break
 		}
 	}
@@ -242,9 +241,9 @@ func (y *system) firm() {
 	}
 }
 
-// solve solves a positive definite system, of which it is given the lower triangle, and leaves what comes of it in b (Cholesky's method). It reports
-// whether the system is one.
-func solve(a, b []float64) bool {
+// solve solves a positive definite system, of which it is given the lower triangle, and leaves what comes of it in b (Cholesky's method). It returns half of
+// the product of that with what b was, which is what a step of Newton's method gains, and reports whether the system is one.
+func solve(a, b []float64) (gain float64, ok bool) {
 	n := len(b)
 	for i := range n {
 		row := a[i*(i+1)/2:]
@@ -259,7 +258,7 @@ func solve(a, b []float64) bool {
 				continue
 			}
 			if !(sum > 1e-9*row[i]) {
-				return false
+				return 0, false
 			}
 			row[i] = 1 / math.Sqrt(sum)
 		}
@@ -271,6 +270,7 @@ func solve(a, b []float64) bool {
 			sum -= row[k] * b[k]
 		}
 		b[i] = sum * row[i]
+		gain += b[i] * b[i] / 2
 	}
 	for i := n - 1; i >= 0; i-- {
 		b[i] *= a[i*(i+1)/2+i]
@@ -278,5 +278,5 @@ func solve(a, b []float64) bool {
 			b[k] -= a[i*(i+1)/2+k] * b[i]
 		}
 	}
-	return true
+	return gain, true
 }

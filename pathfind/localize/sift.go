@@ -166,25 +166,9 @@ type tally struct {
 
 func (t *tally) add(o *Observation, n int, set bool) {
 	t.clean[bits.Len(uint(n))]++
-	last := graphs.NodeID(graphs.None)
-	begun, ended := !set, !set // switches at the ends of a path set are passed once
-	for j, a := range o.Path {
-		t.arcs[a] += n
-		if j > 0 {
-			if tail := t.ix.tail[a]; tail != last {
-				t.through[tail] += n
-				begun, ended = begun || tail == o.From, ended || tail == o.To
-			}
-			begun, ended = begun || last == o.From, ended || last == o.To
-		}
-		last = t.ix.head[a]
-	}
-	t.through[last] -= n
-	if !begun {
-		t.through[o.From] += n
-	}
-	if !ended {
-		t.through[o.To] += n
+	last := t.pass(o.Path, n)
+	if set {
+		t.passEnds(o, n)
 	}
 	if last == o.Src {
 		n *= 2 // there and back: both hosts sent and received
@@ -194,6 +178,32 @@ func (t *tally) add(o *Observation, n int, set bool) {
 	}
 	if o.Dst != graphs.None {
 		t.atHost[o.Dst] += n
+	}
+}
+
+// pass adds packets along a path, and returns where it ends.
+func (t *tally) pass(path []graphs.ArcID, n int) (last graphs.NodeID) {
+	arcs := t.arcs
+	tails, heads := t.ix.tail[:len(arcs)], t.ix.head[:len(arcs)]
+	last = tails[path[0]]
+	for _, a := range path {
+		arcs[a] += n
+		if tail := tails[a]; tail != last {
+			t.through[tail] += n
+		}
+		last = heads[a]
+	}
+	t.through[last] -= n
+	return last
+}
+
+// passEnds adds packets to the switches at the ends of a path set, which are passed once, unless the path that is known passes them.
+func (t *tally) passEnds(o *Observation, n int) {
+	for _, end := range [...]graphs.NodeID{o.From, o.To} {
+		if !slices.ContainsFunc(o.Path[1:], func(a graphs.ArcID) bool { return t.ix.tail[a] == end }) &&
+			!slices.ContainsFunc(o.Path[:len(o.Path)-1], func(a graphs.ArcID) bool { return t.ix.head[a] == end }) {
+			t.through[end] += n
+		}
 	}
 }
 

@@ -39,17 +39,13 @@ func (s *search) troubles() troubles {
 		})
 		s.timed = timed[0] + timed[1]
 	}
-	var open []fate
-	for j, i := range s.lossy {
-		if !s.taken[i] {
-			open = append(open, s.fates[j])
-		}
-	}
 	t := troubles{0, outlier}
 	for range 8 {
 		sum := 0.0
-		for i := range open {
-			sum += open[i].troubled(t.rate)
+		for j, i := range s.lossy {
+			if !s.taken[i] {
+				sum += s.fates[j].troubled(t.rate)
+			}
 		}
 		was := t
 		if t = (troubles{sum, (1 + sum) / (1/outlier + float64(s.timed))}); t == was {

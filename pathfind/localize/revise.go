@@ -1,5 +1,7 @@
 package localize
 
+import "slices"
+
 // What is found beside a hypothesis is scored with its background and most of its rates. That tells too little of neighbours which leave losses to the
 // background, or to a member that would have to lose more: what they do without would be believed too surely.
 
@@ -45,8 +47,22 @@ func (s *search) revise() {
 		if next < 0 {
 			return
 		}
+		if s.inPart(&s.hyps[next]) {
+			s.hyps[next].revised = true
+			continue
+		}
 		s.reviseOne(next)
 	}
+}
+
+// inPart reports whether a hypothesis differs from the one that it was found beside only in which parts of switches are bad that are surely bad in part: whose
+// weight they share is the same switch's.
+func (s *search) inPart(h *hypothesis) bool {
+	was := s.hyps[h.parent].comps
+	devices, _ := s.devs.devices(s.ix, was)
+	return !slices.ContainsFunc(difference(was, h.comps), func(c int32) bool {
+		return !slices.ContainsFunc(devices, func(d device) bool { return d.odds > sure && s.ix.within(c, d.comp) })
+	})
 }
 
 // shrunk reports whether a hypothesis has no more members than the one that it was found beside. Those that have more leave less to others, and

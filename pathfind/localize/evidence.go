@@ -12,12 +12,11 @@ import (
 // evidence is the observations in the form that the model works on. Certain observations without loss are in exposure only: under
 // additive hazards they are one linear term per component, however many there are. Everything else is a term.
 type evidence struct {
-	all   []Observation // as they came
-	obs   []merged      // those that are not plain: see sift
-	lossy []int32       // of all, those that lost packets
-	// distinct tells that each of all is surely of a flow of its own.
-	distinct bool
+	all      []Observation // as they came
+	obs      []merged      // those that are not plain: see sift
+	lossy    []int32       // of all, those that lost packets
 	ignored  int
+	distinct bool // that each of all is surely of a flow of its own
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64
 	// linear is the sum of the exposure of arcs, crossings that of all observations: what the background is estimated over.
@@ -74,7 +73,9 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, oneWay: cfg.OneWay, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
-	ev.merge()
+	if !ev.distinct { // those of a flow each are in order
+		ev.merge()
+	}
 	ev.selected = cfg.Selected || ev.onlyLossy()
 	ev.reserve(&c)
 	made := ev.makeTerms(cfg)
@@ -264,11 +265,8 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	}
 }
 
-// merge puts observations into an order of their own and adds up those that differ in counts only. Those of a flow each are in that order.
+// merge puts observations into an order of their own and adds up those that differ in counts only.
 func (ev *evidence) merge() {
-	if ev.distinct {
-		return
-	}
 	slices.SortFunc(ev.obs, func(a, b merged) int {
 		if c := compare(a.Observation, b.Observation); c != 0 {
 			return c

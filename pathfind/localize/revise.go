@@ -55,8 +55,8 @@ func (s *search) revise() {
 	}
 }
 
-// inPart reports whether a hypothesis differs from the one that it was found beside only in which parts of switches are bad that are surely bad in part: whose
-// weight they share is the same switch's.
+// inPart reports whether a hypothesis differs from the one that it was found beside only in the parts of switches that are surely bad in part: both blame the
+// same switches.
 func (s *search) inPart(h *hypothesis) bool {
 	was := s.hyps[h.parent].comps
 	devices, _ := s.devs.devices(s.ix, was)

@@ -25,7 +25,7 @@ func TestBlunt(t *testing.T) {
 		s := searchOf(w)
 		for _, c := range s.candidates {
 			rate, losses, bend := s.guess(c, s.some[few/2])
-			f, ok := s.blunt(c, rate, bend)
+			f, ok := s.blunt(c, rate, losses, bend)
 			if !ok {
 				continue
 			}

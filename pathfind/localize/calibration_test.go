@@ -108,22 +108,20 @@ var (
 
 // compared tells whether the truth is a better hypothesis than what the search took for the best, and that by how many nats: then the search missed it.
 func (w *world) compared() string {
-	cfg := Config{}.withDefaults()
-	ix := newIndex(w.Fabric, cfg)
-	s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+	s := w.search(Config{})
 	s.run()
 	weights, _ := s.weights()
 	mode := s.factor(weights).mode
 	var comps []int32
-	for c := range ix.n {
-		if w.faults[ix.cause(c)] > 0 {
+	for c := range s.ix.n {
+		if w.faults[s.ix.cause(c)] > 0 {
 			comps = append(comps, c)
 		}
 	}
 	told := func(h *hypothesis) string {
 		var b strings.Builder
 		for i, c := range h.comps {
-			fmt.Fprintf(&b, " %v:%.4f", ix.cause(c), -math.Expm1(-h.rates[i]))
+			fmt.Fprintf(&b, " %v:%.4f", s.ix.cause(c), -math.Expm1(-h.rates[i]))
 		}
 		return b.String()
 	}
@@ -134,7 +132,7 @@ func (w *world) compared() string {
 	}
 	var rates []float64
 	for _, c := range comps {
-		rates = append(rates, max(-math.Log1p(-min(w.faults[ix.cause(c)], 1-1e-5)), 1e-3))
+		rates = append(rates, max(-math.Log1p(-min(w.faults[s.ix.cause(c)], 1-1e-5)), 1e-3))
 	}
 	best, sum := score(mode.comps, mode.rates)
 	truth, trueSum := score(comps, rates)

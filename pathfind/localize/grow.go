@@ -24,17 +24,15 @@ func (s *search) grow(i int32, least int) int32 {
 	if s.atHand != i {
 		s.refit(&h)
 	}
-	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
-	copy(s.hyps[i].rates, h.rates)
+	s.hyps[i].adopt(&h)
 	if s.prune(&h) {
 		s.refit(&h)
 		seen := int32(len(s.hyps))
 		if i = s.remember(h.comps, h.rates, h.score); i < seen {
 			return -1 // it has been here before
 		}
+		s.hyps[i].adopt(&h)
 	}
-	copy(s.hyps[i].rates, h.rates)
-	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
 	s.best = max(s.best, h.score)
 	s.atHand, s.hyps[i].grown = i, true
 	if s.work > effort || len(h.comps) >= s.cfg.MaxFaults {

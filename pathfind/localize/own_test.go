@@ -42,14 +42,12 @@ func TestLearn(t *testing.T) {
 				o.Lost += w.draw(o.Sent-o.Lost, c.most*w.rng.Float64())
 			}
 		}
-		cfg := Config{}.withDefaults()
-		ix := newIndex(w.Fabric, cfg)
-		s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
-		h := unknownHabits(cfg)
-		for range aboutUsual(cfg).lessons {
+		s := w.search(Config{})
+		h := unknownHabits(s.cfg)
+		for range aboutUsual(s.cfg).lessons {
 			s.forget()
 			s.refit(&s.hyps[s.remember(nil, nil, 0)])
-			if !s.learn(&h, aboutUsual(cfg), s.strangers()) {
+			if !s.learn(&h, aboutUsual(s.cfg), s.strangers()) {
 				t.Fatalf("%v of the flows, up to %v: nothing learnt", c.share, c.most)
 			}
 			s.setHabits(&h)

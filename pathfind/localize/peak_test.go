@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-func searchOf(w *world) *search {
-	cfg := Config{OneWay: true}.withDefaults()
-	ix := newIndex(w.Fabric, cfg)
-	s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+// supposedHealthy returns a search that has nothing faulty loaded.
+func supposedHealthy(w *world) *search {
+	s := w.search(Config{OneWay: true})
 	s.refit(&hypothesis{background: w.background})
 	return s
 }
@@ -22,7 +21,7 @@ func TestBlunt(t *testing.T) {
 		w.background = 2e-4
 		w.faults[Cause{Arc, int32(w.fabricArc())}] = 0.004
 		w.mesh(600, 60)
-		s := searchOf(w)
+		s := supposedHealthy(w)
 		for _, c := range s.candidates {
 			rate, losses, bend := s.guess(c, s.some[few/2])
 			f, ok := s.blunt(c, rate, losses, bend)
@@ -60,7 +59,7 @@ func TestSurelyFaulty(t *testing.T) {
 		bad := w.fabricArc()
 		w.faults[Cause{Arc, int32(bad)}] = x.loss
 		w.mesh(4000, 3000)
-		s := searchOf(w)
+		s := supposedHealthy(w)
 		if got := s.surelyFaulty(s.candidates); got != x.want {
 			t.Errorf("an arc loses %g: surely faulty %v", x.loss, got)
 		}

@@ -75,8 +75,14 @@ func (s *search) shrunk(h *hypothesis) bool {
 func (s *search) reviseOne(i int32) {
 	h := s.hyps[i] // shares its rates
 	s.refit(&h)
-	s.hyps[i].score, s.hyps[i].background, s.hyps[i].revised = h.score, h.background, true
+	s.hyps[i].adopt(&h)
 	s.atHand = i
+}
+
+// adopt keeps what came of refitting a copy of a hypothesis.
+func (h *hypothesis) adopt(c *hypothesis) {
+	h.score, h.background, h.revised = c.score, c.background, true
+	copy(h.rates, c.rates)
 }
 
 // simpler returns the likeliest hypothesis that was not expanded, is hardly less likely than the best, and has at least two members less than another;

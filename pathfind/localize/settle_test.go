@@ -35,9 +35,7 @@ func settles(t *testing.T, w *world, at graphs.NodeID) {
 		comps, rates = append(comps, int32(a), int32(a.Reverse())), append(rates, 0.01, 0.01)
 	}
 	w.mesh(6000, 150)
-	cfg := Config{OneWay: true}.withDefaults()
-	ix := newIndex(w.Fabric, cfg)
-	s := newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+	s := w.search(Config{OneWay: true})
 	s.setBackground(w.background)
 	s.load(comps, rates)
 	s.feel()

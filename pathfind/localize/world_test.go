@@ -28,6 +28,13 @@ func newWorld(f *graphs.Fabric, seed uint64) *world {
 		shy: map[graphs.NodeID]float64{}, far: map[graphs.NodeID][]int{}}
 }
 
+// search returns a search for what explains the observations, not begun yet.
+func (w *world) search(cfg Config) *search {
+	cfg = cfg.withDefaults()
+	ix := newIndex(w.Fabric, cfg)
+	return newSearch(newModel(ix, compile(ix, w.obs, cfg), cfg))
+}
+
 func leafSpine(t testing.TB, leaves, spines, hosts int) *graphs.Fabric {
 	return must(t)(generate.LeafSpine(generate.LeafSpineConfig{Leaves: leaves, Spines: spines, Hosts: hosts}))
 }

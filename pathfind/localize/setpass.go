@@ -10,18 +10,24 @@ import (
 // passes hands over the pairs on whose paths a component lies, once for each of its sites on them.
 func (t *setTable) passes(c int32, yield func(pair int32, share float64, a graphs.ArcID)) {
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
-		list := &t.lists[t.slot(u, a)]
-		switch {
-		case *list != nil:
-		case t.looked > t.passing && t.passing <= mostListed:
-			t.listAll()
-		default:
-			*list = t.through(u, a)
+		list := t.listed(u, a)
+		if list == nil {
+			list = t.through(u, a)
+			t.lists[t.slot(u, a)] = list
 		}
-		for _, p := range *list {
+		for _, p := range list {
 			yield(p.pair, float64(p.share), a)
 		}
 	})
+}
+
+// listed returns the pairs on whose paths a node lies, or an arc if that is not None; nil if they were not looked for yet.
+func (t *setTable) listed(u graphs.NodeID, a graphs.ArcID) []pass {
+	at := t.slot(u, a)
+	if t.lists[at] == nil && t.looked > t.passing && t.passing <= mostListed {
+		t.listAll()
+	}
+	return t.lists[at]
 }
 
 const (

@@ -296,7 +296,7 @@ func (t *setTable) sharedWith(c int32) []passBy {
 		}
 	}
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
-		known := t.lists[t.slot(u, a)]
+		known := t.listed(u, a)
 		if known != nil && len(known) < len(t.busy) {
 			for _, x := range known {
 				if t.busyAt[x.pair] > 0 {
@@ -305,6 +305,7 @@ func (t *setTable) sharedWith(c int32) []passBy {
 			}
 			return
 		}
+		t.looked += len(t.busy)
 		to, step := graphs.NodeID(graphs.None), 0.0
 		for _, i := range t.busyInOrder() {
 			if p := &t.pairs[i]; p.to != to {

@@ -44,6 +44,20 @@ type neighbour struct {
 	weight  float64
 }
 
+// keyBut returns the key of the hypothesis that differs from this one in some components.
+func (h *hypothesis) keyBut(differs []int32) uint64 {
+	key := h.key
+	for _, c := range differs {
+		if _, in := slices.BinarySearch(h.comps, c); in {
+			key -= scramble(uint64(c))
+		} else {
+			key += scramble(uint64(c))
+		}
+	}
+	return key
+}
+
+// factor takes the posterior of the visited hypotheses apart.
 func (s *search) factor(weights []float64) *factored {
 	top := 0
 	for i := range weights {
@@ -62,45 +76,69 @@ func (s *search) factor(weights []float64) *factored {
 	slices.SortFunc(all, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(len(a.differs), len(b.differs)), cmp.Compare(b.weight, a.weight), slices.Compare(a.differs, b.differs))
 	})
-	inMode := func(c int32) bool { _, ok := slices.BinarySearch(mode.comps, c); return ok }
 	u := union{}
-	for _, n := range all {
-		parts := u.parts(n.differs)
-		if len(parts) < 2 {
-			continue
+	s.joinDependent(mode, all, u, func(key uint64) float64 {
+		if i, ok := s.by[key]; ok {
+			return weights[i] / weights[top]
 		}
-		// If the differences do not depend on each other, the weight of all is the product of each one's.
-		expected := 1.0
-		for _, part := range parts {
-			key := mode.key
-			for _, c := range part {
-				if inMode(c) {
-					key -= scramble(uint64(c))
-				} else {
-					key += scramble(uint64(c))
-				}
-			}
-			if i, ok := s.by[key]; ok {
-				expected *= weights[i] / weights[top]
-			} else {
-				expected = 0
-			}
-		}
-		if max(n.weight, expected) >= doubtful && math.Abs(math.Log(n.weight/expected)) > depends || expected == 0 {
-			u.join(n.differs)
-		}
-	}
-	s.joinRivals(mode.key, inMode, all, u)
+		return 0
+	})
+	s.joinRivals(mode, all, u)
 	if !mode.expanded {
 		// Its neighbours were not looked at.
 		for j, w := range s.doubts(mode) {
 			c := mode.comps[j]
-			if _, seen := s.by[mode.key-scramble(uint64(c))]; !seen && w >= faintest {
+			if _, seen := s.by[mode.keyBut([]int32{c})]; !seen && w >= faintest {
 				all = append(all, neighbour{[]int32{c}, w})
 			}
 		}
 	}
 	f := &factored{mode: mode, of: map[int32]int{}}
+	f.split(all, u)
+	return f
+}
+
+// joinDependent joins what differs from the mode at once and depends on each other: the weight of all is not the product of each one's.
+func (s *search) joinDependent(mode *hypothesis, all []neighbour, u union, weight func(key uint64) float64) {
+	for _, n := range all {
+		parts := u.parts(n.differs)
+		if len(parts) < 2 {
+			continue
+		}
+		expected := 1.0
+		for _, part := range parts {
+			expected *= weight(mode.keyBut(part))
+		}
+		if max(n.weight, expected) >= doubtful && math.Abs(math.Log(n.weight/expected)) > depends || expected == 0 {
+			u.join(n.differs)
+		}
+	}
+}
+
+// joinRivals joins differences which nothing was seen of together, though that would matter if they did not depend on each other: components
+// that explain the same losses are faulty in place of each other, and none of them is the likelier for there being many.
+func (s *search) joinRivals(mode *hypothesis, all []neighbour, u union) {
+	for i, a := range all {
+		if len(u.parts(a.differs)) > 1 {
+			continue
+		}
+		for _, c := range a.differs {
+			s.near(c)
+			for _, b := range all[:i] {
+				if a.weight*b.weight < doubtful || u.find(a.differs[0]) == u.find(b.differs[0]) || len(u.parts(b.differs)) > 1 {
+					continue
+				}
+				if _, ok := s.by[mode.keyBut(slices.Concat(a.differs, b.differs))]; !ok &&
+					slices.ContainsFunc(b.differs, func(d int32) bool { return 2*s.shared[d] > min(s.lossy[c], s.lossy[d]) }) {
+					u.join(slices.Concat(a.differs, b.differs))
+				}
+			}
+		}
+	}
+}
+
+// split makes blocks of what belongs together.
+func (f *factored) split(all []neighbour, u union) {
 	for _, n := range all {
 		if len(u.parts(n.differs)) > 1 {
 			continue
@@ -118,7 +156,7 @@ func (s *search) factor(weights []float64) *factored {
 		b.states = append(b.states, state{n.differs, n.weight})
 		b.sum += n.weight
 	}
-	for _, c := range mode.comps {
+	for _, c := range f.mode.comps {
 		if at, ok := f.of[c]; ok {
 			b := &f.blocks[at]
 			b.states[0].comps = append(b.states[0].comps, c)
@@ -128,39 +166,6 @@ func (s *search) factor(weights []float64) *factored {
 		states := f.blocks[i].states
 		for j := 1; j < len(states); j++ {
 			states[j].comps = difference(states[0].comps, states[j].comps)
-		}
-	}
-	return f
-}
-
-// joinRivals joins differences which nothing was seen of together, though that would matter if they did not depend on each other: components
-// that explain the same losses are faulty in place of each other, and none of them is the likelier for there being many.
-func (s *search) joinRivals(mode uint64, inMode func(int32) bool, all []neighbour, u union) {
-	key := func(differs []int32) (k uint64) {
-		for _, c := range differs {
-			if inMode(c) {
-				k -= scramble(uint64(c))
-			} else {
-				k += scramble(uint64(c))
-			}
-		}
-		return k
-	}
-	for i, a := range all {
-		if len(u.parts(a.differs)) > 1 {
-			continue
-		}
-		for _, c := range a.differs {
-			s.near(c)
-			for _, b := range all[:i] {
-				if a.weight*b.weight < doubtful || u.find(a.differs[0]) == u.find(b.differs[0]) || len(u.parts(b.differs)) > 1 {
-					continue
-				}
-				if _, ok := s.by[mode+key(a.differs)+key(b.differs)]; !ok &&
-					slices.ContainsFunc(b.differs, func(d int32) bool { return 2*s.shared[d] > min(s.lossy[c], s.lossy[d]) }) {
-					u.join(slices.Concat(a.differs, b.differs))
-				}
-			}
 		}
 	}
 }

@@ -41,56 +41,18 @@ func (s *search) result() *Result {
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
-	assigned := make([]bool, s.ix.n)
-	var comps, told []int32 // those of the suspects, and the switches among them that are likelier bad than not
+	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n)}
+	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
 			break
 		}
-		if assigned[c] {
+		if t.assigned[c] {
 			continue
 		}
-		if d := s.likeliestDevice(c, weights); d != nil {
-			x := s.deviceSuspect(d, min(marginal[c], 1))
-			if x.Probability >= listed {
-				r.Suspects, comps = append(r.Suspects, x), append(comps, c)
-			}
-			if x.Probability > 0.5 {
-				told = append(told, c)
-			}
-			assigned[c] = true
-			continue
+		if x := t.suspect(c); x.Probability >= listed {
+			r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 		}
-		if len(told) > 0 && marginal[c]*(1-s.explained([]int32{c}, told, weights)) < listed {
-			assigned[c] = true
-			continue
-		}
-		class, odds, against := s.class(c, weights, assigned)
-		slices.SortFunc(class[1:], rank)
-		x := Suspect{Cause: s.ix.cause(c), Alone: min(marginal[c], 1), Against: against}
-		for _, y := range class {
-			assigned[y] = true
-			x.Class = append(x.Class, s.ix.cause(y))
-		}
-		x.Probability = max(s.probability(class...), x.Alone)
-		if len(told) > 0 {
-			besides := 1 - s.explained(class, told, weights)
-			x.Probability, x.Alone = x.Probability*besides, x.Alone*besides
-		}
-		x.Weights = shares(class, odds, x.Probability)
-		if x.Against.RunnerUp.Kind == "" {
-			// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
-			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
-		}
-		if x.Probability < listed {
-			continue
-		}
-		if s.ix.kindOf(c) == 2 && x.Probability > 0.5 {
-			told = append(told, c)
-		}
-		iv := s.interval(c) // class left c loaded
-		x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
-		r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 	}
 	s.crossing = s.ix.count(r.Suspects, comps, s.ev.all, s.ev.distinct)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
@@ -100,6 +62,60 @@ func (s *search) result() *Result {
 	r.Background = -math.Expm1(-s.background)
 	r.Shy = s.shyResponders()
 	return r
+}
+
+// A teller makes suspects of causes, the likeliest first.
+type teller struct {
+	*search
+	weights  []float64         // of the hypotheses
+	marginal map[int32]float64 // by cause, its probability
+	rank     func(a, b int32) int
+	assigned []bool  // by component: it is in the class of a suspect
+	told     []int32 // switches that are likelier bad than not
+}
+
+// suspect returns a cause with what the evidence does not tell apart from it; if that is too unlikely to be listed, nothing else of it.
+func (t *teller) suspect(c int32) Suspect {
+	t.assigned[c] = true
+	if d := t.likeliestDevice(c, t.weights); d != nil {
+		x := t.deviceSuspect(d, min(t.marginal[c], 1))
+		t.tell(c, x.Probability)
+		return x
+	}
+	if len(t.told) > 0 && t.marginal[c]*(1-t.explained([]int32{c}, t.told, t.weights)) < listed {
+		return Suspect{}
+	}
+	class, odds, against := t.class(c, t.weights, t.assigned)
+	slices.SortFunc(class[1:], t.rank)
+	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
+	for _, y := range class {
+		t.assigned[y] = true
+		x.Class = append(x.Class, t.ix.cause(y))
+	}
+	x.Probability = max(t.probability(class...), x.Alone)
+	if len(t.told) > 0 {
+		besides := 1 - t.explained(class, t.told, t.weights)
+		x.Probability, x.Alone = x.Probability*besides, x.Alone*besides
+	}
+	if x.Probability < listed {
+		return Suspect{}
+	}
+	x.Weights = shares(class, odds, x.Probability)
+	if x.Against.RunnerUp.Kind == "" {
+		// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
+		x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
+	}
+	t.tell(c, x.Probability)
+	iv := t.interval(c) // class left c loaded
+	x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
+	return x
+}
+
+// tell notes that a cause has that probability.
+func (t *teller) tell(c int32, probability float64) {
+	if t.ix.kindOf(c) == 2 && probability > 0.5 {
+		t.told = append(t.told, c)
+	}
 }
 
 // mentions are how much weight the hypotheses have that hold a component, how much that it is faulty besides others, and, of a switch, how much that

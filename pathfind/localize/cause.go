@@ -193,6 +193,15 @@ func (ix *index) relatives(to []int32, c int32) []int32 {
 	return to
 }
 
+// endsOf returns the nodes at the ends of an arc or a link.
+func (ix *index) endsOf(c int32) [2]graphs.NodeID {
+	a := graphs.ArcID(c)
+	if c >= ix.links {
+		a = graphs.LinkID(c - ix.links).Forward()
+	}
+	return [2]graphs.NodeID{ix.tail[a], ix.head[a]}
+}
+
 // within reports whether all arcs of a component are arcs of whole, or a host hangs off it.
 func (ix *index) within(c, whole int32) bool {
 	if c >= ix.nodes {

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -21,6 +22,8 @@ type device struct {
 	comp    int32   // of the switch
 	odds    float64 // log of the odds that it is, against faults that are independent
 	members []int32 // those of the hypothesis that it explains, ascending
+	// places are other switches that may be so in its place, whose odds are part of its own: see placeDevices.
+	places []place
 }
 
 func (d *device) probability() float64 { return 1 / (1 + exp(-d.odds)) }
@@ -29,19 +32,25 @@ func (d *device) probability() float64 { return 1 / (1 + exp(-d.odds)) }
 type blamed struct {
 	arcs, links int
 	price       float64 // log prior of these
+	// chosen is the logarithm of how many ways there are to choose others in their place that lie elsewhere, for each of these, and others in how many of
+	// those one of them is another.
+	chosen, others float64
 }
 
 // bad returns how many arcs are blamed.
 func (b *blamed) bad() float64 { return float64(b.arcs + 2*b.links) }
 
-// add adds an arc or a link to what is blamed, or takes it away.
-func (b *blamed) add(ix *index, c int32, sign int) {
+// add adds an arc or a link to what is blamed at a switch, or takes it away.
+func (t *deviceTable) add(ix *index, b *blamed, n graphs.NodeID, c int32, sign int) {
 	if c < ix.links {
 		b.arcs += sign
 	} else {
 		b.links += sign
 	}
 	b.price += float64(sign) * ix.logPrior(c)
+	times := t.timesAt(ix, c, n)
+	b.chosen += float64(sign) * math.Log(times)
+	b.others += float64(sign) * (times - 1)
 }
 
 // A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
@@ -53,7 +62,8 @@ type deviceTable struct {
 	log      float64 // log prior odds of a switch that is bad in part
 	// queued are the components whose own queue counts what they drop: that queues of one switch are full together comes of the traffic, and makes no
 	// switch sick.
-	queued []bool
+	queued  []bool
+	choices map[int32]*choices // of components, where ways are not known: see chooseTwins and learnChoices
 	// few is by how much the log prior of any fault falls short in a fabric with fewer causes than the prior is spread over: that faults meet at a
 	// switch by chance is the likelier the fewer arcs there are.
 	few float64
@@ -61,7 +71,7 @@ type deviceTable struct {
 
 func newDeviceTable(ix *index, ev *evidence) deviceTable {
 	t := deviceTable{
-		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)),
+		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)), choices: map[int32]*choices{},
 		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
 	}
 	t.log = ix.prior[0] + t.few + math.Log(partly)
@@ -93,18 +103,14 @@ func (t *deviceTable) count(ix *index, c int32, sign int) {
 	if c >= ix.nodes || t.queued[c] {
 		return
 	}
-	a := graphs.ArcID(c)
-	if c >= ix.links {
-		a = graphs.LinkID(c - ix.links).Forward()
-	}
-	for _, n := range [...]graphs.NodeID{ix.tail[a], ix.head[a]} {
+	for _, n := range ix.endsOf(c) {
 		if ix.host[n] {
 			continue
 		}
 		if t.at[n].bad() == 0 {
 			t.touched = append(t.touched, n)
 		}
-		t.at[n].add(ix, c, sign)
+		t.add(ix, &t.at[n], n, c, sign)
 	}
 }
 
@@ -129,7 +135,7 @@ func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) fl
 	price := at.price + float64(at.arcs+at.links)*t.few + ix.census.gain(&all) - ix.census.gain(&rest)
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
-	return t.log - log(m+1) - choose - price
+	return t.log - log(m+1) - choose - price - at.chosen + math.Log1p(max(0, at.others))
 }
 
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
@@ -144,7 +150,7 @@ func (t *deviceTable) beside(ix *index, c int32) float64 {
 	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
 		if at := t.at[n]; at.bad() > 0 {
 			was := softplus(t.odds(ix, n, at, t.all))
-			at.add(ix, c, 1)
+			t.add(ix, &at, n, c, 1)
 			more = max(more, alone+softplus(t.odds(ix, n, at, all))-was)
 		}
 	}
@@ -270,12 +276,25 @@ func (s *search) explained(class, told []int32, weights []float64) float64 {
 	return min(parts/all, 1)
 }
 
-// deviceSuspect describes a switch that is bad in part, under the loaded hypothesis.
+// deviceSuspect describes a switch that is bad in part, under the loaded hypothesis, if it or what may be in its place is with some probability.
 func (s *search) deviceSuspect(d *device, probability float64) Suspect {
-	x := Suspect{Cause: s.ix.cause(d.comp), Probability: probability, Alone: probability, Low: 1}
-	x.Class = []Cause{x.Cause}
-	x.Against.Nats = log(probability) - math.Log1p(-probability)
-	if probability == 1 {
+	class, all, in := []choice{{d.comp, 1}}, 1.0, 0.0
+	for _, x := range d.places {
+		all += x.mass
+		if x.mass >= math.Exp(-alike) {
+			class = append(class, x.choice)
+		}
+	}
+	round := func(mass float64) float64 { return math.Round(mass * 1e6) } // so that what is equal but for rounding errors stays in order
+	slices.SortStableFunc(class[1:], func(a, b choice) int { return cmp.Compare(round(b.mass), round(a.mass)) })
+	x := Suspect{Cause: s.ix.cause(d.comp), Alone: probability / all, Low: 1}
+	for _, y := range class {
+		in += y.mass
+		x.Class, x.Weights = append(x.Class, s.ix.cause(y.comp)), append(x.Weights, probability*y.mass/all)
+	}
+	x.Probability = probability * in / all
+	x.Against.Nats = log(x.Probability) - math.Log1p(-x.Probability)
+	if x.Probability == 1 {
 		x.Against.Nats = math.MaxFloat64
 	}
 	lost, crossed := 0.0, 0.0

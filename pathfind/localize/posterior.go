@@ -79,7 +79,11 @@ func (t *teller) suspect(c int32) Suspect {
 	t.assigned[c] = true
 	if d := t.likeliestDevice(c, t.weights); d != nil {
 		x := t.deviceSuspect(d, min(t.marginal[c], 1))
-		t.tell(c, x.Probability)
+		for _, y := range x.Class {
+			c := t.ix.node(graphs.NodeID(y.ID))
+			t.assigned[c] = true
+			t.tell(c, x.Probability)
+		}
 		return x
 	}
 	if len(t.told) > 0 && t.marginal[c]*(1-t.explained([]int32{c}, t.told, t.weights)) < listed {
@@ -88,6 +92,12 @@ func (t *teller) suspect(c int32) Suspect {
 	class, odds, against := t.class(c, t.weights, t.assigned)
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
+	own := len(class)
+	for _, y := range t.alsoFor(t.loadLikeliest(t.weights, c), c) {
+		if !t.assigned[y.comp] && !slices.Contains(class, y.comp) {
+			class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
+		}
+	}
 	for _, y := range class {
 		t.assigned[y] = true
 		x.Class = append(x.Class, t.ix.cause(y))
@@ -101,6 +111,9 @@ func (t *teller) suspect(c int32) Suspect {
 		return Suspect{}
 	}
 	x.Weights = shares(class, odds, x.Probability)
+	if len(class) > own {
+		x.Alone = x.Weights[0]
+	}
 	if x.Against.RunnerUp.Kind == "" {
 		// That there is no such fault may also be because good arcs are uneven, or by what else the search has weighed.
 		x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
@@ -134,7 +147,6 @@ func (s *search) mentioned(weights []float64) map[int32]mentions {
 		for _, c := range h.comps {
 			add(c, mentions{with: w, device: w})
 		}
-		h.devices, _ = s.devs.devices(s.ix, h.comps)
 		for j := range h.devices {
 			add(h.devices[j].comp, mentions{device: w * h.devices[j].probability()})
 		}
@@ -200,9 +212,9 @@ func (s *search) holds(h *hypothesis, class []int32) float64 {
 	return min(p, 1)
 }
 
-// loadLikeliest loads the likeliest hypothesis that holds a component, and makes the component faulty if it is but an extra there. A negative
-// component means the likeliest of all.
-func (s *search) loadLikeliest(weights []float64, c int32) {
+// loadLikeliest loads the likeliest hypothesis that holds a component, makes the component faulty if it is but an extra there, and returns it. A
+// negative component means the likeliest of all.
+func (s *search) loadLikeliest(weights []float64, c int32) *hypothesis {
 	top, most := 0, -1.0
 	for i := range s.hyps {
 		if p := weights[i]; p > most && (c < 0 || p*s.holds(&s.hyps[i], []int32{c}) > most) {
@@ -217,6 +229,7 @@ func (s *search) loadLikeliest(weights []float64, c int32) {
 	if c >= 0 && s.excess[c] == 0 {
 		s.shift(c, s.fit(c).rate)
 	}
+	return h
 }
 
 // shares shares the probability of a class out among its members by their log odds.

@@ -77,7 +77,7 @@ type hypothesis struct {
 	background float64
 	// extra are components that may be faulty besides; known once expanded.
 	extra []extra
-	// devices are known once the search has ended.
+	// devices are known once the search has ended: see placeDevices.
 	devices []device
 }
 
@@ -147,7 +147,14 @@ func newSearch(m *model) *search {
 }
 
 func (s *search) run() {
+	s.chooseTwins()
 	s.explore()
+	for range recreations {
+		if !s.learnChoices() {
+			break
+		}
+		s.follow()
+	}
 	s.heedFlows()
 }
 

@@ -112,6 +112,7 @@ func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
 
 // view returns what the search found under the habits that are set.
 func (s *search) view(h habits) view {
+	s.placeDevices()
 	v := view{share: 1, habits: h, hyps: s.hyps, by: s.by, best: s.best}
 	v.weights, v.score = s.weights()
 	v.score += s.ev.ofHabits(&h)

@@ -1,0 +1,309 @@
+package localize
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// Where ways are not known a member of a hypothesis stands for all that the evidence does not tell from it: any of the uplinks of a switch, or any arc from a pod to the
+// core. Of several such members each may be taken for one that lies at the same switch. If they are, that is no coincidence which would have to be explained, and a
+// switch that is bad in part has to make up for all the ways in which they could have been chosen otherwise. And if one is bad, it may be any at which they could meet.
+
+// A choice is a component in place of another, with how likely it is beside that.
+type choice struct {
+	comp int32
+	mass float64
+}
+
+// Choices are what may be faulty in place of a component, itself among it, and how many times as much that is as what of it lies at either end.
+type choices struct {
+	of    []choice
+	times [2]float64
+}
+
+// choose notes that the evidence does not tell some arcs or links from each other.
+func (t *deviceTable) choose(ix *index, of []choice) {
+	all, at := 0.0, map[graphs.NodeID]float64{}
+	for _, x := range of {
+		all += x.mass
+		for _, n := range ix.endsOf(x.comp) {
+			at[n] += x.mass
+		}
+	}
+	for _, x := range of {
+		c := &choices{of: of}
+		for i, n := range ix.endsOf(x.comp) {
+			c.times[i] = all / at[n]
+		}
+		t.choices[x.comp] = c
+	}
+}
+
+// timesAt returns how many times as much could be faulty in place of a component as lies at one of its ends.
+func (t *deviceTable) timesAt(ix *index, c int32, n graphs.NodeID) float64 {
+	x := t.choices[c]
+	switch {
+	case x == nil:
+		return 1
+	case ix.endsOf(c)[0] == n:
+		return x.times[0]
+	}
+	return x.times[1]
+}
+
+// chooseTwins finds the arcs and links that look alike as long as nothing is loaded.
+func (s *search) chooseTwins() {
+	if s.ev.sets == nil {
+		return
+	}
+	s.recall(&hypothesis{background: s.background})
+	var prints []uint64
+	alike := map[uint64][]choice{}
+	for _, c := range s.candidates {
+		if s.ix.kindOf(c) > 1 {
+			break // they are in the order of their kinds
+		}
+		print := s.twin(c)
+		if alike[print] == nil {
+			prints = append(prints, print)
+		}
+		alike[print] = append(alike[print], choice{c, 1})
+	}
+	for _, print := range prints {
+		if of := alike[print]; len(of) > 1 {
+			s.devs.choose(s.ix, of)
+		}
+	}
+}
+
+// learnChoices finds what else could be faulty in place of the members of devices that likely hypotheses have, and scores all hypotheses by that. It reports
+// whether there is any.
+func (s *search) learnChoices() bool {
+	was := make([]float64, len(s.hyps))
+	for i := range s.hyps {
+		_, was[i] = s.devs.devices(s.ix, s.hyps[i].comps)
+	}
+	known := len(s.devs.choices)
+	for i := range s.hyps {
+		if h := &s.hyps[i]; (h.expanded || h.grown) && h.score > s.best-rival {
+			s.learnFrom(h)
+		}
+	}
+	if len(s.devs.choices) == known {
+		return false
+	}
+	s.best, s.atHand = math.Inf(-1), -1
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		_, bonus := s.devs.devices(s.ix, h.comps)
+		h.score += bonus - was[i]
+		if h.expanded || h.grown {
+			s.best = max(s.best, h.score)
+		}
+	}
+	return true
+}
+
+// learnFrom does so for one hypothesis, which it loads if there is anything to be found.
+func (s *search) learnFrom(h *hypothesis) {
+	devices, _ := s.devs.devices(s.ix, h.comps)
+	loaded := false
+	for i := range devices {
+		for _, c := range devices[i].members {
+			if s.devs.choices[c] != nil || !s.vague(c) {
+				continue
+			}
+			if !loaded {
+				s.recall(h)
+				loaded = true
+			}
+			if of := s.choicesFor(c); len(of) > 1 {
+				s.devs.choose(s.ix, of)
+			}
+		}
+	}
+}
+
+// choicesFor returns what the evidence hardly tells from a member of the loaded hypothesis, and is of the same kind.
+func (s *search) choicesFor(c int32) []choice {
+	rate := s.excess[c]
+	s.shift(c, 0)
+	own := s.fit(c).bayes
+	of := []choice{{c, 1}}
+	for _, x := range s.near(c) {
+		if x != c && s.ix.kindOf(x) == s.ix.kindOf(c) && s.devs.choices[x] == nil && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) {
+			if f := s.fit(x); f.bayes >= own-alike {
+				of = append(of, choice{x, math.Exp(f.bayes - own)})
+			}
+		}
+	}
+	s.shift(c, rate)
+	slices.SortFunc(of, func(a, b choice) int { return cmp.Compare(a.comp, b.comp) })
+	return of
+}
+
+// A place is a switch at which the members of a hypothesis may lie that are at another by it, and what they all are then, and how likely that is beside it.
+type place struct {
+	choice
+	comps []int32
+}
+
+// placeDevices tells the switches that may be bad in part by each hypothesis, of likely ones with the others that may be so in place of these, and scores them by that.
+func (s *search) placeDevices() {
+	best := math.Inf(-1)
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		h.devices, _ = s.devs.devices(s.ix, h.comps)
+		best = max(best, h.score)
+	}
+	for i := range s.hyps {
+		h := &s.hyps[i]
+		if len(s.devs.choices) == 0 || len(h.devices) == 0 || h.score < best-alike {
+			continue
+		}
+		s.recall(h)
+		for j := range h.devices {
+			d := &h.devices[j]
+			d.places = s.places(h, d.comp)
+			all := 1.0
+			for _, x := range d.places {
+				all += x.mass
+			}
+			h.score -= softplus(d.odds)
+			d.odds += math.Log(all)
+			h.score += softplus(d.odds)
+		}
+	}
+}
+
+// alsoFor returns what may be faulty in place of a member of the loaded hypothesis if others that lie at the same switch are elsewhere with it: those are
+// likely or not together.
+func (s *search) alsoFor(h *hypothesis, c int32) []choice {
+	j, ok := slices.BinarySearch(h.comps, c)
+	if !ok || len(s.devs.choices) == 0 {
+		return nil
+	}
+	var at []int32
+	switch k := s.ix.kindOf(c); {
+	case k == 2:
+		at = []int32{c}
+	case k < 2:
+		for _, n := range s.ix.endsOf(c) {
+			if !s.ix.host[n] && slices.ContainsFunc(h.comps, func(x int32) bool { return x != c && s.ix.within(x, s.ix.node(n)) }) {
+				at = append(at, s.ix.node(n))
+			}
+		}
+	}
+	var also []choice
+	for _, n := range at {
+		for _, x := range s.places(h, n) {
+			if x.mass >= math.Exp(-alike) {
+				also = append(also, choice{x.comps[j], x.mass})
+			}
+		}
+	}
+	return also
+}
+
+// places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there.
+func (s *search) places(h *hypothesis, at int32) []place {
+	moved := map[graphs.NodeID][]int32{}
+	first := true
+	for j, c := range h.comps {
+		if c >= s.ix.nodes || !s.ix.within(c, at) {
+			continue
+		}
+		there := s.inPlaceOf(c, graphs.NodeID(at-s.ix.nodes))
+		for n, x := range there {
+			if first {
+				moved[n] = slices.Clone(h.comps)
+			}
+			if comps := moved[n]; comps != nil {
+				comps[j] = x
+			}
+		}
+		first = false
+		for n := range moved {
+			if _, ok := there[n]; !ok {
+				delete(moved, n)
+			}
+		}
+	}
+	var places []place
+	base := s.sum
+	for _, n := range slices.Sorted(maps.Keys(moved)) {
+		comps := moved[n]
+		x := place{choice{comp: s.ix.node(n)}, comps}
+		if j, ok := slices.BinarySearch(h.comps, at); ok {
+			comps[j] = x.comp
+		}
+		x.mass = s.massOf(comps, h.rates, base)
+		if back := s.swapped(h, comps, x.comp, at); back != nil {
+			if mass := s.massOf(back, h.rates, base); mass > x.mass {
+				x.comps, x.mass = back, mass
+			}
+		}
+		if x.mass > 0 {
+			places = append(places, x)
+		}
+	}
+	s.load(h.comps, h.rates)
+	return places
+}
+
+// massOf returns how likely members are with the rates of those that are loaded, beside these; 0 if one occurs twice.
+func (s *search) massOf(comps []int32, rates []float64, base float64) float64 {
+	if sorted := slices.Sorted(slices.Values(comps)); len(slices.Compact(sorted)) < len(comps) {
+		return 0
+	}
+	s.load(comps, rates)
+	return math.Exp(min(s.sum-base, alike))
+}
+
+// swapped returns the members that were moved to another switch with those that lay there before moved the other way; nil if there are none, or if these can't be.
+func (s *search) swapped(h *hypothesis, moved []int32, there, back int32) []int32 {
+	var comps []int32
+	for j, c := range h.comps {
+		if c >= s.ix.nodes || !s.ix.within(c, there) || moved[j] != c {
+			continue
+		}
+		x, ok := s.inPlaceOf(c, graphs.NodeID(there-s.ix.nodes))[graphs.NodeID(back-s.ix.nodes)]
+		if !ok {
+			return nil
+		}
+		if comps == nil {
+			comps = slices.Clone(moved)
+		}
+		comps[j] = x
+	}
+	return comps
+}
+
+// inPlaceOf returns, by other switches, what may be faulty there in place of a component that lies at one: of several the one that is in the same place among those.
+func (s *search) inPlaceOf(c int32, at graphs.NodeID) map[graphs.NodeID]int32 {
+	x := s.devs.choices[c]
+	if x == nil {
+		return nil
+	}
+	there := map[graphs.NodeID][]int32{}
+	for _, y := range x.of {
+		for _, n := range s.ix.endsOf(y.comp) {
+			if !s.ix.host[n] {
+				there[n] = append(there[n], y.comp)
+			}
+		}
+	}
+	place := slices.Index(there[at], c)
+	delete(there, at)
+	like := map[graphs.NodeID]int32{}
+	for n, comps := range there {
+		if place < len(comps) {
+			like[n] = comps[place]
+		}
+	}
+	return like
+}

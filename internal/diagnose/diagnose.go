@@ -20,6 +20,7 @@ const leastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
+	s.arrange()
 	s.prune()
 	s.leaveOut()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}

@@ -80,6 +80,7 @@ type flowLog struct {
 	hops     []hop
 	captured []captured
 	method   string
+	late     bool // something was added that is older than what was there
 }
 
 // A way is what is known of a path: nothing, the arcs, or several lists of arcs of which one is right.
@@ -169,7 +170,7 @@ func (s *Store) Skip(n evidence.Skipped) {
 	}
 }
 
-// Add takes in one record. Records of one flow are expected in the order of their times, as one prober writes them.
+// Add takes in one record. Records may come in any order, as those of several files do.
 func (s *Store) Add(r *evidence.Record) {
 	s.see(r)
 	s.chronicle.add(r)
@@ -220,9 +221,12 @@ func (s *Store) Add(r *evidence.Record) {
 		if r.PreviousTime != nil {
 			seen.previous = *r.PreviousTime
 		}
+		l.late = l.late || len(l.paths) > 0 && compareSightings(l.paths[len(l.paths)-1], seen) > 0
 		l.paths = append(l.paths, seen)
 	case evidence.KindHop:
-		l.hops = append(l.hops, hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered})
+		h := hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered}
+		l.late = l.late || len(l.hops) > 0 && compareHops(l.hops[len(l.hops)-1], h) > 0
+		l.hops = append(l.hops, h)
 	}
 }
 
@@ -311,6 +315,7 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	if r.CorruptBack != nil {
 		e.corruptBack = *r.CorruptBack
 	}
+	l.late = l.late || len(l.echoes) > 0 && compareEchoes(l.echoes[len(l.echoes)-1], e) > 0
 	l.echoes = append(l.echoes, e)
 }
 

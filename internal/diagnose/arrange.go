@@ -1,0 +1,59 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+)
+
+// arrange puts what is known of each flow in the order of time, whatever the order of its records was. Of what happened at one moment the
+// order is that of what it says, so that the answer never depends on which of two files was read first.
+func (s *Store) arrange() {
+	for _, l := range s.order {
+		if !l.late {
+			continue
+		}
+		slices.SortStableFunc(l.paths, compareSightings)
+		slices.SortStableFunc(l.echoes, compareEchoes)
+		slices.SortStableFunc(l.hops, compareHops)
+		slices.SortStableFunc(l.captured, compareCaptured)
+		l.late = false
+	}
+}
+
+func compareSightings(a, b sighting) int {
+	if c := cmp.Or(a.at.Compare(b.at), a.previous.Compare(b.previous)); c != 0 {
+		return c
+	}
+	if a.changed != b.changed {
+		if b.changed {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(compareWays(a.path, b.path), compareWays(a.back, b.back))
+}
+
+func compareEchoes(a, b echo) int {
+	if c := cmp.Or(a.end.Compare(b.end), a.start.Compare(b.start)); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.epoch, b.epoch), compareWays(a.path, b.path), compareWays(a.back, b.back),
+		cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.lostForward, b.lostForward))
+}
+
+func compareHops(a, b hop) int {
+	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.ttl, b.ttl), cmp.Compare(a.node, b.node))
+}
+
+func compareCaptured(a, b captured) int {
+	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.packets, b.packets))
+}
+
+func compareWays(a, b way) int {
+	for i := range min(len(a.alternatives), len(b.alternatives)) {
+		if c := slices.Compare(a.alternatives[i], b.alternatives[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a.alternatives), len(b.alternatives))
+}

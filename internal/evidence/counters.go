@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -181,12 +182,13 @@ func (p *PortState) check(kind Kind) error {
 		return fmt.Errorf("a record of kind %s needs a port", kind)
 	case kind == KindEvent && p.Event == "":
 		return errors.New("a record of kind event needs an event")
-	case p.IntervalMS < 0:
-		return fmt.Errorf("interval_ms is %d: a time cannot be negative", p.IntervalMS)
-	case p.RateMS < 0:
-		return fmt.Errorf("rate_ms is %d: a time cannot be negative", p.RateMS)
-	case p.LastChangeAgoMS != nil && *p.LastChangeAgoMS < 0:
-		return fmt.Errorf("last_change_ago_ms is %d: a time cannot be negative", *p.LastChangeAgoMS)
+	}
+	ago := int64(0)
+	if p.LastChangeAgoMS != nil {
+		ago = *p.LastChangeAgoMS
+	}
+	if err := cmp.Or(checkMS("interval_ms", int64(p.IntervalMS)), checkMS("rate_ms", int64(p.RateMS)), checkMS("last_change_ago_ms", ago)); err != nil {
+		return err
 	}
 	for i := range p.Optics {
 		if err := p.Optics[i].check(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -99,11 +100,17 @@ func inWords(line []byte, err error) error {
 	case bytes.HasPrefix(line, []byte{0x1f, 0x8b}):
 		return errors.New("the file is compressed with gzip, expected JSON Lines")
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Errorf("the value of %s is of type %s, expected %s", graphs.Clean(strings.TrimPrefix(kind.Field, "PortState.")), graphs.Clean(kind.Value), typeInJSON(kind.Type))
+		is := "of type " + kind.Value
+		if number, ok := strings.CutPrefix(kind.Value, "number "); ok {
+			is = number // which does not fit
+		}
+		return fmt.Errorf("the value of %s is %s, expected %s", graphs.Clean(strings.TrimPrefix(kind.Field, "PortState.")), graphs.Clean(is), typeInJSON(kind.Type))
 	case errors.As(err, &kind):
 		return fmt.Errorf("it is of type %s, expected object", graphs.Clean(kind.Value))
 	case errors.As(err, &moment):
-		return fmt.Errorf("the time %s is not of the form of RFC 3339", graphs.Clean(moment.Value))
+		return fmt.Errorf("the time %q is not of the form of RFC 3339", graphs.Clean(moment.Value))
+	case strings.HasPrefix(err.Error(), "Time.UnmarshalJSON"): // an error without a type
+		return errors.New("a time is not of type string, of the form of RFC 3339")
 	}
 	return err
 }
@@ -119,8 +126,12 @@ func typeInJSON(t reflect.Type) string {
 		return "array"
 	case reflect.Struct, reflect.Map, reflect.Pointer:
 		return "object"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
 	}
-	return "number"
+	return "whole number"
 }
 
 func readLine(buf *bufio.Reader) ([]byte, error) {
@@ -154,6 +165,14 @@ func (r *Record) unreadable() string {
 	return "kind " + graphs.Clean(string(r.Kind))
 }
 
+// What is more than any network does: that many packets in one record, a stretch of time that long, a round trip that slow. Sums of what is less
+// stay within the bounds of numbers.
+const (
+	mostCount = 1_000_000_000_000
+	mostMS    = 100 * 365 * 24 * 3600 * 1000
+	mostRTT   = 1e9 // microseconds
+)
+
 // check refuses counts that cannot be.
 func (r *Record) check() error {
 	for _, c := range []struct {
@@ -161,8 +180,8 @@ func (r *Record) check() error {
 		n    *int
 	}{{"sent", r.Sent}, {"lost", r.Lost}, {"lost_forward", r.LostForward}, {"lost_back", r.LostBack}, {"answered", r.Answered},
 		{"corrupt_forward", r.CorruptForward}, {"corrupt_back", r.CorruptBack}} {
-		if c.n != nil && *c.n < 0 {
-			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
+		if err := checkCount(c.name, c.n); err != nil {
+			return err
 		}
 		if c.n != nil && r.Sent != nil && *c.n > *r.Sent {
 			return fmt.Errorf("%s is %d, more than the %d sent", c.name, *c.n, *r.Sent)
@@ -182,8 +201,8 @@ func (r *Record) check() error {
 		n    *int
 	}{{"packets", r.Packets}, {"lost_before", r.LostBefore}, {"lost_after", r.LostAfter}, {"retransmitted", r.Retransmitted},
 		{"out_of_order", r.OutOfOrder}, {"ce", r.CE}, {"data", r.Data}, {"count", r.Count}} {
-		if c.n != nil && *c.n < 0 {
-			return fmt.Errorf("%s is %d: a count cannot be negative", c.name, *c.n)
+		if err := checkCount(c.name, c.n); err != nil {
+			return err
 		}
 	}
 	if r.LostBetween != nil && (r.Packets == nil || *r.LostBetween < 0 || *r.LostBetween > *r.Packets) {
@@ -198,14 +217,41 @@ func (r *Record) check() error {
 	if r.Lost != nil && r.LostForward != nil && r.LostBack != nil && *r.LostForward+*r.LostBack > *r.Lost {
 		return fmt.Errorf("lost_forward + lost_back is more than the %d lost", *r.Lost)
 	}
-	if r.WindowMS < 0 {
-		return fmt.Errorf("window_ms is %d: a time cannot be negative", r.WindowMS)
+	if err := checkMS("window_ms", int64(r.WindowMS)); err != nil {
+		return err
+	}
+	if d := r.RTT; d != nil {
+		for _, us := range []float64{d.Min, d.P50, d.P90, d.P99, d.Max} {
+			if math.Abs(us) > mostRTT {
+				return fmt.Errorf("rtt_us has %g: a round trip takes at most %g", us, mostRTT)
+			}
+		}
 	}
 	if err := r.PortState.check(r.Kind); err != nil {
 		return err
 	}
 	if r.Time.IsZero() {
 		return errors.New("the record has no time")
+	}
+	return nil
+}
+
+func checkCount(name string, n *int) error {
+	switch {
+	case n != nil && *n < 0:
+		return fmt.Errorf("%s is %d: a count cannot be negative", name, *n)
+	case n != nil && int64(*n) > mostCount:
+		return fmt.Errorf("%s is %d: a count is at most %d", name, *n, int64(mostCount))
+	}
+	return nil
+}
+
+func checkMS(name string, ms int64) error {
+	switch {
+	case ms < 0:
+		return fmt.Errorf("%s is %d: a time cannot be negative", name, ms)
+	case ms > mostMS:
+		return fmt.Errorf("%s is %d: that is more than a century", name, ms)
 	}
 	return nil
 }

@@ -195,24 +195,31 @@ func (s *Store) Add(r *evidence.Record) {
 	if r.Flow == nil {
 		return
 	}
-	ways := [2]way{}
+	l := s.log(r)
+	ways, ends := [2]way{}, [2]graphs.NodeID{l.src, l.dst}
 	for i, names := range [2]struct {
 		path       []string
 		candidates [][]string
 	}{{r.Path, r.Candidates}, {r.Back, r.CandidatesBack}} {
-		if names.path != nil {
+		if len(names.path) > 0 {
 			names.candidates = [][]string{names.path}
 		}
 		for _, c := range names.candidates {
 			arcs, why := s.resolve(c)
+			if why == "" && (ends[i] != graphs.None && s.fabric.Tail(arcs[0]) != ends[i] || ends[1-i] != graphs.None && s.fabric.Head(arcs[len(arcs)-1]) != ends[1-i]) {
+				why = "paths that do not lead from one end of their flow to the other"
+			}
 			if why != "" {
 				s.skipped[why]++
 				return
 			}
 			ways[i].alternatives = append(ways[i].alternatives, arcs)
 		}
+		if len(names.candidates) > 1 { // named twice, a path is no likelier
+			slices.SortFunc(ways[i].alternatives, slices.Compare)
+			ways[i].alternatives = slices.CompactFunc(ways[i].alternatives, slices.Equal)
+		}
 	}
-	l := s.log(r)
 	switch r.Kind {
 	case evidence.KindEcho:
 		l.addEcho(r, ways[0], ways[1])
@@ -282,8 +289,16 @@ func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {
 	return graphs.None
 }
 
-// resolve turns names of arcs into arcs. It refuses what is no walk through the fabric and says why.
+const crossedTwice = "paths that cross an arc twice"
+
+// resolve turns names of arcs into arcs. It refuses what no packet takes that arrives and says why.
 func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
+	if len(names) == 0 {
+		return nil, "paths without arcs"
+	}
+	if len(names) > s.fabric.NumArcs() {
+		return nil, crossedTwice
+	}
 	arcs = make([]graphs.ArcID, len(names))
 	for i, name := range names {
 		a, ok := s.arcs[name]
@@ -293,10 +308,16 @@ func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
 		if i > 0 && s.fabric.Head(arcs[i-1]) != s.fabric.Tail(a) {
 			return nil, "paths with arcs that do not meet"
 		}
+		if slices.Contains(arcs[:i], a) {
+			return nil, crossedTwice
+		}
 		arcs[i] = a
 	}
 	return arcs, ""
 }
+
+// mostUntimed is how many losses of one record may be without a time for those that have one to say anything of when the others were.
+const mostUntimed = 1 << 16
 
 func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	if n := len(l.echoes); n > 0 { // a flow mostly stays where it is: its echoes share one path in memory
@@ -305,6 +326,9 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	e := echo{
 		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
 		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,
+	}
+	if e.lost-len(e.lostAt) > mostUntimed {
+		e.lostAt = nil
 	}
 	if r.LostForward != nil && r.LostBack != nil {
 		e.split, e.lostForward, e.lostBack = true, *r.LostForward, *r.LostBack

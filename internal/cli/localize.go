@@ -40,8 +40,14 @@ against flows whose paths are as long.`,
 			}
 			switch format {
 			case "jsonl":
+				if err := without(cmd, "goes with --format flock", "topology", "evidence", "ecmp", "stats"); err != nil {
+					return err
+				}
 			case "flock":
-				return e.localizeFlock(&trace, files, output)
+				if err := without(cmd, "goes with evidence files, not with --format flock", "fabric", "matrix"); err != nil {
+					return err
+				}
+				return e.localizeFlock(cmd.Context(), &trace, files, output)
 			default:
 				return usagef("evidence format %q is not one of jsonl, flock", graphs.Clean(format))
 			}
@@ -72,6 +78,16 @@ against flows whose paths are as long.`,
 	_ = cmd.RegisterFlagCompletionFunc("matrix", cobra.FixedCompletions(matrixExamples, cobra.ShellCompDirectiveNoSpace))
 	trace.add(cmd)
 	return cmd
+}
+
+// without refuses flags that would be passed over.
+func without(cmd *cobra.Command, why string, flags ...string) error {
+	for _, name := range flags {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s %s", name, why)
+		}
+	}
+	return nil
 }
 
 // mostTraffic bounds the pairs of a matrix that loads are held against.

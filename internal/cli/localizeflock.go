@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ type localizeStats struct {
 }
 
 // localizeFlock diagnoses a trace in the form of Flock.
-func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error {
+func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string, output string) error {
 	switch {
 	case x.topology == "":
 		return withHint(usagef("a trace of Flock needs its topology"), "use --topology FILE")
@@ -70,7 +71,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	}
 	began := time.Now()
 	var delays flock.Delays
-	f, seen, err := readFlock(x, traces[0], delays.Add)
+	f, seen, err := e.readFlock(ctx, x, traces[0], delays.Add)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 		spread = pathfind.PerHop
 	}
 	d := flockDiagnosis(f, seen, seen.Solve(f, spread))
-	addFlockDelays(d, f, &delays, spread)
+	addFlockDelays(d, f, seen, &delays, spread)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
 	}
@@ -97,7 +98,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	return printJSON(e.stdout, text)
 }
 
-func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, *flock.Observed, error) {
+func (e *env) readFlock(ctx context.Context, x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, *flock.Observed, error) {
 	top, err := os.Open(x.topology)
 	if err != nil {
 		return nil, nil, openError("topology", err)
@@ -107,13 +108,18 @@ func readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.
 	if err != nil {
 		return nil, nil, err
 	}
+	seen := flock.Evidence(x.evidence)
+	if trace == "-" {
+		read, err := flock.Observe(within{ctx, e.stdin}, "standard input", f, seen, also...)
+		return f, read, err
+	}
 	in, err := os.Open(trace)
 	if err != nil {
 		return nil, nil, openError("trace", err)
 	}
 	defer in.Close()
-	seen, err := flock.Observe(in, trace, f, flock.Evidence(x.evidence), also...)
-	return f, seen, err
+	read, err := flock.Observe(in, trace, f, seen, also...)
+	return f, read, err
 }
 
 // withStats writes a diagnosis with one more field.
@@ -162,14 +168,22 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		d.Verdict, d.Summary = diagnose.Suspects, flockSentence(&d.Suspects[0])
+	case seen.Sent < diagnose.LeastProbes:
+		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
 		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+flockSentence(&d.Suspects[0])
-		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
+		d.Notes = append(d.Notes, doubtedNote)
+	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
+		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
+		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
 	default:
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 	}
 	return d
 }
+
+const doubtedNote = "whether the first suspect is faulty is not yet told apart from chance"
 
 func flockSentence(x *diagnose.Suspect) string {
 	if x.Symptom == diagnose.Flap {

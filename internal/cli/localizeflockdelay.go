@@ -14,8 +14,8 @@ import (
 )
 
 // addFlockDelays adds to the diagnosis of a trace what its delays tell.
-func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, delays *flock.Delays, spread pathfind.Spread) {
-	r := delays.Solve(f, spread)
+func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, seen *flock.Observed, delays *flock.Delays, spread pathfind.Spread) {
+	r := delays.Solve(f, seen, spread)
 	if r == nil {
 		return
 	}
@@ -36,11 +36,17 @@ func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, delays *flock.Delay
 				b.Arcs, diagnose.Micros(float64(b.Median)), b.Flows, diagnose.Micros(float64(b.Spread))))
 		}
 	}
-	if len(d.Suspects) == 0 || d.Suspects[0].Probability < diagnose.Named {
+	if len(d.Suspects) == 0 || d.Suspects[0].Symptom != diagnose.Slow {
 		return
 	}
-	if top := &d.Suspects[0]; top.Symptom == diagnose.Slow {
-		d.Verdict, d.Summary = diagnose.Suspects, fmt.Sprintf("%s adds %s of delay (p %.2f)", top.ID, diagnose.Micros(*top.Delay), top.Probability)
+	top := &d.Suspects[0]
+	says := fmt.Sprintf("%s adds %s of delay (p %.2f)", top.ID, diagnose.Micros(*top.Delay), top.Probability)
+	switch {
+	case top.Probability >= diagnose.Named:
+		d.Verdict, d.Summary = diagnose.Suspects, says
+	case top.Probability >= diagnose.Doubted && d.Verdict == diagnose.Healthy:
+		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+says
+		d.Notes = append(d.Notes, doubtedNote)
 	}
 }
 

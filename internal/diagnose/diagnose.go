@@ -15,8 +15,8 @@ import (
 // leastListed is the probability below which a suspect is not worth a line.
 const leastListed = 0.05
 
-// leastProbes is how many probes must have met their fate before the silence of a fabric may be called health.
-const leastProbes = 200
+// LeastProbes is how many probes must have met their fate before the silence of a fabric may be called health.
+const LeastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
@@ -191,9 +191,9 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		if named > 1 {
 			d.Summary += fmt.Sprintf(", and %d more", named-1)
 		}
-	case probes < leastProbes:
+	case probes < LeastProbes:
 		d.Verdict = Inconclusive
-		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, leastProbes)
+		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Verdict = Inconclusive
@@ -207,7 +207,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
-	case unexplained(probes, lost, solved.Background), 1000*captured > probes:
+	case Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
@@ -217,8 +217,8 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	}
 }
 
-// unexplained reports whether more was lost than the background explains by far.
-func unexplained(probes, lost int, background float64) bool {
+// Unexplained reports whether more was lost than the background explains by far.
+func Unexplained(probes, lost int, background float64) bool {
 	return lost >= 10 && float64(lost) > 20*background*float64(probes)
 }
 

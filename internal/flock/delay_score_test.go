@@ -91,12 +91,13 @@ func solveDelays(t *testing.T, file string, kind Evidence) solved {
 	t.Helper()
 	f, trace := openTrace(t, file)
 	var delays Delays
-	if err := ReadTrace(trace, file, f, kind, delays.Add); err != nil {
+	seen, err := Observe(trace, file, f, kind, delays.Add)
+	if err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()
 	start := cpuTime()
-	x := solved{result: delays.Solve(f, pathfind.PerPath), truth: readTruth(t, file)}
+	x := solved{result: delays.Solve(f, seen, pathfind.PerPath), truth: readTruth(t, file)}
 	x.took = cpuTime() - start
 	if x.result == nil {
 		return x

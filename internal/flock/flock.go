@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
@@ -56,11 +57,11 @@ type Flow struct {
 // ReadTopology reads a topology.
 func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 	b := &graphs.Builder{Name: graphs.Clean(file)}
-	ports := map[graphs.NodeID]int{}
-	end := func(word []byte) (graphs.End, error) {
+	ports, linked := map[graphs.NodeID]int{}, map[[2]graphs.NodeID]bool{}
+	node := func(word []byte) (graphs.NodeID, error) {
 		number, err := strconv.ParseUint(string(word), 10, 31)
 		if err != nil {
-			return graphs.End{}, fmt.Errorf("%q is no node number", graphs.Clean(string(word)))
+			return graphs.None, fmt.Errorf("%q is no node number", graphs.Clean(string(word)))
 		}
 		name := strconv.FormatUint(number, 10)
 		n, ok := b.NodeByName(name)
@@ -70,14 +71,17 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 				role = graphs.RoleHost
 			}
 			if number > mostNumber {
-				return graphs.End{}, fmt.Errorf("node number %d is greater than %d", number, mostNumber)
+				return graphs.None, fmt.Errorf("node number %d is greater than %d", number, mostNumber)
 			}
 			if n, err = b.AddNode(graphs.Node{Name: name, Role: role}); err != nil {
-				return graphs.End{}, err
+				return graphs.None, err
 			}
 		}
+		return n, nil
+	}
+	port := func(n graphs.NodeID) graphs.End {
 		ports[n]++
-		return graphs.End{Node: n, Port: "p" + strconv.Itoa(ports[n])}, nil
+		return graphs.End{Node: n, Port: "p" + strconv.Itoa(ports[n])}
 	}
 	err := eachLine(r, file, func(line []byte) error {
 		words := bytes.Fields(bytes.Replace(line, []byte("->"), []byte(" "), 1))
@@ -87,15 +91,19 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 		if len(words) != 2 {
 			return errors.New("expected two node numbers: u v, or u->v")
 		}
-		u, err := end(words[0])
+		u, err := node(words[0])
 		if err != nil {
 			return err
 		}
-		v, err := end(words[1])
+		v, err := node(words[1])
 		if err != nil {
 			return err
 		}
-		_, err = b.AddLink(u, v, 0)
+		// Two nodes have one link, as far as traces can tell: it may be written once for each direction.
+		if pair := [2]graphs.NodeID{min(u, v), max(u, v)}; !linked[pair] {
+			linked[pair] = true
+			_, err = b.AddLink(port(u), port(v), 0)
+		}
 		return err
 	})
 	if err != nil {
@@ -381,13 +389,19 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 	lines.Buffer(make([]byte, 256<<10), maxLine)
 	n := 0
 	for lines.Scan() {
-		n++
-		if err := use(lines.Bytes()); err != nil {
+		line := lines.Bytes()
+		if n++; n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if err := use(line); err != nil {
 			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n+1, err)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s:%d: line longer than %d bytes", graphs.Clean(file), n+1, maxLine)
+	case err != nil:
+		return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n+1, graphs.Reason(err))
 	}
 	return nil
 }
@@ -410,7 +424,7 @@ func milliseconds(word []byte) (float32, bool) {
 			point = true
 		default:
 			x, err := strconv.ParseFloat(string(word), 32)
-			return float32(x), err == nil && x >= 0
+			return float32(x), err == nil && x >= 0 && !math.IsInf(x, 0)
 		}
 	}
 	return float32(whole / scale), true

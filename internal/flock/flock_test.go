@@ -101,6 +101,9 @@ func TestErrors(t *testing.T) {
 		"FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 2 3\n": "f:3: expected SS with time, packets sent, and as many or fewer lost",
 		"FID 10000 10001 0 2 1 0\nSS 1 2000000000 3\n":   "f:2: more packets sent or lost than 9 digits hold",
 		"\x1f\x8bFID 10000\n":                            "f: unpack with gzip: gzip: invalid header",
+		"FID 10000 10001 0 2 1 Inf\n":                    `f:1: the time "Inf" is not a number of milliseconds`,
+		"FID 10000 10001 0 2 1 0\nSS +Inf 2 1\n":         `f:2: the time "+Inf" is not a number of milliseconds`,
+		"\n" + strings.Repeat("x", maxLine+1):            "f:2: line longer than 1048576 bytes",
 		"FID 10000 10001 0 2 1 x\n":                      `f:1: the time "x" is not a number of milliseconds`,
 		"FID 10000 10001 0 2 1 0\nSS -1 2 1\n":           `f:2: the time "-1" is not a number of milliseconds`,
 	} {
@@ -134,6 +137,55 @@ func TestTrace(t *testing.T) {
 			if len(arcs) == 0 || arcs[0] != "4>2" || seen != A2 && len(arcs)+len(devices) > 1 {
 				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
 			}
+		}
+	}
+}
+
+// TestTopologyTwice: a link that is written twice, as for each direction, is one, and what a Windows editor leaves is passed over.
+func TestTopologyTwice(t *testing.T) {
+	f, err := ReadTopology(strings.NewReader("\ufeff0 1\r\n1 0\r\n0->1\r\n10000->0\r\n0 10000\r\n10001->1\r\n"), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.NumLinks() != 3 {
+		t.Errorf("%d links, want 3", f.NumLinks())
+	}
+	var got []string
+	trace := strings.NewReader("\ufeffFID 10000 10001 0 1 1 0\r\nFPT 0 1\r\nSS 1 20 3 0\r\n")
+	if err := ReadTrace(trace, "f", f, INT, func(x *Flow) { got = append(got, describe(f, x)) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10000>0 0>1 1>10001 20/3"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDelaysLate: a trace whose first flows met no queue tells the same as one whose last ones did not.
+func TestDelaysLate(t *testing.T) {
+	f := squareFabric(t)
+	var slow, quick strings.Builder
+	for range 300 {
+		slow.WriteString("FID 10000 10001 0 2 1 0\nFPT 0 1 2\nSS 1 20 0 900\n")
+	}
+	for range 1500 {
+		quick.WriteString("FID 10001 10000 2 0 1 0\nFPT 2 3 0\nSS 1 20 0 0\n")
+	}
+	for _, seen := range []Evidence{INT, P} {
+		var told []string
+		for _, trace := range []string{slow.String() + quick.String(), quick.String() + slow.String()} {
+			var delays Delays
+			x, err := Observe(strings.NewReader(trace), "f", f, seen, delays.Add)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := delays.Solve(f, x, pathfind.PerPath)
+			if r == nil {
+				t.Fatalf("%s: no delay is told", seen)
+			}
+			told = append(told, fmt.Sprintf("%+v %v", r.Baselines, r.Suspects))
+		}
+		if diff := cmp.Diff(told[0], told[1]); diff != "" {
+			t.Errorf("%s: %s", seen, diff)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
+	"whichlink/pathfind/rhythm"
 )
 
 const square = "0 1\n1 2\n2 3\n3 0\n10000->0\n10001->2\n"
@@ -186,6 +187,33 @@ func TestDelaysLate(t *testing.T) {
 		}
 		if diff := cmp.Diff(told[0], told[1]); diff != "" {
 			t.Errorf("%s: %s", seen, diff)
+		}
+	}
+}
+
+// TestFlapLoss: what an arc loses that is down for 60 of each 300 ms is a fifth of its packets, also where only flows that lost packets are known to
+// cross it, or none.
+func TestFlapLoss(t *testing.T) {
+	trace, err := os.ReadFile("testdata/flapping.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := os.ReadFile("testdata/leafspine.edgelist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadTopology(bytes.NewReader(top), "leafspine.edgelist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seen := range []Evidence{INT, A1P, A1A2P, P} {
+		x, err := Observe(bytes.NewReader(trace), "flapping.trace", f, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := x.Solve(f, pathfind.PerPath).Suspects[0]
+		if s.Rhythm.Kind != rhythm.Flapping || s.Low > 0.2 || s.High < 0.2 || s.Loss < s.Low || s.Loss > s.High {
+			t.Errorf("%s: %v loses %g (%g to %g)", seen, s.Rhythm.Kind, s.Loss, s.Low, s.High)
 		}
 	}
 }

@@ -312,6 +312,17 @@ func (s *search) tally(out *Suspect, x *candidate) {
 	}
 }
 
+// lossByTime tells the loss by the share of the time that is bad. Where ways are known of some flows only, those are mostly the ones that lost packets, or none:
+// what they lost says little of all that crosses.
+func (x *Suspect) lossByTime() {
+	r := &x.Rhythm
+	x.Loss, x.Low, x.High = r.Loss*r.Duty, r.Loss*r.DutyLow, r.Loss*r.DutyHigh
+	if r.DutyHigh == 0 { // no bounds are known but those of all losses in some episodes
+		margin := 2 * x.Loss / math.Sqrt(float64(max(1, len(r.Episodes))))
+		x.Low, x.High = max(0, x.Loss-margin), min(1, x.Loss+margin)
+	}
+}
+
 // A timed rhythm is one with the counts that it was found by.
 type timed struct {
 	rhythm.Rhythm

@@ -307,6 +307,9 @@ func (s *search) flaps() []Suspect {
 		counts, _ := s.counts(&x.candidate)
 		s.tellDuty(&x.Rhythm, counts)
 		s.retake(x.took)
+		if s.selected || slices.ContainsFunc(x.shares, func(share float64) bool { return share < 1 }) {
+			x.lossByTime()
+		}
 		suspects[i] = x.Suspect
 	}
 	return suspects

@@ -204,7 +204,7 @@ func (c *cabled) touches(f *graphs.Fabric, l graphs.LinkID) bool {
 }
 
 // wordsOn weighs what ports say on a planned link, and what packets do.
-func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against []string) {
+func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against, crossed []string) {
 	ends := s.fabric.Link(l).Ends
 	nats = rightlyWired
 	var newest time.Time
@@ -235,23 +235,20 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 	}
 	if at := s.crossedAfter(l, newest); !at.IsZero() {
 		nats -= crossedAsPlan
-		against = append(against, fmt.Sprintf("packets crossed it as planned later, at %s", at.UTC().Format("15:04:05Z")))
+		crossed = append(crossed, fmt.Sprintf("packets crossed it as planned later, at %s", at.UTC().Format("15:04:05Z")))
 	}
-	return nats, says, against
+	return nats, says, against, crossed
 }
 
 // miswire says of one planned link what its ports hear, and what speaks against it.
 func (s *Store) miswire(c *cabled, l graphs.LinkID, ring []graphs.LinkID, mend string) Suspect {
 	name := s.fabric.LinkName(l)
 	out := Suspect{Kind: "link", ID: name, Link: name, Symptom: Miswire, Class: []string{name}}
-	nats, says, against := s.wordsOn(c, l)
+	nats, says, against, crossed := s.wordsOn(c, l)
 	out.Probability = probabilityOf(nats)
 	out.For = fmt.Sprintf("planned is %s; %s", name, strings.Join(says[:min(len(says), 4)], ", "))
-	out.Against = cmp.Or(strings.Join(against[:min(len(against), 4)], ", "), "nothing")
 	out.Evidence = []Evidence{{string(evidence.SourceSNMP), out.For}}
-	if len(against) > 0 {
-		out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceSNMP), out.Against})
-	}
+	s.contradict(&out, against, crossed)
 	var others []string
 	for _, k := range ring {
 		if k != l {

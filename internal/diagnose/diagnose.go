@@ -69,7 +69,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved)...)
 	s.conclude(d, seen, solved)
-	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d)...), s.lightNotes(d)...)
+	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
 	return d
 }
 

@@ -27,8 +27,9 @@ func (s *Store) hearPorts() *portWords {
 }
 
 // notes says what of it could not be used, and what is no fault but worth a look.
-func (w *portWords) notes(s *Store, d *Diagnosis) []string {
+func (w *portWords) notes(s *Store, d *Diagnosis, seen *observer) []string {
 	notes := append(slices.Clone(w.counted.notes), w.cabled.notes...)
+	notes = append(notes, s.discardNotes(d, w.counted, seen)...)
 	if w.counted.ports > 0 && d.Verdict == Inconclusive {
 		notes = append(notes, fmt.Sprintf("the counters of %d ports were read: half of all faults show in none", w.counted.ports))
 	}
@@ -42,6 +43,31 @@ func (w *portWords) notes(s *Store, d *Diagnosis) []string {
 		notes = append(notes[:most], fmt.Sprintf("and %d more notes on ports", len(notes)-most))
 	}
 	return notes
+}
+
+// discardNotes tells of ports that discard packets on their way out where probes that cross them lose none, and which no suspect has to do with.
+func (s *Store) discardNotes(d *Diagnosis, c *counted, seen *observer) []string {
+	const worth, most = 1000, 3 // one in so many packets; and how many ports are told of
+	var ports []string
+	for a := range graphs.ArcID(s.fabric.NumArcs()) {
+		port := s.fabric.TailPort(a)
+		t := c.out[port]
+		if t == nil || !t.hasPackets || t.discards*worth < t.packets || t.discards == 0 || s.fabric.Node(s.fabric.Tail(a)).IsHost() {
+			continue
+		}
+		link, node := s.fabric.LinkName(a.Link()), s.fabric.NodeName(s.fabric.Tail(a))
+		if slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Link == link || x.ID == node }) {
+			continue
+		}
+		if w := seen.hear(localize.Cause{Kind: localize.Arc, ID: int32(a)}); w.probes.sent > 0 {
+			ports = append(ports, fmt.Sprintf("%s %s packets%s, of %s probes across it %d were lost",
+				s.fabric.PortName(port), thousands(int(t.discards)), t.of(t.discards), thousands(w.probes.sent), w.probes.lost))
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return []string{"discarded on the way out, though probes hardly meet it (another queue than theirs, or moments between them): " + firstOf(ports, most)}
 }
 
 // miswireSuspects adds the links that are plugged otherwise than planned. What probes found of routing going around them is the effect.

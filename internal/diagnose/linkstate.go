@@ -39,6 +39,7 @@ type linkState struct {
 	flap        float64 // log odds of being sick for that
 	says        []string
 	against     []string
+	crossed     []string  // likewise, by packets that came over it
 	since       time.Time // of the newest word
 }
 
@@ -100,7 +101,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 	if len(x.says) > 0 {
 		if at := s.crossedAfter(l, x.since); !at.IsZero() {
 			x.nats -= crossedNow
-			x.against = append(x.against, fmt.Sprintf("packets crossed it later, at %s", at.UTC().Format("15:04:05Z")))
+			x.crossed = append(x.crossed, fmt.Sprintf("packets crossed it later, at %s", at.UTC().Format("15:04:05Z")))
 		}
 	}
 	x.down = len(x.says) > 0 && x.nats > -2
@@ -289,7 +290,7 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 	if c.cause.Kind == localize.Link {
 		out.Link = out.ID
 	}
-	var says, against []string
+	var says, against, crossed []string
 	for i := range c.links {
 		x := &c.links[i]
 		if symptom == Flap {
@@ -299,14 +300,11 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		}
 		out.nats = min(out.nats, x.nats)
 		says = append(says, x.says...)
-		against = append(against, x.against...)
+		against, crossed = append(against, x.against...), append(crossed, x.crossed...)
 	}
 	out.For = strings.Join(says[:min(len(says), 6)], ", ")
-	out.Against = cmp.Or(strings.Join(against[:min(len(against), 4)], ", "), "nothing")
 	out.Evidence = append(out.Evidence, Evidence{"snmp", out.For})
-	if len(against) > 0 {
-		out.Doubts = append(out.Doubts, Evidence{"snmp", out.Against})
-	}
+	s.contradict(&out.Suspect, against, crossed)
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
 	case c.cause.Kind == localize.Node:
@@ -320,6 +318,19 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		out.Next = []Step{{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"}}
 	}
 	return out
+}
+
+// contradict puts against a suspect what ports and what packets say against it, each in its own name.
+func (s *Store) contradict(out *Suspect, ports, packets []string) {
+	const most = 4
+	ports, packets = ports[:min(len(ports), most)], packets[:min(len(packets), most)]
+	if len(ports) > 0 {
+		out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceSNMP), strings.Join(ports, ", ")})
+	}
+	if len(packets) > 0 {
+		out.Doubts = append(out.Doubts, Evidence{s.instrument(), strings.Join(packets, ", ")})
+	}
+	out.Against = cmp.Or(strings.Join(slices.Concat(ports, packets), ", "), "nothing")
 }
 
 // flapWords says how often and when a link went down.

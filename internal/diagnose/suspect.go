@@ -84,7 +84,10 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 // against says the strongest counter-evidence: clean flows weigh as much as the losses that they should have had.
 func (s *Store) against(sus *localize.Suspect) string {
 	text := "no flow crosses it clean"
-	if sus.CleanFlows > 0 {
+	switch {
+	case sus.CleanFlows+sus.LossyFlows == 0:
+		text = "no flow is known to cross it"
+	case sus.CleanFlows > 0:
 		form := "%d flow paths cross it clean (%.1f losses were to be expected of their %s packets)"
 		if sus.CleanFlows == 1 {
 			form = "%d flow path crosses it clean (%.1f losses were to be expected of its %s packets)"

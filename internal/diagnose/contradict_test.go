@@ -77,3 +77,34 @@ func TestNoFlowCrosses(t *testing.T) {
 		t.Errorf("it is said\n%s", d.Text())
 	}
 }
+
+// TestOneMoment: of what is said of one moment, and contradicts itself, the same is made whatever was read first.
+func TestOneMoment(t *testing.T) {
+	s := newScene(t)
+	s.run(probing{flows: 60, packets: 20, windows: 1})
+	n, dark, bright := evidence.Count, -30.0, -2.0
+	for _, errors := range []uint64{0, 50_000} {
+		for _, oper := range []string{evidence.Up, evidence.Down} {
+			for _, light := range []*float64{&dark, &bright} {
+				s.say(evidence.KindCounters, "leaf1:swp1", 4, evidence.PortState{IntervalMS: 2000, Oper: oper, Speed: 1e9 + errors,
+					In: &evidence.Counters{Unicast: n(1e6), Errors: &errors}, Optics: []evidence.Lane{{Rx: light}}})
+			}
+		}
+	}
+	for _, far := range []string{"spine1", "spine2", "spine3"} {
+		s.say(evidence.KindNeighbour, "leaf1:swp2", 3, evidence.PortState{RemoteSystem: far, RemotePort: "swp1"})
+	}
+	for _, event := range []string{evidence.Up, evidence.Down, evidence.Flapped} {
+		s.say(evidence.KindEvent, "leaf1:swp3", 3, evidence.PortState{Event: event})
+	}
+	for _, oper := range []string{evidence.Up, "unknown", evidence.Down} {
+		s.say(evidence.KindCounters, "leaf1:swp99", 3, evidence.PortState{Oper: oper})
+	}
+	want := s.diagnosed().Text()
+	for range 20 {
+		s.rng.Shuffle(len(s.snmp), func(i, j int) { s.snmp[i], s.snmp[j] = s.snmp[j], s.snmp[i] })
+		if got := s.diagnosed().Text(); got != want {
+			t.Fatalf("it is said\n%s\nnot\n%s", got, want)
+		}
+	}
+}

@@ -22,6 +22,7 @@ func isManagement(name string) bool {
 // outsiders are ports of which something was told and that the fabric does not have, by name, with what is known of their state.
 type outsiders map[string]outsider
 
+// An outsider is the newest state of such a port, empty where none is known.
 type outsider struct {
 	state string
 	at    time.Time
@@ -31,10 +32,13 @@ type outsider struct {
 func (o outsiders) take(r *evidence.Record) {
 	old, known := o[r.Port]
 	state := evidence.UpOrDown(cmp.Or(r.Oper, r.Event))
-	if !known && len(o) >= maxPortRecords || r.Time.Before(old.at) {
-		return
+	switch newer := cmp.Or(r.Time.Compare(old.at), cmp.Compare(state, old.state)) > 0; {
+	case !known && len(o) >= maxPortRecords:
+	case state == "" && !known:
+		o[r.Port] = outsider{}
+	case state != "" && (old.state == "" || newer):
+		o[r.Port] = outsider{state, r.Time}
 	}
-	o[r.Port] = outsider{cmp.Or(state, old.state), r.Time}
 }
 
 // outsideNotes tell once of those that are up: a plan need not have ports without a cable, and one that carries something may be what it lacks, or

@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -92,8 +94,8 @@ func (s *Store) addPort(r *evidence.Record) {
 	switch r.Kind {
 	case evidence.KindCounters:
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
-		l.readings = keep(l.readings, x, func(x portReading) time.Time { return x.at })
-		if len(r.Optics) > 0 && !r.Time.Before(l.litAt) {
+		l.readings = keep(l.readings, x, compareReadings)
+		if c := r.Time.Compare(l.litAt); len(r.Optics) > 0 && (c > 0 || c == 0 && bytes.Compare(inBytes(r.Optics), inBytes(l.lit)) > 0) {
 			l.lit, l.litAt = r.Optics, r.Time
 		}
 		if s.cfg.Series != nil {
@@ -104,18 +106,47 @@ func (s *Store) addPort(r *evidence.Record) {
 		if r.Count != nil {
 			x.count = *r.Count
 		}
-		l.events = keep(l.events, x, func(x portEvent) time.Time { return x.at })
+		l.events = keep(l.events, x, comparePortEvents)
 	case evidence.KindNeighbour:
 		x := heard{r.Time, r.RemoteSystem, r.Chassis, r.RemotePort}
-		l.heard = keep(l.heard, x, func(x heard) time.Time { return x.at })
+		l.heard = keep(l.heard, x, compareHeard)
 		p.version++
 	}
 }
 
-// keep inserts in the order of time, and forgets the oldest if there are too many.
-func keep[T any](list []T, x T, at func(T) time.Time) []T {
+// compareReadings and the like put what ports say in the order of time, and what is of one moment in that of what it says: which of two files was read first
+// tells nothing.
+func compareReadings(a, b portReading) int {
+	if c := a.at.Compare(b.at); c != 0 {
+		return c
+	}
+	if c := cmp.Or(cmp.Compare(a.interval, b.interval), cmp.Compare(a.by, b.by)); c != 0 {
+		return c
+	}
+	return bytes.Compare(inBytes(a.PortState), inBytes(b.PortState))
+}
+
+// inBytes writes anything down so that it can be compared.
+func inBytes(x any) []byte {
+	text, err := json.Marshal(x)
+	if err != nil {
+		return nil // light without a number, of which there is none
+	}
+	return text
+}
+
+func comparePortEvents(a, b portEvent) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.what, b.what), cmp.Compare(a.count, b.count), cmp.Compare(a.window, b.window), cmp.Compare(a.by, b.by))
+}
+
+func compareHeard(a, b heard) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.system, b.system), cmp.Compare(a.chassis, b.chassis), cmp.Compare(a.port, b.port))
+}
+
+// keep inserts in order, and forgets the oldest if there are too many.
+func keep[T any](list []T, x T, compare func(a, b T) int) []T {
 	i := len(list)
-	for i > 0 && at(list[i-1]).After(at(x)) {
+	for i > 0 && compare(list[i-1], x) > 0 {
 		i--
 	}
 	list = slices.Insert(list, i, x)

@@ -76,6 +76,19 @@ func TestNoFlowCrosses(t *testing.T) {
 	if d := s.diagnosed(); len(d.Suspects) != 1 || !strings.HasPrefix(d.Suspects[0].Against, "no flow is known to cross it") {
 		t.Errorf("it is said\n%s", d.Text())
 	}
+	// A link that also runs slowly makes its switch a suspect, too, though little of one.
+	s.snmp = nil
+	s.say(evidence.KindCounters, "leaf1:swp3", 4, evidence.PortState{IntervalMS: 5000, Oper: evidence.Up, Speed: 10e9,
+		In: &evidence.Counters{Unicast: evidence.Count(1e6), Errors: evidence.Count(50_000), Discards: evidence.Count(0)}})
+	d := s.diagnosed()
+	for _, x := range d.Suspects {
+		if strings.Contains(x.For, " of 0 ") || x.Kind == "node" && (x.For != "what ports at it count" || x.Evidence[0].Source == "probe" && x.Evidence[0].Text == x.For) {
+			t.Errorf("it is said\n%s", d.Text())
+		}
+	}
+	if len(d.Suspects) < 2 {
+		t.Errorf("the switch is no suspect\n%s", d.Text())
+	}
 }
 
 // TestOneMoment: of what is said of one moment, and contradicts itself, the same is made whatever was read first.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -64,9 +65,17 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 	if symptom == Corruption {
 		verb = "arrive changed"
 	}
-	out.For = fmt.Sprintf("%d of %d flow paths that cross it %s (%s of %s packets)", sus.LossyFlows, crossing, verb, thousands(sus.Lost), thousands(sus.Sent))
+	source := s.instrument()
+	switch {
+	case crossing > 0:
+		out.For = fmt.Sprintf("%d of %d flow paths that cross it %s (%s of %s packets)", sus.LossyFlows, crossing, verb, thousands(sus.Lost), thousands(sus.Sent))
+	case symptom == Corruption:
+		out.For = "flows that may cross it " + verb
+	default: // what flows tell that may cross it is told where all witnesses are
+		out.For, source = "what ports at it count", string(evidence.SourceSNMP)
+	}
 	out.Against = s.against(sus)
-	out.Evidence = append(out.Evidence, Evidence{s.instrument(), out.For})
+	out.Evidence = append(out.Evidence, Evidence{source, out.For})
 	if len(sus.Parts) > 0 {
 		var parts []string
 		for _, p := range sus.Parts {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -114,10 +115,11 @@ func measuredTraffic(f *graphs.Fabric, name string) ([]heat.Flow, error) {
 }
 
 // readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What stands before an error in a
-// file is kept; the first error is returned.
+// file is kept; the errors are returned.
 func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []string, also func(*evidence.Record)) error {
-	var first error
+	var failed error
 	var seen []os.FileInfo
+	var named []string
 	for _, name := range files {
 		err := func() error {
 			if name == "-" {
@@ -136,15 +138,31 @@ func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []s
 					e.say("%s is named twice and read once", graphs.Clean(name))
 					return nil
 				}
-				seen = append(seen, info)
+				for i, o := range seen {
+					if o.Size() == info.Size() && o.Mode().IsRegular() && info.Mode().IsRegular() && sameContent(named[i], name) {
+						e.say("%s is a copy of %s and not read again", graphs.Clean(name), graphs.Clean(named[i]))
+						return nil
+					}
+				}
+				seen, named = append(seen, info), append(named, name)
 			}
 			return e.readRecords(store, name, within{ctx, file}, also)
 		}()
-		if err != nil && first == nil {
-			first = err
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// sameContent reports whether two files hold the same, and something. What is told twice is no more evidence.
+func sameContent(a, b string) bool {
+	var text [2][]byte
+	for i, name := range []string{a, b} {
+		var err error
+		if text[i], err = os.ReadFile(name); err != nil || len(text[i]) == 0 {
+			return false
 		}
 	}
-	return first
+	return bytes.Equal(text[0], text[1])
 }
 
 func (e *env) readRecords(store *diagnose.Store, name string, in io.Reader, also func(*evidence.Record)) error {

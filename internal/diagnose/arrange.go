@@ -3,11 +3,16 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// arrange puts what is known of each flow in the order of time, whatever the order of its records was. Of what happened at one moment the
+// arrange puts the flows in order, and what is known of each in the order of time, whatever the order of its records was. Of what happened at one moment the
 // order is that of what it says, so that the answer never depends on which of two files was read first.
 func (s *Store) arrange() {
+	if s.mixed {
+		slices.SortFunc(s.order, compareFlows)
+		s.mixed = false
+	}
 	for _, l := range s.order {
 		if !l.late {
 			continue
@@ -18,6 +23,12 @@ func (s *Store) arrange() {
 		slices.SortStableFunc(l.captured, compareCaptured)
 		l.late = false
 	}
+}
+
+func compareFlows(a, b *flowLog) int {
+	x, y := &a.flow, &b.flow
+	return cmp.Or(strings.Compare(a.by, b.by), x.Src.Compare(y.Src), x.Dst.Compare(y.Dst), strings.Compare(x.Proto, y.Proto), cmp.Compare(x.SrcPort, y.SrcPort),
+		cmp.Compare(x.DstPort, y.DstPort), cmp.Compare(x.DSCP, y.DSCP), cmp.Compare(x.Label, y.Label), cmp.Compare(a.size, b.size))
 }
 
 func compareSightings(a, b sighting) int {
@@ -46,7 +57,8 @@ func compareHops(a, b hop) int {
 }
 
 func compareCaptured(a, b captured) int {
-	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.packets, b.packets))
+	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.packets, b.packets), cmp.Compare(a.before, b.before), cmp.Compare(a.after, b.after),
+		cmp.Compare(a.between, b.between), cmp.Compare(a.place.node, b.place.node), cmp.Compare(a.place.port, b.place.port))
 }
 
 func compareWays(a, b way) int {

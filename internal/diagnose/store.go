@@ -30,7 +30,8 @@ type Store struct {
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog
-	order   []*flowLog // in the order of first sight, so that answers do not depend on a map
+	order   []*flowLog // in the order of their keys when there is a diagnosis, so that answers depend neither on a map nor on what was read first
+	mixed   bool       // it is not in that order
 	sources map[sourceKey]*Source
 	keys    []sourceKey
 	skipped map[string]int // records that could not be used, by reason
@@ -269,6 +270,7 @@ func (s *Store) log(r *evidence.Record) *flowLog {
 			l.dst = o.Node
 		}
 		s.flows[k] = l
+		s.mixed = s.mixed || len(s.order) > 0 && compareFlows(s.order[len(s.order)-1], l) > 0
 		s.order = append(s.order, l)
 	}
 	if r.Method != "" {

@@ -225,6 +225,30 @@ var stories = []story{
 		w.scale(0.95)
 		return w.hottest()
 	}, fabrics: "leaf-spine fat-tree"},
+	{name: "from outside", want: heat.Demand, fabrics: "leaf-spine fat-tree", tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		// What comes in at the first rack's switch by a port that the fabric does not have.
+		v := w.f.Head(w.f.Out(w.f.Hosts()[0])[0])
+		for _, dst := range w.f.Hosts() {
+			if w.f.Head(w.f.Out(dst)[0]) != v {
+				w.send(w.model(), v, dst, 0.15*speed, 40)
+			}
+		}
+		w.scale(0.95)
+		return w.hottest()
+	}},
+	{name: "to outside", want: heat.SinglePath, fabrics: "leaf-spine fat-tree", tell: func(w *traffic) graphs.ArcID {
+		w.even(0.2, 60)
+		// What leaves at a spine or a core by a port that the fabric does not have.
+		top := w.f.Switches()[slices.IndexFunc(w.f.Switches(), func(n graphs.NodeID) bool {
+			return !slices.ContainsFunc(w.f.Out(n), func(a graphs.ArcID) bool { return w.f.IsHostArc(a) || w.f.Degree(w.f.Head(a)) > w.f.Degree(n) })
+		})]
+		for _, src := range w.f.Hosts() {
+			w.send(w.model(), src, top, 0.1*speed, 40)
+		}
+		w.scale(0.95)
+		return w.hottest()
+	}},
 	{name: "incast", want: heat.Demand, tell: func(w *traffic) graphs.ArcID {
 		w.even(0.2, 60)
 		hosts := w.f.Hosts()

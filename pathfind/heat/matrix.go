@@ -167,9 +167,16 @@ const (
 // (the gravity model), then pairs grow or shrink by what the arcs that they cross carry beyond or below what is expected, but little at a time, so
 // that what no matrix explains stays unexplained.
 func (s *solver) estimate(ends []graphs.NodeID) {
+	outside := s.outside()
+	for _, n := range s.f.Switches() {
+		if outside[n] != (exchange{}) && !slices.Contains(ends, n) {
+			ends = append(ends[:len(ends):len(ends)], n)
+		}
+	}
 	out, in := make([]float64, len(ends)), make([]float64, len(ends))
 	told := true
 	for i, n := range ends {
+		out[i], in[i] = outside[n].sends, outside[n].gets
 		for _, a := range s.f.Out(n) {
 			if s.f.IsHostArc(a) {
 				told = told && !math.IsNaN(s.in.Load[a]) && !math.IsNaN(s.in.Load[a.Reverse()])
@@ -208,6 +215,30 @@ func (s *solver) estimate(ends []graphs.NodeID) {
 		s.draw(out, in)
 	}
 	s.hosts()
+}
+
+// An exchange is what a switch sends into the fabric, and gets from it, that comes and goes by no port that the fabric has: it is the border to
+// another network, say.
+type exchange struct{ sends, gets float64 }
+
+// unbalanced is by how much more a switch sends than comes in, or the other way round, of all that comes or goes and of what its fastest port carries,
+// for the rest to be from outside: counters are not all read at once.
+const unbalanced, leastOutside = 0.2, 0.1
+
+// outside finds the switches that exchange traffic with what the fabric does not have, by what all of their ports carry.
+func (s *solver) outside() map[graphs.NodeID]exchange {
+	found := map[graphs.NodeID]exchange{}
+	for _, n := range s.f.Switches() {
+		out, in, fastest := 0.0, 0.0, 0.0
+		for _, a := range s.f.Out(n) {
+			out, in = out+s.in.Load[a], in+s.in.Load[a.Reverse()]
+			fastest = max(fastest, s.speed[a.Link()])
+		}
+		if math.Abs(out-in) > max(unbalanced*max(out, in), leastOutside*fastest) { // never where a load is not known
+			found[n] = exchange{max(0, out-in), max(0, in-out)}
+		}
+	}
+	return found
 }
 
 // scale makes the matrix as great as the loads between switches are.

@@ -254,20 +254,44 @@ func (s *solver) incast(h *Hot, estimated bool) bool {
 	if estimated && s.f.Node(s.f.Head(h.Arc)).IsHost() {
 		return len(h.Pairs) >= 3 && h.Pairs[2].Share > 0.05 && h.Load > over*h.Even
 	}
-	to := map[graphs.NodeID]float64{}
-	senders := map[graphs.NodeID]int{}
-	for _, x := range s.crossing(h.Arc) {
-		if x.rate*x.share > 0.02*h.Expected {
-			to[x.dst] += x.rate * x.share
-			senders[x.dst]++
-		}
+	if s.fabricArc(h.Arc) && !(h.Load > over*h.Even) {
+		return false // what arrives at a switch comes from many under even demand, too
 	}
-	for dst, load := range to {
-		if load > 0.6*h.Expected && senders[dst] >= 3 {
-			return true
+	to := map[graphs.NodeID]float64{}
+	for _, x := range s.crossing(h.Arc) {
+		to[s.switchOf(x.dst)] += x.rate * x.share
+	}
+	for place, load := range to {
+		if load > 0.6*h.Expected {
+			return s.senders(h, place) >= 3
 		}
 	}
 	return false
+}
+
+// senders returns how many nodes send much of what a hot arc carries to what is behind a switch.
+func (s *solver) senders(h *Hot, place graphs.NodeID) int {
+	from := map[graphs.NodeID]float64{}
+	for _, x := range s.crossing(h.Arc) {
+		if s.switchOf(x.dst) == place {
+			from[x.src] += x.rate * x.share
+		}
+	}
+	n := 0
+	for _, load := range from {
+		if load > 0.02*h.Expected {
+			n++
+		}
+	}
+	return n
+}
+
+// switchOf returns the switch that a host is behind; a switch is its own.
+func (s *solver) switchOf(n graphs.NodeID) graphs.NodeID {
+	if out := s.f.Out(n); s.f.Node(n).IsHost() && len(out) > 0 {
+		return s.f.Head(out[0])
+	}
+	return n
 }
 
 // causes returns the links that are down and whose return would relieve an arc by a tenth and more.

@@ -365,6 +365,46 @@ func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID) string {
 	return ""
 }
 
+// TestEvenIsNoIncast: all that is sent to the hosts of a switch comes down to it, from many; that is incast only where it is more than even demand brings.
+func TestEvenIsNoIncast(t *testing.T) {
+	f := fabrics[0].make(t, 0)
+	for _, c := range []struct {
+		to     float64 // what the first switch's hosts get, over what others do
+		incast bool
+	}{{1.5, false}, {4, true}} {
+		w := &traffic{f: f, rng: rand.New(rand.NewPCG(1, 1)), load: make([]float64, f.NumArcs())}
+		rack := f.Head(f.Out(f.Hosts()[0])[0])
+		for _, src := range f.Hosts() {
+			for _, dst := range f.Hosts() {
+				rate := speed
+				if f.Head(f.Out(dst)[0]) == rack {
+					rate *= c.to
+				}
+				if src != dst {
+					w.send(w.model(), src, dst, rate, 200)
+				}
+			}
+		}
+		w.scale(0.95)
+		for _, measured := range []bool{true, false} {
+			told := 0
+			for _, h := range heat.Solve(w.input(measured)).Hot {
+				if f.Head(h.Arc) != rack || f.IsHostArc(h.Arc) {
+					continue
+				}
+				told++
+				if h.Verdict != heat.Demand || h.Incast != c.incast {
+					t.Errorf("%.1f times what others get, measured %v: %s, %s, incast %v: %.2f full, even %.2f",
+						c.to, measured, f.ArcName(h.Arc), h.Verdict, h.Incast, h.Use(), h.Even/h.Speed)
+				}
+			}
+			if told == 0 {
+				t.Errorf("%.1f times what others get, measured %v: nothing is hot", c.to, measured)
+			}
+		}
+	}
+}
+
 // TestLittleKnown: loads that are not known are no zeros, and nothing is said of nothing.
 func TestLittleKnown(t *testing.T) {
 	f := fabrics[0].make(t, 0)

@@ -136,9 +136,6 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 	if r == nil {
 		return nil
 	}
-	if r.High {
-		notes = append(notes, fmt.Sprintf("load is high everywhere: half of the measured arcs between switches are more than %.0f %% full, and none is the culprit", 100*r.Median))
-	}
 	listed, alike := 0, false
 	for i := range r.Hot {
 		h := &r.Hot[i]
@@ -154,6 +151,13 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 		}
 		hot.doubtPeaks(dropped, s.onTime(h.Arc))
 		d.Suspects = append(d.Suspects, hot)
+	}
+	if r.High {
+		note := fmt.Sprintf("load is high everywhere: half of the measured arcs between switches are more than %.0f %% full", 100*r.Median)
+		if listed == 0 {
+			note += ", and none is the culprit"
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }
@@ -225,12 +229,15 @@ func (x *Suspect) doubtPeaks(t *tally, onTime int) {
 func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 	name := s.fabric.ArcName(h.Arc)
 	out := Suspect{Kind: "arc", ID: name, Link: s.fabric.LinkName(h.Arc.Link()), Symptom: Hot, Probability: min(h.Probability, surest), Class: []string{name}}
-	why := string(h.Verdict)
-	if h.Incast {
+	why, slow := string(h.Verdict), s.lostSpeed(h)
+	switch {
+	case slow != "":
+		why = string(heat.LostCapacity)
+	case h.Incast:
 		why += ", incast"
 	}
 	full := func(load float64) string { return fmt.Sprintf("%.0f %%", 100*load/h.Speed) }
-	out.For = fmt.Sprintf("%s: it is %s full; the traffic matrix puts %s there, as much traffic spread evenly %s", why, full(h.Load), full(h.Expected), full(h.Even))
+	out.For = fmt.Sprintf("%s: it is %s full; the traffic matrix puts %s there, as much traffic spread evenly %s", why, full(h.Load), full(h.Expected), full(h.Even)) + slow
 	out.Against = "the traffic matrix is measured"
 	if r.Estimated {
 		out.Against = "the traffic matrix is estimated from the loads themselves, which tell flows that collide from demand only where pairs have several paths"
@@ -269,7 +276,19 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 	default:
 		out.Next = []Step{{"see who sends", cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
 	}
+	if slow != "" {
+		out.Next = []Step{{"mend the cause, not the effect", "bring back the speed of " + out.Link}}
+	}
 	return out
+}
+
+// lostSpeed says so if a hot arc would not be warm at the speed that its link is planned to have.
+func (s *Store) lostSpeed(h *heat.Hot) string {
+	slow, use := s.slowerThanPlanned(h.Arc.Link()), h.Load/float64(s.fabric.Link(h.Arc.Link()).Speed)
+	if slow == "" || use >= warm || h.Verdict == heat.Polarisation || h.Verdict == heat.LostCapacity {
+		return ""
+	}
+	return fmt.Sprintf("; %s: at that it would be %.0f %% full", slow, 100*use)
 }
 
 // pairWords names the pairs that have most on an arc.

@@ -80,6 +80,7 @@ func TestHotSuspects(t *testing.T) {
 		traffic func(f *graphs.Fabric, load []float64) []heat.Flow
 		id      string // what is named first, empty for nothing
 		says    []string
+		denies  string // what is not to be said
 	}{
 		{name: "T12", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
@@ -90,7 +91,7 @@ func TestHotSuspects(t *testing.T) {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
 			full(f, load, 0.95)
 			return load
-		}, says: []string{"load is high everywhere"}},
+		}, says: []string{"load is high everywhere", "and none is the culprit"}},
 		{name: "collision", f: leaves, down: none, load: func(f *graphs.Fabric) []float64 {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
 			full(f, load, 0.2)
@@ -113,7 +114,7 @@ func TestHotSuspects(t *testing.T) {
 			load := pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return l == first.Link() }).Loads(hosts(f)).Arcs
 			full(f, load, 0.93)
 			return load
-		}, says: []string{"lost capacity", "capacity was lost with " + leaves.LinkName(first.Link())}},
+		}, says: []string{"lost capacity", "capacity was lost with " + leaves.LinkName(first.Link()), "load is high everywhere"}, denies: "none is the culprit"},
 		{name: "incast", f: leaves, down: none, load: func(f *graphs.Fabric) []float64 {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
 			full(f, load, 0.02)
@@ -168,9 +169,38 @@ func TestHotSuspects(t *testing.T) {
 		for _, say := range c.says {
 			ok = ok && strings.Contains(text, say)
 		}
+		ok = ok && (c.denies == "" || !strings.Contains(text, c.denies))
 		if !ok || c.name == "T12" && len(hot) > 0 || c.name == "high everywhere" && len(hot) > 0 {
 			t.Errorf("%s: %v is hot, expected %q, and the words %q:\n%s", c.name, hot, c.id, c.says, text)
 		}
+	}
+}
+
+// TestSlowerThanPlanned: an arc is hot because its link has lost most of its speed, not because of who sends over it.
+func TestSlowerThanPlanned(t *testing.T) {
+	f, err := leafSpine(6, 4, 4)(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := pathfind.NewECMP(f).Loads(pathfind.Demand{Ends: f.Hosts()}).Arcs
+	up := f.Out(f.Switches()[0])[0]
+	most := load[up]
+	for a := range load {
+		load[a] *= 9.5e9 / most
+	}
+	store := diagnose.NewStore(f, diagnose.Config{})
+	for _, r := range counted(f, load, graphs.LinkID(graphs.None), 400e9) {
+		if r.Port == f.PortName(f.TailPort(up)) || r.Port == f.PortName(f.HeadPort(up)) {
+			r.Speed = 10e9
+		}
+		store.Add(r)
+	}
+	d := store.Diagnose()
+	x := d.Suspects[0]
+	says := f.PortName(f.TailPort(up)) + " runs at 10 Gbit/s, planned are 100: at that it would be 10 % full"
+	if x.Link != f.LinkName(up.Link()) || x.Symptom != diagnose.Hot || !strings.HasPrefix(x.For, "lost capacity: ") || !strings.Contains(x.For, says) ||
+		len(x.Next) != 1 || x.Next[0].Do != "bring back the speed of "+x.Link {
+		t.Errorf("%s", d.Text())
 	}
 }
 

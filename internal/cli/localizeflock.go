@@ -83,15 +83,17 @@ func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string,
 	if x.ecmp == "hop" {
 		spread = pathfind.PerHop
 	}
-	d := flockDiagnosis(f, seen, seen.Solve(f, spread))
+	solved := seen.Solve(f, spread)
+	d := flockDiagnosis(f, seen, solved)
 	addFlockDelays(d, f, seen, &delays, spread)
+	concludeFlock(d, seen, solved)
 	if !x.stats {
 		return e.printDiagnosis(d, output)
 	}
-	solved := time.Now()
+	done := time.Now()
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), solved.Sub(parsed).Seconds(), memory.Sys})
+	text, err := withStats(d, localizeStats{parsed.Sub(began).Seconds(), done.Sub(parsed).Seconds(), memory.Sys})
 	if err != nil {
 		return err
 	}
@@ -136,10 +138,10 @@ func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) 
 	return slices.Concat(text, []byte(`,"stats":`), more, []byte("}")), nil
 }
 
-// flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v.
+// flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v. It has no verdict yet.
 func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *diagnose.Diagnosis {
 	n := flockNames{f}
-	d := &diagnose.Diagnosis{Fabric: f.Name(), Verdict: diagnose.Healthy, Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
+	d := &diagnose.Diagnosis{Fabric: f.Name(), Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
 	for a, sent := range r.Exposure {
 		if sent > 0 {
 			d.Coverage.Measured++
@@ -163,8 +165,13 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 			d.Suspects = append(d.Suspects, x)
 		}
 	}
+	return d
+}
+
+// concludeFlock gives the verdict that the suspects make together.
+func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result) {
 	switch {
-	case flows == 0:
+	case len(seen.Observations) == 0:
 		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		d.Verdict, d.Summary = diagnose.Suspects, flockSentence(&d.Suspects[0])
@@ -172,22 +179,23 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
 		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+flockSentence(&d.Suspects[0])
-		d.Notes = append(d.Notes, doubtedNote)
+		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
 		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
 	default:
+		d.Verdict = diagnose.Healthy
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 	}
-	return d
 }
 
-const doubtedNote = "whether the first suspect is faulty is not yet told apart from chance"
-
 func flockSentence(x *diagnose.Suspect) string {
-	if x.Symptom == diagnose.Flap {
+	switch x.Symptom {
+	case diagnose.Flap:
 		return fmt.Sprintf("%s flaps, %s of the time (p %.2f)", x.ID, diagnose.Percent(x.Duty), x.Probability)
+	case diagnose.Slow:
+		return fmt.Sprintf("%s adds %s of delay (p %.2f)", x.ID, diagnose.Micros(*x.Delay), x.Probability)
 	}
 	return fmt.Sprintf("%s drops %s of packets (p %.2f)", x.ID, diagnose.Percent(*x.Loss), x.Probability)
 }

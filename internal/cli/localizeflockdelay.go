@@ -36,18 +36,6 @@ func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, seen *flock.Observe
 				b.Arcs, diagnose.Micros(float64(b.Median)), b.Flows, diagnose.Micros(float64(b.Spread))))
 		}
 	}
-	if len(d.Suspects) == 0 || d.Suspects[0].Symptom != diagnose.Slow {
-		return
-	}
-	top := &d.Suspects[0]
-	says := fmt.Sprintf("%s adds %s of delay (p %.2f)", top.ID, diagnose.Micros(*top.Delay), top.Probability)
-	switch {
-	case top.Probability >= diagnose.Named:
-		d.Verdict, d.Summary = diagnose.Suspects, says
-	case top.Probability >= diagnose.Doubted && d.Verdict == diagnose.Healthy:
-		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+says
-		d.Notes = append(d.Notes, doubtedNote)
-	}
 }
 
 func (n flockNames) slow(s *delay.Suspect) diagnose.Suspect {

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"whichlink/internal/diagnose"
+	"whichlink/internal/flock"
+	"whichlink/pathfind/flaps"
+	"whichlink/pathfind/localize"
+)
+
+// TestFlockDelayVerdict: a trace in which an arc is surely slow, and some losses may be chance, has one verdict, by what is first.
+func TestFlockDelayVerdict(t *testing.T) {
+	const dir = "../flock/testdata/"
+	text, err := os.ReadFile(dir + "slow.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		text = fmt.Appendf(text, "FID 10003 10011 1 5 120000 %d\nFPT 1 9 19 13 5\nSS %d 80 1 85\n", 100*i+20, 100*i+60)
+	}
+	trace := filepath.Join(t.TempDir(), "slow.trace")
+	if err := os.WriteFile(trace, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	flags := &flockFlags{topology: dir + "slow.edgelist", evidence: string(flock.INT), ecmp: "path"}
+	if err := (&env{stdout: &out}).localizeFlock(t.Context(), flags, []string{trace}, "text"); err != nil {
+		t.Fatal(err)
+	}
+	said := out.String()
+	if !strings.HasPrefix(said, "10>2 adds ") || !strings.Contains(said, "p 0.46  loss       arc 10003>1") {
+		t.Errorf("expected a slow arc, then a loss that may be chance:\n%s", said)
+	}
+	if strings.Contains(said, "not yet told apart from chance") {
+		t.Errorf("the first suspect is sure:\n%s", said)
+	}
+}
+
+// TestFlockVerdict: what may add delay is doubted as what may lose packets is.
+func TestFlockVerdict(t *testing.T) {
+	us, loss := 120.0, 0.01
+	for _, c := range []struct {
+		first   diagnose.Suspect
+		verdict diagnose.Verdict
+		summary string
+	}{
+		{diagnose.Suspect{ID: "1>2", Symptom: diagnose.Slow, Probability: 0.9, Delay: &us}, diagnose.Suspects, "1>2 adds 120 us of delay (p 0.90)"},
+		{diagnose.Suspect{ID: "1>2", Symptom: diagnose.Slow, Probability: 0.4, Delay: &us}, diagnose.Inconclusive, "perhaps 1>2 adds 120 us of delay (p 0.40)"},
+		{diagnose.Suspect{ID: "1>2", Symptom: diagnose.Loss, Probability: 0.4, Loss: &loss}, diagnose.Inconclusive, "perhaps 1>2 drops 1.0 % of packets (p 0.40)"},
+		{diagnose.Suspect{ID: "1>2", Symptom: diagnose.Slow, Probability: 0.2, Delay: &us}, diagnose.Healthy, "nothing found: 0 of 10000 packets lost, a background of 0 % per link"},
+	} {
+		d := &diagnose.Diagnosis{Suspects: []diagnose.Suspect{c.first}}
+		seen := &flock.Observed{Observations: make([]localize.Observation, 1), Sent: 10000}
+		concludeFlock(d, seen, &flaps.Result{Result: &localize.Result{}})
+		if d.Verdict != c.verdict || d.Summary != c.summary || (len(d.Notes) > 0) != (d.Verdict == diagnose.Inconclusive) {
+			t.Errorf("%s of %.1f: %s, %q, notes %q; expected %s, %q", c.first.Symptom, c.first.Probability, d.Verdict, d.Summary, d.Notes, c.verdict, c.summary)
+		}
+	}
+}

@@ -205,6 +205,9 @@ func TestNoPathKnown(t *testing.T) {
 			if !slices.Contains(x.Class, localize.Cause{Kind: localize.Arc, ID: int32(flapping)}) || x.Rhythm.Kind != rhythm.Flapping {
 				t.Errorf("seed %d: %v is named, of kind %v; what flaps is arc %d", seed, x.Class, x.Rhythm.Kind, flapping)
 			}
+			if !(x.Low > 0 && x.Low <= x.Loss && x.Loss <= x.High && x.Loss > 0.05 && x.Loss < 0.2) {
+				t.Errorf("seed %d: it is said to lose %g (%g to %g), and is down for 110 ms of a second", seed, x.Loss, x.Low, x.High)
+			}
 		}
 		if want := min(int(seed), 1); found != want {
 			t.Errorf("seed %d: %d named, want %d", seed, found, want)

@@ -300,6 +300,9 @@ func (s *search) flaps() []Suspect {
 			break
 		}
 	}
+	for i := range found {
+		s.explain(&found[i].candidate)
+	}
 	suspects := make([]Suspect, len(found))
 	for i := range found {
 		x := &found[i]
@@ -432,6 +435,16 @@ func (s *search) take(c *candidate) map[int32]bool {
 		}
 	}
 	return took
+}
+
+// explain marks what surely crossed a find in its episodes and lost packets, also what was put down at first to a fault that is always there, which may have
+// been taken for one by that alone.
+func (s *search) explain(c *candidate) {
+	for i, o := range c.obs {
+		if c.shares[i] == 1 && s.obs[o].Lost > 0 && s.spans[o].known() && s.within(o, c.times.Episodes) {
+			s.episodic[o] = true
+		}
+	}
 }
 
 // unexplained returns the observations that no episode explains.

@@ -47,7 +47,8 @@ func (ev *evidence) classify() *baselines {
 type sample struct{ x, weight float64 }
 
 // fit learns the baselines from the flows, each weighing as much as it is likely to be healthy. A first fit, before anything is known, trusts only the
-// lower three quarters of each class, and takes the rest to fall off as it does from the half to three quarters.
+// lower half of each class, and takes the rest to fall off as it does from a quarter to the half: in a small fabric a third of all flows and more cross one
+// switch, and if that is slow, they are late.
 func (b *baselines) fit(ev *evidence, healthy []float64) {
 	byClass := make([][]sample, len(b.classes))
 	for i := range ev.flows {
@@ -77,7 +78,7 @@ func (b *baselines) fit(ev *evidence, healthy []float64) {
 		}
 	}
 	slices.SortFunc(pool, func(x, y sample) int { return compareFloat(x.x, y.x) })
-	b.spread = max(iqr(pool, total)/1.349, 0.5)
+	b.spread = max(deviation(pool, total, healthy == nil), 0.5)
 	b.shapes = append(b.shapes[:0], shapeOf(pool, total, 0, healthy == nil))
 	for c := range b.classes {
 		b.classes[c].shape = 0
@@ -128,16 +129,20 @@ func quantile(s []sample, total, share float64) float64 {
 	return s[len(s)-1].x
 }
 
-func iqr(s []sample, total float64) float64 {
-	return quantile(s, total, 0.75) - quantile(s, total, 0.25)
+// deviation returns the standard deviation that sorted samples would have if they were normal, by their quartiles; by the lower two of them at first.
+func deviation(s []sample, total float64, first bool) float64 {
+	if first {
+		return (quantile(s, total, 0.5) - quantile(s, total, 0.25)) / 0.6745
+	}
+	return (quantile(s, total, 0.75) - quantile(s, total, 0.25)) / 1.349
 }
 
-// shapeOf returns the quantiles of sorted samples relative to at. Beyond the trusted part, three quarters at first and 98 in 100 later, the
+// shapeOf returns the quantiles of sorted samples relative to at. Beyond the trusted part, the half at first and 98 in 100 later, the
 // tail is exponential.
 func shapeOf(s []sample, total, at float64, first bool) (shape [points]float64) {
 	trusted, before := 0.98, 0.9
 	if first {
-		trusted, before = 0.75, 0.5
+		trusted, before = 0.5, 0.25
 	}
 	high := quantile(s, total, trusted)
 	mean := (high - quantile(s, total, before)) / math.Log((1-before)/(1-trusted))

@@ -180,6 +180,19 @@ func TestSlowParts(t *testing.T) {
 	}
 }
 
+// TestManyLate: a slow switch of a small fabric, which a third of all round trips and more cross, is named.
+func TestManyLate(t *testing.T) {
+	for seed := range uint64(8) {
+		w := leafSpine(t, 200+seed)
+		s := w.f.Switches()
+		slow := delay.Cause{Kind: delay.Node, ID: int32(s[w.rng.IntN(len(s))])}
+		w.slow[slow] = 150
+		if got := named(delay.Solve(w.f, w.measure(8), delay.Config{Least: 50, LeastSpreads: 3})); !slices.Equal(got, []delay.Cause{slow}) {
+			t.Errorf("seed %d: %v is slow, named are %v", seed, slow, got)
+		}
+	}
+}
+
 // TestHealthy: without a slow part nothing is named, though flows are late now and then, paths differ in length, and cables do.
 func TestHealthy(t *testing.T) {
 	for _, fab := range fabrics {

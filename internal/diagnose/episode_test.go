@@ -37,6 +37,27 @@ func TestEpisodes(t *testing.T) {
 	}
 }
 
+// TestAllLost: of a window in which all probes were lost it is known when: a link that is down for a while is named by records that do not tell.
+func TestAllLost(t *testing.T) {
+	for flows := 16; flows <= 48; flows += 8 {
+		for _, twice := range []bool{false, true} {
+			p := newPlay(t, flows)
+			p.untimed = true
+			sick, ok := p.f.LinkByName("leaf1:swp2--spine2:swp1")
+			if !ok {
+				t.Fatal("no such link")
+			}
+			p.run(48, func(a graphs.ArcID, w int) float64 {
+				return is(a.Link() == sick && (w >= 20 && w < 24 || twice && w >= 32 && w < 36))
+			})
+			d := p.store.Diagnose()
+			if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(sick) || d.Suspects[0].Probability < Named || twice && d.Suspects[0].Symptom != Flap {
+				t.Errorf("%d flows, twice %v: %s", flows, twice, d.Text())
+			}
+		}
+	}
+}
+
 // TestSteadyLossIsNoFlap: a loss that is always there is told as one, whatever its size.
 func TestSteadyLossIsNoFlap(t *testing.T) {
 	for _, rate := range []float64{0.01, 0.05, 0.3, 1} {

@@ -329,6 +329,9 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
 		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,
 	}
+	if e.lost == e.sent && e.lostAt == nil {
+		e.lostAt = sendTimes(e.sent, r.WindowMS)
+	}
 	if e.lost-len(e.lostAt) > mostUntimed {
 		e.lostAt = nil
 	}
@@ -343,6 +346,19 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	}
 	l.late = l.late || len(l.echoes) > 0 && compareEchoes(l.echoes[len(l.echoes)-1], e) > 0
 	l.echoes = append(l.echoes, e)
+}
+
+// sendTimes are the times at which the probes of a window were sent, evenly, in milliseconds after its start: where all were lost, these were lost then, whether
+// the record says so or not. There are no more of them than records hold.
+func sendTimes(sent, window int) []int {
+	if window <= 0 {
+		return nil
+	}
+	times := make([]int, min(sent, evidence.MaxLostAt))
+	for i := range times {
+		times[i] = i * window / sent
+	}
+	return times
 }
 
 // newestOf returns when a prober was last heard of, by its own clock.

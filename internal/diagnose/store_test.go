@@ -25,6 +25,8 @@ type play struct {
 	flows []playFlow
 	// host says whether the hosts of a flow lose a probe of a window themselves, on its way there or its answer; nil where none does.
 	host func(fl *playFlow, window, probe int) (there, home bool)
+	// untimed leaves out when probes were lost.
+	untimed bool
 }
 
 type playFlow struct {
@@ -104,6 +106,9 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 				}
 			}
 			r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lf+lb), evidence.Int(lf), evidence.Int(lb)
+			if p.untimed {
+				r.LostAtMS = nil
+			}
 			p.store.Add(r)
 		}
 	}

@@ -37,12 +37,13 @@ func TestEpisodes(t *testing.T) {
 	}
 }
 
-// TestAllLost: of a window in which all probes were lost it is known when: a link that is down for a while is named by records that do not tell.
+// TestAllLost: of a window in which all probes were lost it is known when: a link that was down for a while is named by records that do not tell, and that it is up
+// again is seen where echoes alone tell the paths.
 func TestAllLost(t *testing.T) {
 	for flows := 16; flows <= 48; flows += 8 {
 		for _, twice := range []bool{false, true} {
 			p := newPlay(t, flows)
-			p.untimed = true
+			p.plain = true
 			sick, ok := p.f.LinkByName("leaf1:swp2--spine2:swp1")
 			if !ok {
 				t.Fatal("no such link")
@@ -51,7 +52,7 @@ func TestAllLost(t *testing.T) {
 				return is(a.Link() == sick && (w >= 20 && w < 24 || twice && w >= 32 && w < 36))
 			})
 			d := p.store.Diagnose()
-			if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(sick) || d.Suspects[0].Probability < Named || twice && d.Suspects[0].Symptom != Flap {
+			if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(sick) || d.Suspects[0].Probability < Named || d.Suspects[0].Symptom != Flap {
 				t.Errorf("%d flows, twice %v: %s", flows, twice, d.Text())
 			}
 		}

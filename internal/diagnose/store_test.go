@@ -25,8 +25,8 @@ type play struct {
 	flows []playFlow
 	// host says whether the hosts of a flow lose a probe of a window themselves, on its way there or its answer; nil where none does.
 	host func(fl *playFlow, window, probe int) (there, home bool)
-	// untimed leaves out when probes were lost.
-	untimed bool
+	// plain leaves out when probes were lost, and records of paths beside those of echoes.
+	plain bool
 }
 
 type playFlow struct {
@@ -82,7 +82,7 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 			fl := &p.flows[i]
 			r := &evidence.Record{V: 1, Time: at, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
 				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500}
-			if w%4 == 0 {
+			if w%4 == 0 && !p.plain {
 				seen := *r
 				seen.Kind, seen.Time, seen.WindowMS = evidence.KindPath, r.Start(), 0
 				p.store.Add(&seen)
@@ -106,7 +106,7 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 				}
 			}
 			r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lf+lb), evidence.Int(lf), evidence.Int(lb)
-			if p.untimed {
+			if p.plain {
 				r.LostAtMS = nil
 			}
 			p.store.Add(r)

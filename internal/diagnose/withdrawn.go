@@ -200,9 +200,15 @@ func (d *doubt) settled() bool {
 	return d.direct < limit || d.logChance < limit && float64(d.untraced) < d.expected-4*math.Sqrt(d.expected)
 }
 
-// crossedSince reports whether a flow was seen to go over a link after a time.
+// crossedSince reports whether a flow was seen to go over a link after a time: when it was traced, or, where echoes alone tell its path, by one that was
+// answered.
 func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
 	for _, l := range s.order {
+		if len(l.paths) == 0 && slices.ContainsFunc(l.echoes, func(e echo) bool {
+			return e.start.After(t) && e.sent > e.lost && (e.path.certain() && e.path.crosses(k) || e.back.certain() && e.back.crosses(k))
+		}) {
+			return true
+		}
 		for i := range l.paths {
 			if p := &l.paths[i]; p.at.After(t) && (p.path.certain() && p.path.crosses(k) || p.back.certain() && p.back.crosses(k)) {
 				return true

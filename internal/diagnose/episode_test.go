@@ -3,6 +3,7 @@ package diagnose
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,11 @@ func TestAllLost(t *testing.T) {
 			d := p.store.Diagnose()
 			if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(sick) || d.Suspects[0].Probability < Named || d.Suspects[0].Symptom != Flap {
 				t.Errorf("%d flows, twice %v: %s", flows, twice, d.Text())
+				continue
+			}
+			x := &d.Suspects[0]
+			if class := slices.Sorted(slices.Values(x.Class)); len(slices.Compact(class)) < len(x.Class) || x.Class[0] != x.ID {
+				t.Errorf("%d flows, twice %v: the class of %s is %q", flows, twice, x.ID, x.Class)
 			}
 		}
 	}

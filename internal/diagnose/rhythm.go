@@ -204,9 +204,8 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	// What goes down goes down both ways, whichever lost more probes.
 	if sus.Kind == localize.Arc {
 		out.Kind, out.ID = string(localize.Link), out.Link
-		if out.Class[0] != out.ID {
-			out.Class = append([]string{out.ID}, out.Class...)
-		}
+		rest := slices.DeleteFunc(slices.Clone(out.Class), func(name string) bool { return name == out.ID })
+		out.Class = append([]string{out.ID}, rest...)
 	}
 }
 

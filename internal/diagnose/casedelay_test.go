@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,6 +183,11 @@ func TestDelaySuspects(t *testing.T) {
 					said += x.ID
 					if x.Symptom != diagnose.Slow {
 						said += " " + string(x.Symptom)
+					}
+					for _, step := range x.Next {
+						if x.Kind == "host" && strings.Contains(step.Why, "flows that cross only one of them") {
+							t.Errorf("seed %d: of %q no flow crosses only one: %q", seed, x.Class, step.Why)
+						}
 					}
 				}
 			}

@@ -212,10 +212,22 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 	case delay.Node:
 		out.Next = append(out.Next, Step{"the whole switch is slow", fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
 	}
-	if len(out.Class) > 1 {
-		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "run whichlink probe --for 30s on more hosts"}}, out.Next...)
+	if slices.ContainsFunc(x.Class, func(c delay.Cause) bool { return !s.atHost(c, x.Cause) }) {
+		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "run whichlink probe --fabric FILE --for 30s on more hosts"}}, out.Next...)
 	}
 	return out
+}
+
+// atHost reports whether a cause is another, or that is a host and it is on its link: every flow of the host crosses it, too.
+func (s *Store) atHost(c, other delay.Cause) bool {
+	if c == other {
+		return true
+	}
+	if c.Kind != delay.Arc || other.Kind != delay.Host {
+		return false
+	}
+	a, h := graphs.ArcID(c.ID), graphs.NodeID(other.ID)
+	return len(s.fabric.Out(h)) == 1 && (s.fabric.Tail(a) == h || s.fabric.Head(a) == h)
 }
 
 // addSlow adds what is slow to a diagnosis. What loses packets and is slow as well has a queue that is full.

@@ -43,18 +43,6 @@ func (t *deviceTable) choose(ix *index, of []choice) {
 	}
 }
 
-// timesAt returns how many times as much could be faulty in place of a component as lies at one of its ends.
-func (t *deviceTable) timesAt(ix *index, c int32, n graphs.NodeID) float64 {
-	x := t.choices[c]
-	switch {
-	case x == nil:
-		return 1
-	case ix.endsOf(c)[0] == n:
-		return x.times[0]
-	}
-	return x.times[1]
-}
-
 // chooseTwins finds the arcs and links that look alike as long as nothing is loaded.
 func (s *search) chooseTwins() {
 	if s.ev.sets == nil {
@@ -83,24 +71,30 @@ func (s *search) chooseTwins() {
 // learnChoices finds what else could be faulty in place of the members of devices that likely hypotheses have, and scores all hypotheses by that. It reports
 // whether there is any.
 func (s *search) learnChoices() bool {
-	was := make([]float64, len(s.hyps))
-	for i := range s.hyps {
-		_, was[i] = s.devs.devices(s.ix, s.hyps[i].comps)
+	if s.single {
+		return false
 	}
-	known := len(s.devs.choices)
+	found, known := [][]choice{}, map[int32]bool{}
 	for i := range s.hyps {
 		if h := &s.hyps[i]; (h.expanded || h.grown) && h.score > s.best-rival {
-			s.learnFrom(h)
+			found = append(found, s.choicesOf(h, known)...)
 		}
 	}
-	if len(s.devs.choices) == known {
+	if len(found) == 0 {
 		return false
+	}
+	for i := range s.hyps {
+		_, bonus := s.devs.devices(s.ix, s.hyps[i].comps)
+		s.hyps[i].score -= bonus
+	}
+	for _, of := range found {
+		s.devs.choose(s.ix, of)
 	}
 	s.best, s.atHand = math.Inf(-1), -1
 	for i := range s.hyps {
 		h := &s.hyps[i]
 		_, bonus := s.devs.devices(s.ix, h.comps)
-		h.score += bonus - was[i]
+		h.score += bonus
 		if h.expanded || h.grown {
 			s.best = max(s.best, h.score)
 		}
@@ -108,34 +102,39 @@ func (s *search) learnChoices() bool {
 	return true
 }
 
-// learnFrom does so for one hypothesis, which it loads if there is anything to be found.
-func (s *search) learnFrom(h *hypothesis) {
+// choicesOf finds it for one hypothesis, but for what is known already. It loads the hypothesis if there may be any.
+func (s *search) choicesOf(h *hypothesis, known map[int32]bool) (found [][]choice) {
 	devices, _ := s.devs.devices(s.ix, h.comps)
 	loaded := false
 	for i := range devices {
 		for _, c := range devices[i].members {
-			if s.devs.choices[c] != nil || !s.vague(c) {
+			if known[c] || s.devs.choices[c] != nil || !s.vague(c) {
 				continue
 			}
 			if !loaded {
 				s.recall(h)
 				loaded = true
 			}
-			if of := s.choicesFor(c); len(of) > 1 {
-				s.devs.choose(s.ix, of)
+			of := s.choicesFor(c, known)
+			for _, x := range of {
+				known[x.comp] = true
+			}
+			if len(of) > 1 {
+				found = append(found, of)
 			}
 		}
 	}
+	return found
 }
 
-// choicesFor returns what the evidence hardly tells from a member of the loaded hypothesis, and is of the same kind.
-func (s *search) choicesFor(c int32) []choice {
+// choicesFor returns what the evidence hardly tells from a member of the loaded hypothesis, and is of the same kind and not known to be like something else.
+func (s *search) choicesFor(c int32, known map[int32]bool) []choice {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c).bayes
 	of := []choice{{c, 1}}
 	for _, x := range s.near(c) {
-		if x != c && s.ix.kindOf(x) == s.ix.kindOf(c) && s.devs.choices[x] == nil && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) {
+		if x != c && s.ix.kindOf(x) == s.ix.kindOf(c) && !known[x] && s.devs.choices[x] == nil && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) {
 			if f := s.fit(x); f.bayes >= own-alike {
 				of = append(of, choice{x, math.Exp(f.bayes - own)})
 			}

@@ -48,9 +48,14 @@ func (t *deviceTable) add(ix *index, b *blamed, n graphs.NodeID, c int32, sign i
 		b.links += sign
 	}
 	b.price += float64(sign) * ix.logPrior(c)
-	times := t.timesAt(ix, c, n)
-	b.chosen += float64(sign) * math.Log(times)
-	b.others += float64(sign) * (times - 1)
+	if x := t.choices[c]; x != nil {
+		times := x.times[0]
+		if ix.endsOf(c)[0] != n {
+			times = x.times[1]
+		}
+		b.chosen += float64(sign) * math.Log(times)
+		b.others += float64(sign) * (times - 1)
+	}
 }
 
 // A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
@@ -135,7 +140,11 @@ func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) fl
 	price := at.price + float64(at.arcs+at.links)*t.few + ix.census.gain(&all) - ix.census.gain(&rest)
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
-	return t.log - log(m+1) - choose - price - at.chosen + math.Log1p(max(0, at.others))
+	odds := t.log - log(m+1) - choose - price
+	if at.others > 0 {
+		odds += math.Log1p(at.others) - at.chosen
+	}
+	return odds
 }
 
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.

@@ -255,7 +255,7 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 		for _, p := range s.Parts {
 			parts = append(parts, fmt.Sprintf("%s %s", n.cause(p.Cause), diagnose.Percent(p.Loss)))
 		}
-		x.Evidence = append(x.Evidence, diagnose.Evidence{Source: "trace", Text: "bad in part: " + strings.Join(parts, ", ")})
+		x.Evidence = append(x.Evidence, diagnose.Evidence{Source: "trace", Text: x.BadInPart(parts)})
 	}
 	x.Next = []diagnose.Step{}
 	if len(s.Class) > 1 {

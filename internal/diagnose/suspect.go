@@ -81,13 +81,22 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 		for _, p := range sus.Parts {
 			parts = append(parts, s.name(p.Cause)+" "+Percent(p.Loss))
 		}
-		out.Evidence = append(out.Evidence, Evidence{s.instrument(), "bad in part: " + strings.Join(parts, ", ")})
+		out.Evidence = append(out.Evidence, Evidence{s.instrument(), out.BadInPart(parts)})
 	}
 	if symptom == Loss {
 		s.tellRhythm(&out, sus)
 	}
 	out.Next = s.next(&out, sus)
 	return out
+}
+
+// BadInPart says which arcs of a switch are bad and how much: where it may be another switch as well, which they are if it is this one.
+func (x *Suspect) BadInPart(parts []string) string {
+	text := "bad in part: " + strings.Join(parts, ", ")
+	if len(x.Class) > 1 {
+		text = "if it is " + x.ID + ", " + text
+	}
+	return text
 }
 
 // against says the strongest counter-evidence: clean flows weigh as much as the losses that they should have had.

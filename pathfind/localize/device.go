@@ -285,12 +285,13 @@ func (s *search) explained(class, told []int32, weights []float64) float64 {
 	return min(parts/all, 1)
 }
 
-// deviceSuspect describes a switch that is bad in part, under the loaded hypothesis, if it or what may be in its place is with some probability.
-func (s *search) deviceSuspect(d *device, probability float64) Suspect {
+// deviceSuspect describes a switch that is bad in part, under the loaded hypothesis, if it or what may be in its place is with some probability. What is told
+// already is not in its class.
+func (s *search) deviceSuspect(d *device, probability float64, assigned []bool) Suspect {
 	class, all, in := []choice{{d.comp, 1}}, 1.0, 0.0
 	for _, x := range d.places {
 		all += x.mass
-		if x.mass >= math.Exp(-alike) {
+		if x.mass >= math.Exp(-alike) && !assigned[x.comp] {
 			class = append(class, x.choice)
 		}
 	}

@@ -78,7 +78,7 @@ type teller struct {
 func (t *teller) suspect(c int32) Suspect {
 	t.assigned[c] = true
 	if d := t.likeliestDevice(c, t.weights); d != nil {
-		x := t.deviceSuspect(d, min(t.marginal[c], 1))
+		x := t.deviceSuspect(d, min(t.marginal[c], 1), t.assigned)
 		for _, y := range x.Class {
 			c := t.ix.node(graphs.NodeID(y.ID))
 			t.assigned[c] = true

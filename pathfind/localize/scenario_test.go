@@ -358,6 +358,7 @@ func check(t *testing.T, f *graphs.Fabric, obs []Observation, cfg Config) {
 
 func FuzzSolve(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 2, 50, 3, 0xff, 2, 4, 5, 90, 0, 7})
+	f.Add([]byte("012001000A00210"))
 	fabrics := []*graphs.Fabric{tiny(f), laned(f)}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		at := 0

@@ -50,19 +50,19 @@ func (s *search) chooseTwins() {
 	}
 	s.recall(&hypothesis{background: s.background})
 	var prints []uint64
-	alike := map[uint64][]choice{}
+	groups := map[uint64][]choice{}
 	for _, c := range s.candidates {
 		if s.ix.kindOf(c) > 1 {
 			break // they are in the order of their kinds
 		}
 		print := s.twin(c)
-		if alike[print] == nil {
+		if groups[print] == nil {
 			prints = append(prints, print)
 		}
-		alike[print] = append(alike[print], choice{c, 1})
+		groups[print] = append(groups[print], choice{c, 1})
 	}
 	for _, print := range prints {
-		if of := alike[print]; len(of) > 1 {
+		if of := groups[print]; len(of) > 1 {
 			s.devs.choose(s.ix, of)
 		}
 	}
@@ -183,7 +183,7 @@ func (s *search) placeDevices() {
 // likely or not together.
 func (s *search) alsoFor(h *hypothesis, c int32) []choice {
 	j, ok := slices.BinarySearch(h.comps, c)
-	if !ok || len(s.devs.choices) == 0 {
+	if !ok {
 		return nil
 	}
 	var at []int32

@@ -93,9 +93,11 @@ func (t *teller) suspect(c int32) Suspect {
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
 	own := len(class)
-	for _, y := range t.alsoFor(t.loadLikeliest(t.weights, c), c) {
-		if !t.assigned[y.comp] && !slices.Contains(class, y.comp) {
-			class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
+	if len(t.devs.choices) > 0 {
+		for _, y := range t.alsoFor(t.loadLikeliest(t.weights, c), c) {
+			if !t.assigned[y.comp] && !slices.Contains(class, y.comp) {
+				class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
+			}
 		}
 	}
 	for _, y := range class {

@@ -25,6 +25,12 @@ func (s *Store) arrange() {
 	}
 }
 
+// filed appends what came, and notes if it is out of order.
+func filed[T any](list []T, x T, compare func(a, b T) int, late *bool) []T {
+	*late = *late || len(list) > 0 && compare(list[len(list)-1], x) > 0
+	return append(list, x)
+}
+
 func compareFlows(a, b *flowLog) int {
 	x, y := &a.flow, &b.flow
 	return cmp.Or(strings.Compare(a.by, b.by), x.Src.Compare(y.Src), x.Dst.Compare(y.Dst), strings.Compare(x.Proto, y.Proto), cmp.Compare(x.SrcPort, y.SrcPort),

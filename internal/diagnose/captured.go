@@ -74,8 +74,7 @@ func (s *Store) addFlow(r *evidence.Record) {
 		return
 	}
 	l := s.log(r)
-	l.late = l.late || len(l.captured) > 0 && compareCaptured(l.captured[len(l.captured)-1], c) > 0
-	l.captured = append(l.captured, c)
+	l.captured = filed(l.captured, c, compareCaptured, &l.late)
 }
 
 // captured adds what a capture counted: each part of the path, before and behind the point of capture, as far as it is known which

@@ -229,12 +229,10 @@ func (s *Store) Add(r *evidence.Record) {
 		if r.PreviousTime != nil {
 			seen.previous = *r.PreviousTime
 		}
-		l.late = l.late || len(l.paths) > 0 && compareSightings(l.paths[len(l.paths)-1], seen) > 0
-		l.paths = append(l.paths, seen)
+		l.paths = filed(l.paths, seen, compareSightings, &l.late)
 	case evidence.KindHop:
 		h := hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered}
-		l.late = l.late || len(l.hops) > 0 && compareHops(l.hops[len(l.hops)-1], h) > 0
-		l.hops = append(l.hops, h)
+		l.hops = filed(l.hops, h, compareHops, &l.late)
 	}
 }
 
@@ -270,8 +268,7 @@ func (s *Store) log(r *evidence.Record) *flowLog {
 			l.dst = o.Node
 		}
 		s.flows[k] = l
-		s.mixed = s.mixed || len(s.order) > 0 && compareFlows(s.order[len(s.order)-1], l) > 0
-		s.order = append(s.order, l)
+		s.order = filed(s.order, l, compareFlows, &s.mixed)
 	}
 	if r.Method != "" {
 		l.method = r.Method
@@ -344,8 +341,7 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	if r.CorruptBack != nil {
 		e.corruptBack = *r.CorruptBack
 	}
-	l.late = l.late || len(l.echoes) > 0 && compareEchoes(l.echoes[len(l.echoes)-1], e) > 0
-	l.echoes = append(l.echoes, e)
+	l.echoes = filed(l.echoes, e, compareEchoes, &l.late)
 }
 
 // sendTimes are the times at which the probes of a window were sent, evenly, in milliseconds after its start: where all were lost, these were lost then, whether

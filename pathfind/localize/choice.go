@@ -19,6 +19,9 @@ type choice struct {
 	mass float64
 }
 
+// likely reports whether the evidence hardly tells it from that.
+func (x choice) likely() bool { return x.mass >= math.Exp(-alike) }
+
 // Choices are what may be faulty in place of a component, itself among it, and how many times as much that is as what of it lies at either end.
 type choices struct {
 	of    []choice
@@ -68,6 +71,9 @@ func (s *search) chooseTwins() {
 	}
 }
 
+// learnings bounds how often choices are learnt: what is followed then may be of others.
+const learnings = 3
+
 // learnChoices finds what else could be faulty in place of the members of devices that likely hypotheses have, and scores all hypotheses by that. It reports
 // whether there is any.
 func (s *search) learnChoices() bool {
@@ -115,7 +121,10 @@ func (s *search) choicesOf(h *hypothesis, known map[int32]bool) (found [][]choic
 				s.recall(h)
 				loaded = true
 			}
-			of := s.choicesFor(c, known)
+			of := s.similar(c, func(x int32) bool {
+				return s.ix.kindOf(x) == s.ix.kindOf(c) && !known[x] && s.devs.choices[x] == nil
+			})
+			slices.SortFunc(of, func(a, b choice) int { return cmp.Compare(a.comp, b.comp) })
 			for _, x := range of {
 				known[x.comp] = true
 			}
@@ -125,24 +134,6 @@ func (s *search) choicesOf(h *hypothesis, known map[int32]bool) (found [][]choic
 		}
 	}
 	return found
-}
-
-// choicesFor returns what the evidence hardly tells from a member of the loaded hypothesis, and is of the same kind and not known to be like something else.
-func (s *search) choicesFor(c int32, known map[int32]bool) []choice {
-	rate := s.excess[c]
-	s.shift(c, 0)
-	own := s.fit(c).bayes
-	of := []choice{{c, 1}}
-	for _, x := range s.near(c) {
-		if x != c && s.ix.kindOf(x) == s.ix.kindOf(c) && !known[x] && s.devs.choices[x] == nil && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) {
-			if f := s.fit(x); f.bayes >= own-alike {
-				of = append(of, choice{x, math.Exp(f.bayes - own)})
-			}
-		}
-	}
-	s.shift(c, rate)
-	slices.SortFunc(of, func(a, b choice) int { return cmp.Compare(a.comp, b.comp) })
-	return of
 }
 
 // A place is a switch at which the members of a hypothesis may lie that are at another by it, and what they all are then, and how likely that is beside it.
@@ -181,31 +172,42 @@ func (s *search) placeDevices() {
 
 // alsoFor returns what may be faulty in place of a member of the loaded hypothesis if others that lie at the same switch are elsewhere with it: those are
 // likely or not together.
-func (s *search) alsoFor(h *hypothesis, c int32) []choice {
+func (t *teller) alsoFor(h *hypothesis, c int32) []choice {
 	j, ok := slices.BinarySearch(h.comps, c)
 	if !ok {
 		return nil
 	}
 	var at []int32
-	switch k := s.ix.kindOf(c); {
+	switch k := t.ix.kindOf(c); {
 	case k == 2:
 		at = []int32{c}
 	case k < 2:
-		for _, n := range s.ix.endsOf(c) {
-			if !s.ix.host[n] && slices.ContainsFunc(h.comps, func(x int32) bool { return x != c && s.ix.within(x, s.ix.node(n)) }) {
-				at = append(at, s.ix.node(n))
+		for _, n := range t.ix.endsOf(c) {
+			if !t.ix.host[n] && slices.ContainsFunc(h.comps, func(x int32) bool { return x != c && t.ix.within(x, t.ix.node(n)) }) {
+				at = append(at, t.ix.node(n))
 			}
 		}
 	}
 	var also []choice
 	for _, n := range at {
-		for _, x := range s.places(h, n) {
-			if x.mass >= math.Exp(-alike) {
+		for _, x := range t.placesOf(h, n) {
+			if x.likely() {
 				also = append(also, choice{x.comps[j], x.mass})
 			}
 		}
 	}
 	return also
+}
+
+// placesOf is places, found once for all suspects.
+func (t *teller) placesOf(h *hypothesis, at int32) []place {
+	key := placeKey{h.key, at}
+	found, ok := t.places[key]
+	if !ok {
+		found = t.search.places(h, at)
+		t.places[key] = found
+	}
+	return found
 }
 
 // places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there.

@@ -156,7 +156,7 @@ func (t *deviceTable) beside(ix *index, c int32) float64 {
 	if c >= ix.links || t.queued[c] {
 		return more
 	}
-	for _, n := range [...]graphs.NodeID{ix.tail[c], ix.head[c]} {
+	for _, n := range ix.endsOf(c) {
 		if at := t.at[n]; at.bad() > 0 {
 			was := softplus(t.odds(ix, n, at, t.all))
 			t.add(ix, &at, n, c, 1)
@@ -291,12 +291,11 @@ func (s *search) deviceSuspect(d *device, probability float64, assigned []bool) 
 	class, all, in := []choice{{d.comp, 1}}, 1.0, 0.0
 	for _, x := range d.places {
 		all += x.mass
-		if x.mass >= math.Exp(-alike) && !assigned[x.comp] {
+		if x.likely() && !assigned[x.comp] {
 			class = append(class, x.choice)
 		}
 	}
-	round := func(mass float64) float64 { return math.Round(mass * 1e6) } // so that what is equal but for rounding errors stays in order
-	slices.SortStableFunc(class[1:], func(a, b choice) int { return cmp.Compare(round(b.mass), round(a.mass)) })
+	slices.SortStableFunc(class[1:], func(a, b choice) int { return cmp.Compare(about(b.mass), about(a.mass)) })
 	x := Suspect{Cause: s.ix.cause(d.comp), Alone: probability / all, Low: 1}
 	for _, y := range class {
 		in += y.mass

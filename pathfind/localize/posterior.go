@@ -28,9 +28,7 @@ func (s *search) result() *Result {
 		marginal[c] = s.probability(c)
 	}
 	rank := func(a, b int32) int {
-		// Rounded, so that what is equal but for rounding errors is ranked by how usual it is.
-		round := func(p float64) float64 { return math.Round(p * 1e6) }
-		return cmp.Or(cmp.Compare(round(marginal[b]), round(marginal[a])), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(about(marginal[b]), about(marginal[a])), cmp.Compare(s.ix.logPrior(b), s.ix.logPrior(a)), cmp.Compare(a, b))
 	}
 	s.devicesFirst(causes, marginal, rank)
 
@@ -41,7 +39,7 @@ func (s *search) result() *Result {
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
-	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n)}
+	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
 	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
@@ -72,6 +70,13 @@ type teller struct {
 	rank     func(a, b int32) int
 	assigned []bool  // by component: it is in the class of a suspect
 	told     []int32 // switches that are likelier bad than not
+	places   map[placeKey][]place
+}
+
+// A placeKey is a hypothesis and a switch.
+type placeKey struct {
+	hypothesis uint64
+	at         int32
 }
 
 // suspect returns a cause with what the evidence does not tell apart from it; if that is too unlikely to be listed, nothing else of it.
@@ -89,12 +94,13 @@ func (t *teller) suspect(c int32) Suspect {
 	if len(t.told) > 0 && t.marginal[c]*(1-t.explained([]int32{c}, t.told, t.weights)) < listed {
 		return Suspect{}
 	}
-	class, odds, against := t.class(c, t.weights, t.assigned)
+	h := t.loadLikeliest(t.weights, c)
+	class, odds, against := t.class(c, t.assigned)
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
 	own := len(class)
 	if len(t.devs.choices) > 0 {
-		for _, y := range t.alsoFor(t.loadLikeliest(t.weights, c), c) {
+		for _, y := range t.alsoFor(h, c) {
 			if !t.assigned[y.comp] && !slices.Contains(class, y.comp) {
 				class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
 			}
@@ -132,6 +138,9 @@ func (t *teller) tell(c int32, probability float64) {
 		t.told = append(t.told, c)
 	}
 }
+
+// about rounds a probability, so that what is equal but for rounding errors is ranked by something else.
+func about(p float64) float64 { return math.Round(p * 1e6) }
 
 // mentions are how much weight the hypotheses have that hold a component, how much that it is faulty besides others, and, of a switch, how much that
 // it is faulty as a whole or in part.
@@ -263,10 +272,9 @@ func (s *search) usual() (odds [len(kinds)]float64) {
 	return odds
 }
 
-// class returns the components that the evidence cannot tell from c, itself first, the log odds of each, and what speaks against c. It
-// loads the likeliest hypothesis with c.
-func (s *search) class(c int32, weights []float64, assigned []bool) ([]int32, map[int32]float64, Against) {
-	s.loadLikeliest(weights, c)
+// class returns the components that the evidence cannot tell from c, a member of the loaded hypothesis: itself first, the log odds of each, and what speaks
+// against c.
+func (s *search) class(c int32, assigned []bool) ([]int32, map[int32]float64, Against) {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)

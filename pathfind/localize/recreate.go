@@ -53,7 +53,7 @@ func (s *search) without(h hypothesis, j int) (int32, []int32) {
 		return -1, nil
 	}
 	out := append(slices.Clone(s.coupled), j)
-	return s.regrow(h, out, s.similar(c))
+	return s.regrow(h, out, s.barring(c))
 }
 
 // around returns what grows around the j-th member in place of all others that share losses with it, and the components that were barred from it; or -1.
@@ -66,7 +66,7 @@ func (s *search) around(h hypothesis, j int) (int32, []int32) {
 	out := slices.Clone(s.coupled)
 	var barred []int32
 	for _, k := range out {
-		barred = append(barred, s.similar(h.comps[k])...)
+		barred = append(barred, s.barring(h.comps[k])...)
 	}
 	return s.regrow(h, out, barred)
 }
@@ -98,19 +98,31 @@ func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32
 	return last, barred
 }
 
-// similar returns a member of the loaded hypothesis and what the evidence hardly tells from it.
-func (s *search) similar(c int32) []int32 {
+// similar returns a member of the loaded hypothesis, and of what may be in its place what the evidence hardly tells from it, with how likely each is beside it.
+func (s *search) similar(c int32, may func(x int32) bool) []choice {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c).bayes
-	found := []int32{c}
+	found := []choice{{c, 1}}
 	for _, x := range s.near(c) {
-		if x != c && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) && s.fit(x).bayes >= own-alike {
-			found = append(found, x)
+		if x == c || !may(x) || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, own-alike) {
+			continue
+		}
+		if f := s.fit(x); f.bayes >= own-alike {
+			found = append(found, choice{x, math.Exp(f.bayes - own)})
 		}
 	}
 	s.shift(c, rate)
 	return found
+}
+
+// barring returns the components that may not grow in place of a member of the loaded hypothesis: itself and what is similar.
+func (s *search) barring(c int32) []int32 {
+	var barred []int32
+	for _, x := range s.similar(c, func(int32) bool { return true }) {
+		barred = append(barred, x.comp)
+	}
+	return barred
 }
 
 // regard expands a hypothesis, and then the likeliest of those that have none of the barred components, as long as they are hardly less likely than the best.

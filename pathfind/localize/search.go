@@ -149,7 +149,7 @@ func newSearch(m *model) *search {
 func (s *search) run() {
 	s.chooseTwins()
 	s.explore()
-	for range recreations {
+	for range learnings {
 		if !s.learnChoices() {
 			break
 		}

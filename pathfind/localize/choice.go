@@ -46,7 +46,7 @@ func (t *deviceTable) choose(ix *index, of []choice) {
 	}
 }
 
-// chooseTwins finds the arcs and links that look alike as long as nothing is loaded.
+// chooseTwins finds the arcs, links and switches that look alike as long as nothing is loaded.
 func (s *search) chooseTwins() {
 	if s.ev.sets == nil {
 		return
@@ -55,7 +55,7 @@ func (s *search) chooseTwins() {
 	var prints []uint64
 	groups := map[uint64][]choice{}
 	for _, c := range s.candidates {
-		if s.ix.kindOf(c) > 1 {
+		if s.ix.kindOf(c) > 2 {
 			break // they are in the order of their kinds
 		}
 		print := s.twin(c)
@@ -65,7 +65,13 @@ func (s *search) chooseTwins() {
 		groups[print] = append(groups[print], choice{c, 1})
 	}
 	for _, print := range prints {
-		if of := groups[print]; len(of) > 1 {
+		switch of := groups[print]; {
+		case len(of) == 1:
+		case s.ix.kindOf(of[0].comp) == 2:
+			for _, x := range of {
+				s.peers[x.comp] = of
+			}
+		default:
 			s.devs.choose(s.ix, of)
 		}
 	}
@@ -199,6 +205,40 @@ func (t *teller) alsoFor(h *hypothesis, c int32) []choice {
 	return also
 }
 
+// hidden returns what belongs to the class of a cause, too, but is not found beside the likeliest hypothesis with that, because another fault of it is in the way:
+// by another hypothesis, in which it is the fault itself, the evidence does not tell it from those of the class, and never blames it besides these.
+func (t *teller) hidden(c int32, class []int32) (found []int32) {
+	if !t.vague(c) {
+		return nil
+	}
+	class = slices.Clone(class)
+	all, loaded := t.probability(class...), false
+	for _, x := range t.causes {
+		least := t.marginal[c] * math.Exp(-alike)
+		if t.ix.kindOf(x) > 2 || t.assigned[x] || t.marginal[x] < max(least, listed/4) || slices.Contains(class, x) {
+			continue
+		}
+		with := t.probability(append(class, x)...)
+		if with < all+t.marginal[x]/2 {
+			continue
+		}
+		h := t.loadLikeliest(t.weights, x)
+		if loaded = true; t.ix.kindOf(x) == 2 && !slices.Contains(h.comps, x) {
+			continue // it is bad in part
+		}
+		for _, y := range t.similar(x, func(y int32) bool { return slices.Contains(class, y) }) {
+			if y.comp != x && y.mass <= math.Exp(alike) {
+				class, found, all = append(class, x), append(found, x), with
+				break
+			}
+		}
+	}
+	if loaded {
+		t.loadLikeliest(t.weights, c)
+	}
+	return found
+}
+
 // placesOf is places, found once for all suspects.
 func (t *teller) placesOf(h *hypothesis, at int32) []place {
 	key := placeKey{h.key, at}
@@ -210,18 +250,74 @@ func (t *teller) placesOf(h *hypothesis, at int32) []place {
 	return found
 }
 
-// places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there.
+// places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there; where that is unlikely, with what lies at
+// another sick switch elsewhere, too.
 func (s *search) places(h *hypothesis, at int32) []place {
+	var places []place
+	base, left := s.sum, joint
+	moved := s.relocated(h.comps, at)
+	for _, n := range slices.Sorted(maps.Keys(moved)) {
+		comps := moved[n]
+		x := place{choice{comp: s.ix.node(n)}, comps}
+		x.mass = s.massOf(comps, h.rates, base)
+		try := func(comps []int32) {
+			if mass := s.massOf(comps, h.rates, base); mass > x.mass {
+				x.comps, x.mass = comps, mass
+			}
+		}
+		if back := s.swapped(h, comps, x.comp, at); back != nil {
+			try(back)
+		}
+		for _, other := range s.sick(h) {
+			if other == at || other == x.comp || x.likely() {
+				continue
+			}
+			both := s.relocated(comps, other)
+			for _, n := range slices.Sorted(maps.Keys(both)) {
+				if left--; left < 0 || x.likely() {
+					break
+				}
+				try(both[n])
+			}
+		}
+		if x.mass > 0 {
+			places = append(places, x)
+		}
+	}
+	s.load(h.comps, h.rates)
+	return places
+}
+
+// joint bounds how often the members of two switches are moved together to find the places of one.
+const joint = 64
+
+// sick returns the switches that are bad by a hypothesis, or more likely than not in part.
+func (s *search) sick(h *hypothesis) (at []int32) {
+	for i := range h.devices {
+		if h.devices[i].odds > 0 {
+			at = append(at, h.devices[i].comp)
+		}
+	}
+	for _, c := range h.comps {
+		if s.ix.kindOf(c) == 2 {
+			at = append(at, c)
+		}
+	}
+	return at
+}
+
+// relocated returns the members with all that lies at one switch moved to another, by the other.
+func (s *search) relocated(comps []int32, at int32) map[graphs.NodeID][]int32 {
 	moved := map[graphs.NodeID][]int32{}
 	first := true
-	for j, c := range h.comps {
+	for j, c := range comps {
 		if c >= s.ix.nodes || !s.ix.within(c, at) {
 			continue
 		}
 		there := s.inPlaceOf(c, graphs.NodeID(at-s.ix.nodes))
 		for n, x := range there {
 			if first {
-				moved[n] = slices.Clone(h.comps)
+				moved[n] = slices.Clone(comps)
 			}
 			if comps := moved[n]; comps != nil {
 				comps[j] = x
@@ -234,26 +330,22 @@ func (s *search) places(h *hypothesis, at int32) []place {
 			}
 		}
 	}
-	var places []place
-	base := s.sum
-	for _, n := range slices.Sorted(maps.Keys(moved)) {
-		comps := moved[n]
-		x := place{choice{comp: s.ix.node(n)}, comps}
-		if j, ok := slices.BinarySearch(h.comps, at); ok {
-			comps[j] = x.comp
+	j := slices.Index(comps, at)
+	if j < 0 {
+		return moved
+	}
+	whole := map[graphs.NodeID][]int32{}
+	for _, x := range s.peers[at] {
+		n := graphs.NodeID(x.comp - s.ix.nodes)
+		to, ok := moved[n]
+		if !ok && first {
+			to, ok = slices.Clone(comps), true
 		}
-		x.mass = s.massOf(comps, h.rates, base)
-		if back := s.swapped(h, comps, x.comp, at); back != nil {
-			if mass := s.massOf(back, h.rates, base); mass > x.mass {
-				x.comps, x.mass = back, mass
-			}
-		}
-		if x.mass > 0 {
-			places = append(places, x)
+		if ok && x.comp != at {
+			to[j], whole[n] = x.comp, to
 		}
 	}
-	s.load(h.comps, h.rates)
-	return places
+	return whole
 }
 
 // massOf returns how likely members are with the rates of those that are loaded, beside these; 0 if one occurs twice.

@@ -39,7 +39,7 @@ func (s *search) result() *Result {
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
-	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
+	t := teller{search: s, weights: weights, causes: causes, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
 	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
@@ -66,6 +66,7 @@ func (s *search) result() *Result {
 type teller struct {
 	*search
 	weights  []float64         // of the hypotheses
+	causes   []int32           // that may be faulty, in the order in which they are told
 	marginal map[int32]float64 // by cause, its probability
 	rank     func(a, b int32) int
 	assigned []bool  // by component: it is in the class of a suspect
@@ -95,9 +96,12 @@ func (t *teller) suspect(c int32) Suspect {
 		return Suspect{}
 	}
 	h := t.loadLikeliest(t.weights, c)
-	class, odds, against := t.class(c, t.assigned)
+	class, odds, against := t.class(c, t.assigned, nil)
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
+	for _, y := range t.hidden(c, class) {
+		class, odds[y] = append(class, y), odds[c]+math.Log(t.marginal[y]/t.marginal[c])
+	}
 	own := len(class)
 	if len(t.devs.choices) > 0 {
 		for _, y := range t.alsoFor(h, c) {
@@ -105,6 +109,9 @@ func (t *teller) suspect(c int32) Suspect {
 				class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
 			}
 		}
+	}
+	if slices.ContainsFunc(class, func(y int32) bool { return t.ix.cause(y) == x.Against.RunnerUp }) {
+		_, _, x.Against = t.class(c, t.assigned, class)
 	}
 	for _, y := range class {
 		t.assigned[y] = true
@@ -273,8 +280,8 @@ func (s *search) usual() (odds [len(kinds)]float64) {
 }
 
 // class returns the components that the evidence cannot tell from c, a member of the loaded hypothesis: itself first, the log odds of each, and what speaks
-// against c.
-func (s *search) class(c int32, assigned []bool) ([]int32, map[int32]float64, Against) {
+// against c but for what is known to be in its class.
+func (s *search) class(c int32, assigned []bool, known []int32) ([]int32, map[int32]float64, Against) {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)
@@ -294,7 +301,7 @@ func (s *search) class(c int32, assigned []bool) ([]int32, map[int32]float64, Ag
 		case f.bayes >= own.bayes-alike && !assigned[x]:
 			class = append(class, x)
 			of[x] = f.bayes + prior
-		case f.bayes+prior > odds:
+		case f.bayes+prior > odds && !slices.Contains(known, x):
 			runner, odds = x, f.bayes+prior
 		}
 	}

@@ -1,0 +1,114 @@
+package localize_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+)
+
+// TestChoices: where ways are not known, arcs from one pod to the core look alike. That several of many faults, all over the fabric, may lie at one core switch does not
+// convict it; and of one whose arcs are bad it is said that it may be any of those that look alike.
+func TestChoices(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewEqualCost(f, pathfind.PerPath)
+	var cores []graphs.NodeID
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if f.Node(n).Role == "core" {
+			cores = append(cores, n)
+		}
+	}
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 'c'))
+		solve := func(loss map[graphs.ArcID]float64) *localize.Result {
+			return localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+		}
+		lossy := func() float64 { return 0.005 * math.Pow(8, rng.Float64()) }
+		apart := map[graphs.ArcID]float64{}
+		for len(apart) < 16 {
+			if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) && apart[a.Reverse()] == 0 {
+				apart[a] = lossy()
+			}
+		}
+		for _, s := range solve(apart).Suspects {
+			if s.Kind == localize.Node && s.Probability > 0.5 {
+				t.Errorf("seed %d: faults all over the fabric are told as %v, with %.3f", seed, s.Class, s.Probability)
+			}
+		}
+		sick, together := cores[rng.IntN(len(cores))], map[graphs.ArcID]float64{}
+		for _, a := range f.Out(sick) {
+			together[a], together[a.Reverse()] = lossy(), lossy()
+		}
+		found := false
+		for _, s := range solve(together).Suspects {
+			if s.Kind == localize.Node && s.Probability > 0.5 {
+				found = true
+				if len(s.Class) < len(cores) || !slices.Contains(s.Class, localize.Cause{Kind: localize.Node, ID: int32(sick)}) || s.Alone > 0.2 {
+					t.Errorf("seed %d: switch %d is bad, and may be any of %d; told are %v, the first of them with %.3f", seed, sick, len(cores), s.Class, s.Alone)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("seed %d: a switch all of whose arcs are bad is not told", seed)
+		}
+	}
+}
+
+// TestJointClasses: of two faults that may each be any of those alike, but not both of them anywhere together, each class has all in whose place it may be if the other
+// is elsewhere, too: the arcs of a pod to the core and of the core to another, and two switches that may not lie in the same plane.
+func TestJointClasses(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewEqualCost(f, pathfind.PerPath)
+	var aggs []graphs.NodeID
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if f.Node(n).Role == "agg" {
+			aggs = append(aggs, n)
+		}
+	}
+	check := func(t *testing.T, seed uint64, loss map[graphs.ArcID]float64, causes ...localize.Cause) {
+		t.Helper()
+		rng := rand.New(rand.NewPCG(seed, 'j'))
+		r := localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+		for _, c := range causes {
+			if !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool { return s.Probability > 0.95 && slices.Contains(s.Class, c) }) {
+				t.Errorf("seed %d: %v is faulty, and in no class", seed, c)
+				for _, s := range r.Suspects {
+					t.Logf("said %.3f %v", s.Probability, s.Class)
+				}
+			}
+		}
+	}
+	for _, seed := range []uint64{3, 16, 19} {
+		rng := rand.New(rand.NewPCG(seed, 's'))
+		a, b := aggs[4*rng.IntN(4)+rng.IntN(2)], aggs[16+4*rng.IntN(4)+2+rng.IntN(2)] // pods apart, planes apart
+		toCore := func(n graphs.NodeID) graphs.ArcID {
+			var arcs []graphs.ArcID
+			for _, x := range f.Out(n) {
+				if f.Node(f.Head(x)).Role == "core" {
+					arcs = append(arcs, x)
+				}
+			}
+			return arcs[rng.IntN(len(arcs))]
+		}
+		x, y := toCore(a), toCore(b).Reverse()
+		check(t, seed, map[graphs.ArcID]float64{x: 0.016, y: 0.012}, localize.Cause{Kind: localize.Arc, ID: int32(x)}, localize.Cause{Kind: localize.Arc, ID: int32(y)})
+		sick := map[graphs.ArcID]float64{}
+		for _, n := range []graphs.NodeID{a, b} {
+			for _, x := range f.Out(n) {
+				sick[x], sick[x.Reverse()] = 0.002*math.Pow(10, rng.Float64()), 0.002*math.Pow(10, rng.Float64())
+			}
+		}
+		check(t, seed, sick, localize.Cause{Kind: localize.Node, ID: int32(a)}, localize.Cause{Kind: localize.Node, ID: int32(b)})
+	}
+}

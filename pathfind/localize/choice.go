@@ -177,8 +177,8 @@ func (s *search) placeDevices() {
 }
 
 // alsoFor returns what may be faulty in place of a member of the loaded hypothesis if others that lie at the same switch are elsewhere with it: those are
-// likely or not together.
-func (t *teller) alsoFor(h *hypothesis, c int32) []choice {
+// likely or not together. What is in its class already is left out.
+func (t *teller) alsoFor(h *hypothesis, c int32, class []int32) []choice {
 	j, ok := slices.BinarySearch(h.comps, c)
 	if !ok {
 		return nil
@@ -202,41 +202,27 @@ func (t *teller) alsoFor(h *hypothesis, c int32) []choice {
 			}
 		}
 	}
-	return also
+	also = append(also, t.beside(h, j, class)...)
+	return slices.DeleteFunc(also, func(x choice) bool { return t.assigned[x.comp] || slices.Contains(class, x.comp) })
 }
 
-// hidden returns what belongs to the class of a cause, too, but is not found beside the likeliest hypothesis with that, because another fault of it is in the way:
-// by another hypothesis, in which it is the fault itself, the evidence does not tell it from those of the class, and never blames it besides these.
-func (t *teller) hidden(c int32, class []int32) (found []int32) {
-	if !t.vague(c) {
-		return nil
-	}
-	class = slices.Clone(class)
-	all, loaded := t.probability(class...), false
-	for _, x := range t.causes {
-		least := t.marginal[c] * math.Exp(-alike)
-		if t.ix.kindOf(x) > 2 || t.assigned[x] || t.marginal[x] < max(least, listed/4) || slices.Contains(class, x) {
+// beside returns what may be faulty in place of the j-th member of the loaded hypothesis if other members are others of those alike, too, but for those of its class.
+func (t *teller) beside(h *hypothesis, j int, class []int32) (also []choice) {
+	base := t.sum
+	for _, x := range t.alike(h.comps[j]) {
+		if t.assigned[x.comp] || slices.Contains(class, x.comp) {
 			continue
 		}
-		with := t.probability(append(class, x)...)
-		if with < all+t.marginal[x]/2 {
-			continue
-		}
-		h := t.loadLikeliest(t.weights, x)
-		if loaded = true; t.ix.kindOf(x) == 2 && !slices.Contains(h.comps, x) {
-			continue // it is bad in part
-		}
-		for _, y := range t.similar(x, func(y int32) bool { return slices.Contains(class, y) }) {
-			if y.comp != x && y.mass <= math.Exp(alike) {
-				class, found, all = append(class, x), append(found, x), with
-				break
+		t.imageOf(h.comps, h.comps[j], x.comp, func(image []int32) bool {
+			y := choice{x.comp, t.massOf(image, h.rates, base)}
+			if y.likely() {
+				also = append(also, y)
 			}
-		}
+			return y.likely()
+		})
 	}
-	if loaded {
-		t.loadLikeliest(t.weights, c)
-	}
-	return found
+	t.load(h.comps, h.rates)
+	return also
 }
 
 // placesOf is places, found once for all suspects.
@@ -250,11 +236,11 @@ func (t *teller) placesOf(h *hypothesis, at int32) []place {
 	return found
 }
 
-// places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there; where that is unlikely, with what lies at
-// another sick switch elsewhere, too.
+// places returns the switches that may be bad in place of one, with all of the loaded hypothesis that lies there, and with what lies elsewhere in another place, too,
+// where it must.
 func (s *search) places(h *hypothesis, at int32) []place {
 	var places []place
-	base, left := s.sum, joint
+	base := s.sum
 	moved := s.relocated(h.comps, at)
 	for _, n := range slices.Sorted(maps.Keys(moved)) {
 		comps := moved[n]
@@ -268,17 +254,11 @@ func (s *search) places(h *hypothesis, at int32) []place {
 		if back := s.swapped(h, comps, x.comp, at); back != nil {
 			try(back)
 		}
-		for _, other := range s.sick(h) {
-			if other == at || other == x.comp || x.likely() {
-				continue
-			}
-			both := s.relocated(comps, other)
-			for _, n := range slices.Sorted(maps.Keys(both)) {
-				if left--; left < 0 || x.likely() {
-					break
-				}
-				try(both[n])
-			}
+		if !x.likely() {
+			s.imageOf(h.comps, at, x.comp, func(image []int32) bool {
+				try(image)
+				return x.likely()
+			})
 		}
 		if x.mass > 0 {
 			places = append(places, x)
@@ -286,24 +266,6 @@ func (s *search) places(h *hypothesis, at int32) []place {
 	}
 	s.load(h.comps, h.rates)
 	return places
-}
-
-// joint bounds how often the members of two switches are moved together to find the places of one.
-const joint = 64
-
-// sick returns the switches that are bad by a hypothesis, or more likely than not in part.
-func (s *search) sick(h *hypothesis) (at []int32) {
-	for i := range h.devices {
-		if h.devices[i].odds > 0 {
-			at = append(at, h.devices[i].comp)
-		}
-	}
-	for _, c := range h.comps {
-		if s.ix.kindOf(c) == 2 {
-			at = append(at, c)
-		}
-	}
-	return at
 }
 
 // relocated returns the members with all that lies at one switch moved to another, by the other.

@@ -62,8 +62,9 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestJointClasses: of two faults that may each be any of those alike, but not both of them anywhere together, each class has all in whose place it may be if the other
-// is elsewhere, too: the arcs of a pod to the core and of the core to another, and two switches that may not lie in the same plane.
+// TestJointClasses: of faults that may each be any of those alike, but not all of them anywhere together, each class has all in whose place it may be if the others
+// are elsewhere, too: an arc of a pod to the core and one of the core to another pod, arcs of two racks of a pod among faults all over the fabric, and two switches that
+// do not lie in the same plane.
 func TestJointClasses(t *testing.T) {
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
 	if err != nil {
@@ -76,39 +77,55 @@ func TestJointClasses(t *testing.T) {
 			aggs = append(aggs, n)
 		}
 	}
-	check := func(t *testing.T, seed uint64, loss map[graphs.ArcID]float64, causes ...localize.Cause) {
-		t.Helper()
-		rng := rand.New(rand.NewPCG(seed, 'j'))
-		r := localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
-		for _, c := range causes {
-			if !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool { return s.Probability > 0.95 && slices.Contains(s.Class, c) }) {
-				t.Errorf("seed %d: %v is faulty, and in no class", seed, c)
-				for _, s := range r.Suspects {
-					t.Logf("said %.3f %v", s.Probability, s.Class)
-				}
+	to := func(n graphs.NodeID, role graphs.Role) (arcs []graphs.ArcID) {
+		for _, a := range f.Out(n) {
+			if f.Node(f.Head(a)).Role == role {
+				arcs = append(arcs, a)
 			}
 		}
+		return arcs
 	}
-	for _, seed := range []uint64{3, 16, 19} {
-		rng := rand.New(rand.NewPCG(seed, 's'))
-		a, b := aggs[4*rng.IntN(4)+rng.IntN(2)], aggs[16+4*rng.IntN(4)+2+rng.IntN(2)] // pods apart, planes apart
-		toCore := func(n graphs.NodeID) graphs.ArcID {
-			var arcs []graphs.ArcID
-			for _, x := range f.Out(n) {
-				if f.Node(f.Head(x)).Role == "core" {
-					arcs = append(arcs, x)
+	arc := func(a graphs.ArcID) localize.Cause { return localize.Cause{Kind: localize.Arc, ID: int32(a)} }
+	for _, c := range []struct {
+		name   string
+		seeds  []uint64
+		faults func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause)
+	}{
+		{"two pods", []uint64{16, 19}, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+			x, y := to(a, "core")[rng.IntN(4)], to(b, "core")[rng.IntN(4)].Reverse()
+			return map[graphs.ArcID]float64{x: 0.016, y: 0.012}, []localize.Cause{arc(x), arc(y)}
+		}},
+		{"one pod, six more", []uint64{2, 15}, func(rng *rand.Rand, a, _ graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+			racks := to(a, "edge")
+			x, y := to(f.Head(racks[0]), "agg")[rng.IntN(4)], to(f.Head(racks[1]), "agg")[rng.IntN(4)].Reverse()
+			loss := map[graphs.ArcID]float64{x: 0.4, y: 0.15}
+			for len(loss) < 8 {
+				if x := graphs.ArcID(rng.IntN(f.NumArcs())); loss[x] == 0 && loss[x.Reverse()] == 0 {
+					loss[x] = 0.005 + 0.02*rng.Float64()
 				}
 			}
-			return arcs[rng.IntN(len(arcs))]
-		}
-		x, y := toCore(a), toCore(b).Reverse()
-		check(t, seed, map[graphs.ArcID]float64{x: 0.016, y: 0.012}, localize.Cause{Kind: localize.Arc, ID: int32(x)}, localize.Cause{Kind: localize.Arc, ID: int32(y)})
-		sick := map[graphs.ArcID]float64{}
-		for _, n := range []graphs.NodeID{a, b} {
-			for _, x := range f.Out(n) {
-				sick[x], sick[x.Reverse()] = 0.002*math.Pow(10, rng.Float64()), 0.002*math.Pow(10, rng.Float64())
+			return loss, []localize.Cause{arc(x), arc(y)}
+		}},
+		{"two switches", []uint64{3}, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+			loss := map[graphs.ArcID]float64{}
+			for _, n := range []graphs.NodeID{a, b} {
+				for _, x := range f.Out(n) {
+					loss[x], loss[x.Reverse()] = 0.002*math.Pow(10, rng.Float64()), 0.002*math.Pow(10, rng.Float64())
+				}
+			}
+			return loss, []localize.Cause{{Kind: localize.Node, ID: int32(a)}, {Kind: localize.Node, ID: int32(b)}}
+		}},
+	} {
+		for _, seed := range c.seeds {
+			rng := rand.New(rand.NewPCG(seed, 's'))
+			a, b := aggs[4*rng.IntN(4)+rng.IntN(2)], aggs[16+4*rng.IntN(4)+2+rng.IntN(2)] // neither pod nor plane is the same
+			loss, causes := c.faults(rng, a, b)
+			r := localize.Solve(f, setFlows(f, e, rand.New(rand.NewPCG(seed, 'j')), 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+			for _, fault := range causes {
+				if !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool { return s.Probability > 0.95 && slices.Contains(s.Class, fault) }) {
+					t.Errorf("%s, seed %d: %v is faulty, and in no class", c.name, seed, fault)
+				}
 			}
 		}
-		check(t, seed, sick, localize.Cause{Kind: localize.Node, ID: int32(a)}, localize.Cause{Kind: localize.Node, ID: int32(b)})
 	}
 }

@@ -39,7 +39,7 @@ func (s *search) result() *Result {
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
-	t := teller{search: s, weights: weights, causes: causes, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
+	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
 	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
@@ -66,7 +66,6 @@ func (s *search) result() *Result {
 type teller struct {
 	*search
 	weights  []float64         // of the hypotheses
-	causes   []int32           // that may be faulty, in the order in which they are told
 	marginal map[int32]float64 // by cause, its probability
 	rank     func(a, b int32) int
 	assigned []bool  // by component: it is in the class of a suspect
@@ -99,13 +98,10 @@ func (t *teller) suspect(c int32) Suspect {
 	class, odds, against := t.class(c, t.assigned, nil)
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
-	for _, y := range t.hidden(c, class) {
-		class, odds[y] = append(class, y), odds[c]+math.Log(t.marginal[y]/t.marginal[c])
-	}
 	own := len(class)
 	if len(t.devs.choices) > 0 {
-		for _, y := range t.alsoFor(h, c) {
-			if !t.assigned[y.comp] && !slices.Contains(class, y.comp) {
+		for _, y := range t.alsoFor(h, c, class) {
+			if !slices.Contains(class[own:], y.comp) {
 				class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)
 			}
 		}

@@ -48,7 +48,7 @@ func (t *deviceTable) choose(ix *index, of []choice) {
 
 // chooseTwins finds the arcs, links and switches that look alike as long as nothing is loaded.
 func (s *search) chooseTwins() {
-	if s.ev.sets == nil {
+	if s.single {
 		return
 	}
 	s.recall(&hypothesis{background: s.background})

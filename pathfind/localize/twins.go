@@ -5,7 +5,7 @@ import "math"
 // Where paths are not known many components look alike: the uplinks of a switch, all arcs from a pod to the core. What the evidence says of one is what it
 // says of the other, as long as nothing that is loaded tells them apart. It is worked out once.
 
-// twin returns a fingerprint of all that the gain of a component without excess depends on, if flows are known by their path set: that of another with the same
+// twin returns a fingerprint of all that the gain of a component without excess depends on: that of another with the same
 // is the same, at every hazard, and so is what becomes of loaded components beside it.
 func (s *search) twin(c int32) uint64 {
 	print := uint64(s.ix.kindOf(c))
@@ -14,6 +14,9 @@ func (s *search) twin(c int32) uint64 {
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
 		mix(uint64(e.term) ^ math.Float64bits(s.terms[e.term]))
 		mix(math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.portion[e.branch])<<1 ^ math.Float64bits(e.times)<<2)
+	}
+	if s.ev.sets == nil {
+		return print
 	}
 	soft, square := s.ev.sets.sumsOf(c)
 	for i, x := range soft {

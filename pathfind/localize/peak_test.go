@@ -68,3 +68,23 @@ func TestSurelyFaulty(t *testing.T) {
 		}
 	}
 }
+
+// TestRefine: a peak that lies between two points, however alike these are, is found.
+func TestRefine(t *testing.T) {
+	for _, at := range []float64{0, 0.1, 0.25, 0.499, 0.5, 0.501, 0.7} {
+		const n = 7
+		var u, g [n + 14]float64
+		peak := func(x float64) float64 { return 100 - 60*(x-at)*(x-at) }
+		for i := range n {
+			u[i] = float64(i - n/2)
+			g[i] = peak(u[i])
+		}
+		points, top := refine(u[:], g[:], n, peak)
+		if off := 100 - g[top]; off > 1 {
+			t.Errorf("a peak at %g: the highest point is %.2f nats lower", at, off)
+		}
+		if got, want := logIntegral(u[:points], g[:points]), 100+0.5*math.Log(math.Pi/60); math.Abs(got-want) > 0.3 {
+			t.Errorf("a peak at %g: the integral is %.2f, not %.2f", at, got, want)
+		}
+	}
+}

@@ -342,7 +342,7 @@ func refine(u, g []float64, n int, f func(float64) float64) (int, int) {
 	}
 	for n+2 <= len(u) {
 		split := func(i int) bool { // between i and i+1
-			if i < 0 || i+1 >= n || math.Abs(g[i+1]-g[i]) < 0.3 || u[i+1]-u[i] < 0.01 {
+			if i < 0 || i+1 >= n || math.Abs(g[i+1]-g[i]) < resolved && tent(u[:n], g[:n], i) < 4*resolved || u[i+1]-u[i] < 0.01 {
 				return false
 			}
 			copy(u[i+2:n+1], u[i+1:n])
@@ -367,6 +367,36 @@ func refine(u, g []float64, n int, f func(float64) float64) (int, int) {
 		}
 	}
 	return n, top
+}
+
+// resolved is how much neighbours may differ, and a peak between them may rise above them, where refine looks no closer. That of a parabola rises by a
+// fourth of what tent allows for.
+const resolved = 0.3
+
+// tent returns how far a concave function through these points may at most rise above the higher of two neighbours, i and the next, between them: to where
+// the lines cross that come from their neighbours. Two points that are as high may have a peak between them.
+func tent(u, g []float64, i int) float64 {
+	wide := u[i+1] - u[i]
+	left, right := math.Inf(1), math.Inf(1) // how steeply it rises from either
+	if i > 0 {
+		left = (g[i] - g[i-1]) / (u[i] - u[i-1])
+	}
+	if i+2 < len(u) {
+		right = (g[i+1] - g[i+2]) / (u[i+2] - u[i+1])
+	}
+	from, to := g[i], g[i+1]
+	switch {
+	case math.IsInf(left, 1) && math.IsInf(right, 1):
+		return 0 // nothing is known
+	case math.IsInf(left, 1):
+		return to + max(right, 0)*wide - max(from, to)
+	case math.IsInf(right, 1):
+		return from + max(left, 0)*wide - max(from, to)
+	case left <= 0 || right <= 0:
+		return 0
+	}
+	x := min(max((to-from+right*wide)/(left+right), 0), wide)
+	return from + left*x - max(from, to)
 }
 
 // logIntegral returns the log of the integral of exp(g) over u, with g linear between the points.

@@ -44,8 +44,11 @@ type SessionConfig struct {
 	Open func(func() error) error
 	// Flows are measured in place of the plan's, if there are any. One whose SrcPort is 0 gets some port that is not in use.
 	Flows []plan.Flow
-	Port  uint16  // of the reflectors; 0 is DefaultPort
-	Rate  float64 // packets a second, of whatever kind; 0 is DefaultRate
+	// PortsFrom is how many source ports are passed over before the first that a new flow gets: the new flows of two sessions of a host that pass over
+	// as many have the same ports, and go the same ways.
+	PortsFrom int
+	Port      uint16  // of the reflectors; 0 is DefaultPort
+	Rate      float64 // packets a second, of whatever kind; 0 is DefaultRate
 	// SwitchRate bounds TTL-expired probes a second and switch, by all hosts of the plan together; 0 is DefaultSwitchRate.
 	SwitchRate float64
 	// Window is the time that an echo record spans; 0 is half a second.
@@ -130,6 +133,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		budget:  newExpiryBudget(cfg.SwitchRate, cfg.Plan.ExpiryShare(cfg.Host), len(cfg.Plan.Hosts()), time.Now(), rand.New(rand.NewPCG(uint64(cfg.Host), 2))),
 		rng:     rand.New(rand.NewPCG(uint64(cfg.Host), 1)),
 		manners: map[graphs.NodeID]*manner{}, noAgents: map[netip.Addr]time.Time{},
+		ports: cfg.PortsFrom,
 	}
 	if len(cfg.Flows) > 0 {
 		s.tried = maxExtra // it is not for these flows to cross what the plan leaves to this host
@@ -161,11 +165,14 @@ func addressesOf(f *graphs.Fabric, n graphs.NodeID) []netip.Addr {
 	return all
 }
 
-// endsOf chooses the addresses of a planned flow. Its port, which is drawn by chance, decides among several.
-func (s *Session) endsOf(p plan.Flow) (src, dst netip.Addr, err error) {
-	from, to := addressesOf(s.fabric, p.Src), addressesOf(s.fabric, p.Dst)
+// Ends returns the addresses between which a [Session] sends a flow. Its port, which is drawn by chance, decides among several.
+func Ends(f *graphs.Fabric, p plan.Flow) (src, dst netip.Addr, err error) {
+	from, to := addressesOf(f, p.Src), addressesOf(f, p.Dst)
+	if len(from) == 0 {
+		return src, dst, fmt.Errorf("%s has no address in the fabric file", f.NodeName(p.Src))
+	}
 	if len(to) == 0 || to[0].Is4() != from[0].Is4() {
-		return src, dst, fmt.Errorf("%s has no address of the family of %s in the fabric file", s.fabric.NodeName(p.Dst), from[0])
+		return src, dst, fmt.Errorf("%s has no address of the family of %s in the fabric file", f.NodeName(p.Dst), from[0])
 	}
 	choice := int(p.SrcPort)
 	return from[choice/len(to)%len(from)], to[choice%len(to)], nil
@@ -221,7 +228,7 @@ func (s *Session) Run(ctx context.Context) error {
 
 // add begins to probe a flow. An extra flow carries no echoes until it proves useful, a spare one none but those for which it is pursued.
 func (s *Session) add(p plan.Flow, extra, spare bool) (*sessionFlow, error) {
-	src, dst, err := s.endsOf(p)
+	src, dst, err := Ends(s.fabric, p)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
 	"whichlink/pathfind"
+	"whichlink/pathfind/plan"
 )
 
 // TestExpiryBudget lets several hosts ask for as much as they may, all from the same moment on: no switch may be asked for more
@@ -95,5 +96,36 @@ func TestQuestion(t *testing.T) {
 				t.Errorf("%s: %d questions for one of %d paths, want at most %d", c.name, len(asked), len(all), c.most)
 			}
 		}
+	}
+}
+
+// TestPortsFrom: two runs that pass over other numbers of ports give their new flows others, none of them twice.
+func TestPortsFrom(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.Make(pathfind.NewECMP(f), plan.Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint16]int{}
+	for _, from := range []int{0, 0, 8, 500} {
+		s, err := NewSession(SessionConfig{ECMP: pathfind.NewECMP(f), Plan: p, Host: f.Hosts()[0], PortsFrom: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.engine.Close()
+		for range 8 {
+			seen[s.freePort()]++
+		}
+	}
+	for port, n := range seen {
+		if n > 2 { // the first two runs pass over as many
+			t.Errorf("port %d is given to %d flows", port, n)
+		}
+	}
+	if len(seen) != 24 {
+		t.Errorf("%d ports, want 24", len(seen))
 	}
 }

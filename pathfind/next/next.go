@@ -24,6 +24,10 @@ import (
 type Config struct {
 	// Sources are the hosts that can send; nil means all.
 	Sources []graphs.NodeID
+	// Targets are the hosts that answer; nil means all.
+	Targets []graphs.NodeID
+	// Blind tells of which pairs no trace finds the way; nil means of none.
+	Blind func(src, dst graphs.NodeID) bool
 	// Known are the flows that exist.
 	Known []Known
 	// Packets is the budget of a batch; 0 means as many as are needed to lose some at the likeliest cause ten times over.
@@ -112,6 +116,9 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 // batch prepares a batch; nil if there is nothing to ask.
 func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	b := &batch{p: p, cfg: cfg, signatures: map[string]int{}, picked: map[plan.Flow]int{}}
+	for end, hosts := range [2][]graphs.NodeID{cfg.Sources, cfg.Targets} {
+		b.may[end], b.near[end] = among(hosts), map[graphs.NodeID][]graphs.NodeID{}
+	}
 	loss, most := 0.0, 0.0
 	for _, q := range questions {
 		s := newState(p.f, q)
@@ -126,8 +133,7 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	if len(b.states) == 0 || !(most > 0) {
 		return nil
 	}
-	// Packets enough to lose one with a probability of about a half: fewer are sent again soon, more tell less by the packet.
-	b.quantum = int(min(max(0.7/max(loss, 1e-5), 10), 5000))
+	b.quantum = Enough(loss)
 	if cfg.Packets <= 0 {
 		cfg.Packets = 10 * b.quantum
 	}
@@ -142,6 +148,10 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	}
 	return b
 }
+
+// Enough is how many packets along a flow tell most by the packet of a cause that loses a share of what crosses it: one of them is lost with a probability
+// of about a half. Fewer are sent again soon.
+func Enough(loss float64) int { return int(min(max(0.7/max(loss, 1e-5), 10), 5000)) }
 
 // A batch is flows being chosen.
 type batch struct {
@@ -158,8 +168,9 @@ type batch struct {
 	channels   []channel // by signature
 	flows      []offer   // one for each signature that flows at hand have
 	pairs      []pairOffer
-	may        func(graphs.NodeID) bool
-	missed     []float64 // by cause: probability that no trace of this batch finds a path across it
+	may        [2]func(graphs.NodeID) bool          // send, and answer
+	near       [2]map[graphs.NodeID][]graphs.NodeID // of those that may
+	missed     []float64                            // by cause: probability that no trace of this batch finds a path across it
 
 	choices []Choice
 	hoped   float64           // the most that a way tells which a trace of this batch may find
@@ -250,7 +261,6 @@ func (b *batch) bestPair(known float64) (*pairOffer, float64) {
 
 // takeKnown sorts the flows at hand by what they cross: of those that cross the same, one will do.
 func (b *batch) takeKnown() {
-	source := b.sources()
 	known := slices.Clone(b.cfg.Known)
 	slices.SortFunc(known, func(x, y Known) int {
 		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), cmp.Compare(x.SrcPort, y.SrcPort))
@@ -258,7 +268,7 @@ func (b *batch) takeKnown() {
 	at := map[int]int{}
 	for i := range known {
 		k := &known[i]
-		if !source(k.Src) {
+		if !b.may[0](k.Src) || !b.may[1](k.Dst) {
 			continue
 		}
 		crosses := b.across(k.Src, k.Dst, 0, k.Path)
@@ -277,18 +287,16 @@ func (b *batch) takeKnown() {
 	}
 }
 
-// sources returns what tells whether a host can send.
-func (b *batch) sources() func(graphs.NodeID) bool {
-	if b.may == nil && b.cfg.Sources == nil {
-		b.may = func(graphs.NodeID) bool { return true }
-	} else if b.may == nil {
-		sources := make(map[graphs.NodeID]bool, len(b.cfg.Sources))
-		for _, n := range b.cfg.Sources {
-			sources[n] = true
-		}
-		b.may = func(n graphs.NodeID) bool { return sources[n] }
+// among returns what tells whether a host is one of some, nil being all.
+func among(hosts []graphs.NodeID) func(graphs.NodeID) bool {
+	if hosts == nil {
+		return func(graphs.NodeID) bool { return true }
 	}
-	return b.may
+	in := make(map[graphs.NodeID]bool, len(hosts))
+	for _, n := range hosts {
+		in[n] = true
+	}
+	return func(n graphs.NodeID) bool { return in[n] }
 }
 
 // bits is the part of an outcome of probability p in an entropy: -p ln p.

@@ -151,3 +151,58 @@ func TestCrossedTogether(t *testing.T) {
 		t.Errorf("packets across both causes are said to tell %.4f nats: %v", sum, got)
 	}
 }
+
+// TestHosts: flows are asked for of hosts that can send, to hosts that answer, however far these are from what is open; and where no trace finds the ways of
+// a pair, none is asked for there.
+func TestHosts(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(name string) graphs.NodeID { n, _ := f.NodeByName(name); return n }
+	q := next.Question{}
+	for _, n := range [][2]string{{"core1", "agg1-1"}, {"core2", "agg1-1"}, {"core3", "agg1-2"}, {"core4", "agg1-2"}} {
+		q = append(q, cause(arcs(t, f, n[0], n[1])[0], 0.25))
+	}
+	few := func(names ...string) (nodes []graphs.NodeID) {
+		for _, n := range names {
+			nodes = append(nodes, host(n))
+		}
+		return nodes
+	}
+	inside := func(src, dst graphs.NodeID) bool {
+		return f.NodeName(src)[1] == f.NodeName(dst)[1]
+	}
+	for _, c := range []struct {
+		name             string
+		sources, targets []graphs.NodeID
+		blind            func(src, dst graphs.NodeID) bool
+		none             bool
+	}{
+		{name: "all"},
+		{name: "one sends", sources: few("h2-1-1")},
+		{name: "one answers", targets: few("h1-2-2")},
+		{name: "one of each", sources: few("h1-1-2"), targets: few("h4-2-1")},
+		{name: "none that crosses it", sources: few("h2-1-1"), targets: few("h3-1-1"), none: true},
+		{name: "blind", blind: func(src, dst graphs.NodeID) bool { return true }, none: true},
+		{name: "blind within pods", blind: inside},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := pathfind.NewECMP(f)
+			// What the planner remembers of one question is not for other hosts.
+			p := next.NewPlanner(e)
+			p.Choose([]next.Question{q}, next.Config{})
+			got := p.Choose([]next.Question{q}, next.Config{Sources: c.sources, Targets: c.targets, Blind: c.blind})
+			nats := 0.0
+			for _, x := range got {
+				if c.sources != nil && !slices.Contains(c.sources, x.Src) || c.targets != nil && !slices.Contains(c.targets, x.Dst) {
+					t.Errorf("%s to %s", f.NodeName(x.Src), f.NodeName(x.Dst))
+				}
+				nats += x.Nats
+			}
+			if (nats < 0.1) != c.none {
+				t.Errorf("%d flows that tell %.3f nats", len(got), nats)
+			}
+		})
+	}
+}

@@ -59,7 +59,7 @@ func (b *batch) pairsFor(c localize.Cause) [][2]graphs.NodeID {
 			share float64
 		}
 		var all []scored
-		tails, heads := b.p.nearest(b.p.f.Tail(a)), b.p.nearest(b.p.f.Head(a))
+		tail, head := b.p.f.Tail(a), b.p.f.Head(a)
 		look := func(srcs, dsts []graphs.NodeID) {
 			for _, src := range srcs {
 				for _, dst := range dsts {
@@ -74,16 +74,16 @@ func (b *batch) pairsFor(c localize.Cause) [][2]graphs.NodeID {
 				}
 			}
 		}
-		look(b.some(tails), heads)
+		look(b.nearest(sends, tail), b.nearest(answers, head))
 		if len(all) == 0 {
-			look(b.some(heads), tails)
+			look(b.nearest(sends, head), b.nearest(answers, tail))
 		}
 		if len(all) == 0 && b.cfg.Sources != nil {
 			far := slices.Clone(b.cfg.Sources)
 			slices.Sort(far)
 			far = far[:min(len(far), hostsLooked)]
-			look(far, heads)
-			look(far, tails)
+			look(far, b.nearest(answers, head))
+			look(far, b.nearest(answers, tail))
 		}
 		slices.SortStableFunc(all, func(x, y scored) int { return cmp.Compare(y.share, x.share) })
 		for _, x := range all[:min(len(all), pairsKept)] {
@@ -120,12 +120,6 @@ func (p *Planner) arcsOf(c localize.Cause) []graphs.ArcID {
 	return arcs
 }
 
-// some returns those of some hosts that can send.
-func (b *batch) some(hosts []graphs.NodeID) []graphs.NodeID {
-	may := b.sources()
-	return slices.DeleteFunc(slices.Clone(hosts), func(h graphs.NodeID) bool { return !may(h) })
-}
-
 // shareOf returns the share of a pair's flows that cross an arc.
 func (p *Planner) shareOf(src, dst graphs.NodeID, a graphs.ArcID) float64 {
 	for _, x := range p.set(src, dst).shares {
@@ -140,6 +134,10 @@ func (p *Planner) shareOf(src, dst graphs.NodeID, a graphs.ArcID) float64 {
 func (b *batch) offer(src, dst graphs.NodeID) pairOffer {
 	o := pairOffer{src: src, dst: dst, shares: map[int32]float64{}}
 	for leg, ends := range [2][2]graphs.NodeID{{src, dst}, {dst, src}} {
+		if b.cfg.Blind != nil && b.cfg.Blind(ends[0], ends[1]) {
+			b.addWay(&o, b.across(ends[0], ends[1], int8(leg), nil), 1)
+			continue
+		}
 		if paths := b.p.list(ends[0], ends[1]); paths != nil {
 			for _, path := range paths {
 				b.addWay(&o, b.across(ends[0], ends[1], int8(leg), path.Arcs), path.Share)
@@ -160,7 +158,7 @@ func (b *batch) addWay(o *pairOffer, crosses []crossing, share float64) {
 	}
 	sig := b.signature(crosses)
 	for _, x := range crosses {
-		o.shares[x.cause] += share
+		o.shares[x.cause] += share * x.share
 	}
 	if i := slices.IndexFunc(o.ways, func(w wayOffer) bool { return w.signature == sig }); i >= 0 {
 		o.ways[i].share += share
@@ -169,14 +167,34 @@ func (b *batch) addWay(o *pairOffer, crosses []crossing, share float64) {
 	o.ways = append(o.ways, wayOffer{sig, share})
 }
 
-// nearest returns some of the hosts nearest to a node, the nearest first; of many that are equally far, some that chance picks.
-func (p *Planner) nearest(n graphs.NodeID) []graphs.NodeID {
-	if near, ok := p.near[n]; ok {
-		return near
+// What a host is wanted for.
+const (
+	sends = iota
+	answers
+)
+
+// nearest returns some of the hosts that may be an end of a flow and are nearest to a node, the nearest first; of many that are equally far, some that
+// chance picks.
+func (b *batch) nearest(end int, n graphs.NodeID) []graphs.NodeID {
+	hosts, remembered := b.cfg.Sources, b.near[end]
+	if end == answers {
+		hosts = b.cfg.Targets
 	}
+	if hosts == nil {
+		remembered = b.p.near
+	}
+	near, ok := remembered[n]
+	if !ok {
+		near = b.p.nearest(n, b.may[end])
+		remembered[n] = near
+	}
+	return near
+}
+
+func (p *Planner) nearest(n graphs.NodeID, may func(graphs.NodeID) bool) []graphs.NodeID {
 	f := p.f
 	var near []graphs.NodeID
-	if f.Node(n).IsHost() {
+	if f.Node(n).IsHost() && may(n) {
 		near = append(near, n)
 	}
 	seen := map[graphs.NodeID]bool{n: true}
@@ -190,7 +208,7 @@ func (p *Planner) nearest(n graphs.NodeID) []graphs.NodeID {
 				if m := f.Head(a); !seen[m] {
 					seen[m] = true
 					then = append(then, m)
-					if f.Node(m).IsHost() {
+					if f.Node(m).IsHost() && may(m) {
 						ring = append(ring, m)
 					}
 				}
@@ -202,9 +220,7 @@ func (p *Planner) nearest(n graphs.NodeID) []graphs.NodeID {
 		near = append(near, ring...)
 		level = then
 	}
-	near = near[:min(len(near), hostsLooked)]
-	p.near[n] = near
-	return near
+	return near[:min(len(near), hostsLooked)]
 }
 
 // mix is the finalizer of splitmix64.

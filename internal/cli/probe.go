@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/plan"
 	"whichlink/probes"
 	"whichlink/probes/snmp"
 )
@@ -157,7 +159,7 @@ reads all of their files together. No privilege is needed.
 
 With --follow it diagnoses every second what it has seen itself, and spends up to half of its packets, within --rate, on the flows
 whose outcome is expected to tell most of what is open. With --to it measures along the flows that are named, in place of the plan: a diagnosis
-names those which would tell more.`,
+names those which would tell more. New flows have other ports in each run, and so may go other ways, but for the same --seed.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if follow && len(to) > 0 {
@@ -176,6 +178,9 @@ names those which would tell more.`,
 			}
 			if cfg.Flows, err = m.flowsTo(f, to); err != nil {
 				return err
+			}
+			if len(to) > 0 && !cmd.Flags().Changed("seed") {
+				cfg.PortsFrom = rand.IntN(plan.MaxMaxFlows)
 			}
 			w, closeOut, err := e.evidenceOut(out)
 			if err != nil {

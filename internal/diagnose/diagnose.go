@@ -41,7 +41,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		cfg.Paths = s.spread
 	}
 	solved := localize.Solve(s.fabric, seen.list, cfg)
-	s.solved = solved
+	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
 	s.measured = seen.measured(solved.Exposure)
 	d.Coverage = s.coverage()
 	causes, refused := map[string]localize.Cause{}, s.refused()
@@ -194,7 +194,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case probes < LeastProbes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
-		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --for 10s")
+		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --fabric FILE --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Verdict = Inconclusive
 		d.Summary = "perhaps " + d.Suspects[0].sentence()

@@ -1,15 +1,11 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"whichlink/graphs"
-	"whichlink/pathfind/localize"
 	"whichlink/pathfind/next"
-	"whichlink/pathfind/plan"
 	"whichlink/probes"
 )
 
@@ -18,7 +14,7 @@ func (s *Store) choose(cfg next.Config) []next.Choice {
 	if s.solved == nil || s.model == nil || next.Decided(s.solved, surest) {
 		return nil
 	}
-	cfg.Background = s.solved.Background
+	cfg.Background, cfg.Blind, cfg.Targets = s.solved.Background, s.vision.blind, s.hosts(s.presence.mayAnswer)
 	return s.planner().Choose(next.Ask(s.solved), cfg)
 }
 
@@ -28,81 +24,6 @@ func (s *Store) planner() *next.Planner {
 	}
 	return s.chooser
 }
-
-// known lists the flows of the evidence whose path was traced.
-func (s *Store) known() []next.Known {
-	var list []next.Known
-	for _, l := range s.order {
-		path, back := l.now()
-		if l.src == graphs.None || l.dst == graphs.None || l.flow.Proto != "udp" || !path.certain() {
-			continue
-		}
-		k := next.Known{Flow: plan.Flow{Src: l.src, Dst: l.dst, SrcPort: l.flow.SrcPort}, Path: path.alternatives[0]}
-		if back.certain() {
-			k.Back = back.alternatives[0]
-		}
-		list = append(list, k)
-	}
-	return list
-}
-
-// splitCommand writes the command that sends what tells most about a suspect: along flows of one host, whose ports are known to lead where they
-// should, and along new ones.
-func (s *Store) splitCommand(sus *localize.Suspect, background float64) (string, bool) {
-	if s.model == nil {
-		return "", false
-	}
-	one := next.Ask(&localize.Result{Suspects: []localize.Suspect{*sus}})
-	least := 0.0
-	if len(sus.Class) > 1 {
-		// What tells whether it is any of them tells nothing of which.
-		least = leastSplit
-		for i := range one[0] {
-			one[0][i].Weight /= sus.Probability
-		}
-	}
-	chosen := s.planner().Choose(one, next.Config{Known: s.known(), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: background})
-	worth := map[graphs.NodeID]float64{}
-	src := graphs.NodeID(graphs.None)
-	for _, c := range chosen {
-		if worth[c.Src] += c.Nats; src == graphs.None || worth[c.Src] > worth[src] {
-			src = c.Src
-		}
-	}
-	if src == graphs.None || worth[src] < least {
-		return "", false
-	}
-	packets := 0
-	var flags []string
-	told := map[string]bool{}
-	for _, c := range chosen {
-		to := "--to " + s.fabric.NodeName(c.Dst)
-		if c.SrcPort != 0 {
-			to = fmt.Sprintf("%s:%d", to, c.SrcPort)
-		}
-		if c.Src != src || told[to] {
-			continue
-		}
-		told[to] = true
-		flags = append(flags, to)
-		packets += max(c.Packets, NewFlows*newFlowPackets)
-	}
-	seconds := max(5, int(math.Ceil(float64(packets)/probes.DefaultRate)))
-	return fmt.Sprintf("on %s: whichlink probe --fabric FILE %s --for %ds --out next.jsonl", s.fabric.NodeName(src), strings.Join(flags, " "), seconds), true
-}
-
-// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that package next leaves for none of its
-// members being true is worth.
-const leastSplit = 0.02
-
-// worthTheRun is the least number of packets for which somebody is sent to another host.
-const worthTheRun = 3000
-
-// NewFlows is how many flows whichlink probe --to HOST makes, where no port is given.
-const NewFlows = 8
-
-// newFlowPackets is how many packets a flow whose path is not known yet is worth.
-const newFlowPackets = 100
 
 // FollowEvery is how often what is followed is chosen anew, at most: some packets along each flow must have come back meanwhile.
 const FollowEvery = time.Second

@@ -27,6 +27,8 @@ type Store struct {
 	solved   *localize.Result // of the newest diagnosis
 	measured []bool           // by arc, as that diagnosis has it
 	chooser  *next.Planner    // of flows that would tell more; nil until asked for
+	presence *presence        // of hosts, as that diagnosis has it
+	vision   *vision          // of traces, as that diagnosis has it
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog

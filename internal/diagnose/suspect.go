@@ -170,24 +170,26 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
 func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
-	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with next.jsonl, too", len(out.Class))
+	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)
 	if len(out.Class) < 2 {
-		if why = "make sure: send what crosses it, then localize with next.jsonl, too"; sus.Probability > sureEnough {
+		if why = fmt.Sprintf("make sure: send what crosses it, then localize with %s, too", runFiles); sus.Probability > sureEnough {
 			return Step{}, false
 		}
 	}
-	background := 0.0
-	if s.solved != nil {
-		background = s.solved.Background
-	}
-	if do, ok := s.splitCommand(sus, background); ok {
-		return Step{why, do}, true
+	if r, ok := s.splitting(sus, s.vision.blind); ok {
+		return Step{why, s.command(&r)}, true
 	}
 	if len(out.Class) < 2 {
 		return Step{}, false
 	}
-	return Step{fmt.Sprintf("tell the %d apart: no flow between hosts does", len(out.Class)), "compare the counters of " + strings.Join(out.Class, ", ")}, true
+	if _, ok := s.splitting(sus, nil); ok {
+		return Step{fmt.Sprintf("tell the %d apart: flows would, if traces found their ways, and they do not", len(out.Class)), trace}, true
+	}
+	return Step{fmt.Sprintf("tell the %d apart: no flow between hosts does", len(out.Class)), "compare the counters of " + firstOf(out.Class, mostCompared)}, true
 }
+
+// mostCompared is of how many members of a class the names are told where their counters have to be compared.
+const mostCompared = 8
 
 // sureEnough is the probability from which a suspect that is alone need not be confirmed.
 const sureEnough = 0.95

@@ -31,6 +31,8 @@ type WatchConfig struct {
 	Port uint16
 	// Flows are measured in place of the plan's, if there are any.
 	Flows []plan.Flow
+	// PortsFrom is as in [probes.SessionConfig].
+	PortsFrom int
 	// Follow spends up to [probes.PursuitShare] of each host's echoes, within its rate, on the flows that tell most of what the last diagnosis left open.
 	Follow bool
 	// Seed decides which flows the plan chooses.
@@ -95,7 +97,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	w := &Watch{cfg: cfg, model: e, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
-			ECMP: e, Plan: p, Flows: cfg.Flows, Host: h.Node, Open: h.Open, Port: cfg.Port,
+			ECMP: e, Plan: p, Flows: cfg.Flows, PortsFrom: cfg.PortsFrom, Host: h.Node, Open: h.Open, Port: cfg.Port,
 			Rate: cfg.Rate, SwitchRate: cfg.SwitchRate, Emit: w.emit, Logger: cfg.Logger,
 		})
 		if err != nil {

@@ -1,0 +1,286 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
+	"whichlink/pathfind/plan"
+	"whichlink/probes"
+)
+
+const (
+	// NewFlows is how many flows whichlink probe --to HOST makes, where no port is given.
+	NewFlows = 8
+	// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that package next leaves for none of its
+	// members being true is worth.
+	leastSplit = 0.02
+	// worthTheRun is the least number of packets for which somebody is sent to another host.
+	worthTheRun = 3000
+	// newFlowPackets is how many packets a flow whose path is not known yet is worth, at least.
+	newFlowPackets = 100
+	// fadedTrace is the part of what the first new flow tells down to which more are traced in one run.
+	fadedTrace = 0.1
+	// tracedPerSecond is how many new flows a host of a large fabric can trace within its share of what switches may be asked.
+	tracedPerSecond = 1.5
+	// leastSeconds is for how long somebody is told to measure, at least.
+	leastSeconds = 5
+)
+
+// A run is what one host is to send: flows whose ports are known to lead where they should, and new ones.
+type run struct {
+	src     graphs.NodeID
+	choices []next.Choice
+	port    uint16 // of the reflectors
+	enough  int    // packets along a new flow
+}
+
+// splitting finds the flows of one host that tell most about a suspect. Hosts that were heard of are asked first: others may run no agent.
+func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.NodeID) bool) (run, bool) {
+	if s.model == nil {
+		return run{}, false
+	}
+	one := next.Ask(&localize.Result{Suspects: []localize.Suspect{*sus}})
+	least := 0.0
+	if len(sus.Class) > 1 {
+		// What tells whether it is any of them tells nothing of which.
+		least = leastSplit
+		for i := range one[0] {
+			one[0][i].Weight /= sus.Probability
+		}
+	}
+	out := run{port: s.agentPort(), enough: max(newFlowPackets, next.Enough(sus.Loss))}
+	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind}
+	seen := s.presence
+	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {
+		cfg.Sources, cfg.Targets = s.hosts(ends[0]), s.hosts(ends[1])
+		var ok bool
+		if out.src, out.choices, ok = s.fromOne(one, cfg, least); ok {
+			return out, true
+		}
+	}
+	return run{}, false
+}
+
+// fromOne chooses flows of the host whose flows tell most: once among all, and once more for that one alone.
+func (s *Store) fromOne(questions []next.Question, cfg next.Config, least float64) (src graphs.NodeID, chosen []next.Choice, ok bool) {
+	worth := map[graphs.NodeID]float64{}
+	src = graphs.None
+	for _, c := range s.planner().Choose(questions, cfg) {
+		if worth[c.Src] += c.Nats; src == graphs.None || worth[c.Src] > worth[src] {
+			src = c.Src
+		}
+	}
+	if src == graphs.None {
+		return src, nil, false
+	}
+	cfg.Sources = []graphs.NodeID{src}
+	chosen = s.planner().Choose(questions, cfg)
+	sum := 0.0
+	for _, c := range chosen {
+		sum += c.Nats
+	}
+	if len(chosen) == 0 || sum < least {
+		return src, nil, false
+	}
+	// The more flows of a pair are traced, the likelier one of them goes each way already.
+	first := 0.0
+	for _, c := range chosen {
+		if c.SrcPort == 0 {
+			first = max(first, c.Nats)
+		}
+	}
+	return src, slices.DeleteFunc(chosen, func(c next.Choice) bool { return c.SrcPort == 0 && c.Nats < fadedTrace*first }), true
+}
+
+// command writes a run as it is typed.
+func (s *Store) command(r *run) string {
+	var flags []string
+	var fresh []graphs.NodeID
+	flows := map[graphs.NodeID]int{}
+	packets, traces := 0, 0
+	for _, c := range r.choices {
+		if packets += c.Packets; c.SrcPort != 0 {
+			flags = append(flags, fmt.Sprintf("--to %s:%d", shellWord(s.fabric.NodeName(c.Dst)), c.SrcPort))
+			continue
+		}
+		if flows[c.Dst]++; flows[c.Dst] == 1 {
+			fresh = append(fresh, c.Dst)
+		}
+	}
+	for _, dst := range fresh {
+		for range max(1, (flows[dst]+NewFlows/2)/NewFlows) {
+			flags = append(flags, "--to "+shellWord(s.fabric.NodeName(dst)))
+			traces += NewFlows
+		}
+	}
+	packets += traces * r.enough
+	if r.port != probes.DefaultPort {
+		flags = append(flags, fmt.Sprintf("--port %d", r.port))
+	}
+	seconds := math.Ceil(max(leastSeconds, float64(packets)/probes.DefaultRate, float64(traces)/tracedPerSecond))
+	return fmt.Sprintf("on %s: whichlink probe --fabric FILE %s --for %.0fs --out %s", s.fabric.NodeName(r.src), strings.Join(flags, " "), seconds, runFile)
+}
+
+// runFile is where a run's evidence goes: each to a file of its own, and runFiles are all of them.
+const (
+	runFile  = "next-$(date +%s).jsonl"
+	runFiles = "next-*.jsonl"
+)
+
+// shellWord quotes a word for a shell where it needs that.
+func shellWord(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/@%+,=", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(graphs.Clean(w), "'", `'\''`) + "'"
+}
+
+// agentPort returns the port at which most flows of the evidence reached for reflectors.
+func (s *Store) agentPort() uint16 {
+	count := map[uint16]int{probes.DefaultPort: 0}
+	most := uint16(probes.DefaultPort)
+	for _, l := range s.order {
+		if l.probed() {
+			count[l.flow.DstPort]++
+		}
+	}
+	for p, n := range count {
+		if n > count[most] || n == count[most] && n > 0 && p < most {
+			most = p
+		}
+	}
+	return most
+}
+
+// probed reports whether whichlink probe sent a flow, and did not only read of it somewhere.
+func (l *flowLog) probed() bool {
+	return l.flow.Proto == "udp" && l.src != graphs.None && l.dst != graphs.None && len(l.echoes)+len(l.paths) > 0
+}
+
+// known lists the probed flows of which a way was traced, and which whichlink probe can send again.
+func (s *Store) known(port uint16) []next.Known {
+	var list []next.Known
+	for _, l := range s.order {
+		path, back := l.now()
+		if !l.probed() || l.flow.DstPort != port || !path.certain() && !back.certain() {
+			continue
+		}
+		k := next.Known{Flow: plan.Flow{Src: l.src, Dst: l.dst, SrcPort: l.flow.SrcPort}}
+		if src, dst, err := probes.Ends(s.fabric, k.Flow); err != nil || src != l.flow.Src || dst != l.flow.Dst {
+			continue // from that port, it goes to or comes from another address now
+		}
+		if path.certain() {
+			k.Path = path.alternatives[0]
+		}
+		if back.certain() {
+			k.Back = back.alternatives[0]
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// presence is what is known of hosts: whether they sent probes or answered any, or were asked and never did.
+type presence struct {
+	f             *graphs.Fabric
+	sent          map[graphs.NodeID]bool
+	answered, not map[graphs.NodeID]bool
+}
+
+// presentHosts sums up which hosts were heard of.
+func (s *Store) presentHosts() *presence {
+	p := &presence{s.fabric, map[graphs.NodeID]bool{}, map[graphs.NodeID]bool{}, map[graphs.NodeID]bool{}}
+	for _, l := range s.order {
+		if !l.probed() {
+			continue
+		}
+		p.sent[l.src] = true
+		_, back := l.now()
+		if back.known() || slices.ContainsFunc(l.echoes, func(e echo) bool { return e.sent > e.lost }) {
+			p.answered[l.dst] = true
+		} else {
+			p.not[l.dst] = true
+		}
+	}
+	return p
+}
+
+// sends reports whether a host took part: where probes are answered they can be sent, too.
+func (p *presence) sends(n graphs.NodeID) bool {
+	return (p.sent[n] || p.answered[n]) && p.maySend(n)
+}
+
+// answers reports whether a host took part, and does answer if it was ever asked.
+func (p *presence) answers(n graphs.NodeID) bool { return p.sends(n) && p.mayAnswer(n) }
+
+// mayAnswer reports whether a host may answer, as far as is known.
+func (p *presence) mayAnswer(n graphs.NodeID) bool {
+	return p.maySend(n) && (p.answered[n] || !p.not[n])
+}
+
+// maySend reports whether probes can be sent from a host: the fabric file has to have an address of it.
+func (p *presence) maySend(n graphs.NodeID) bool {
+	return p.f.Address(n, false).IsValid() || p.f.Address(n, true).IsValid()
+}
+
+// hosts lists those that are as is asked; nil if all are.
+func (s *Store) hosts(are func(graphs.NodeID) bool) []graphs.NodeID {
+	all := s.fabric.Hosts()
+	some := slices.DeleteFunc(slices.Clone(all), func(n graphs.NodeID) bool { return !are(n) })
+	if len(some) == len(all) {
+		return nil
+	}
+	return some
+}
+
+const (
+	// leastTried is how many flows must have been traced in vain for those of like pairs not to be traced any more, and triedFor for how long each.
+	leastTried = 8
+	triedFor   = 4 * time.Second
+)
+
+// A vision is of which pairs traces find the ways: by how many links lie between two hosts, how many flows were traced, and of how many the way there was
+// found.
+type vision struct {
+	ecmp         *pathfind.ECMP
+	tried, found map[int]int
+}
+
+// look sums up what came of traces.
+func (s *Store) look() *vision {
+	v := &vision{s.ecmp, map[int]int{}, map[int]int{}}
+	for _, l := range s.order {
+		if !l.probed() || len(l.paths) == 0 {
+			continue
+		}
+		path, back := l.now()
+		for _, leg := range [2]struct {
+			way
+			src, dst graphs.NodeID
+		}{{path, l.src, l.dst}, {back, l.dst, l.src}} {
+			far := s.ecmp.Distance(leg.src, leg.dst)
+			if leg.certain() {
+				v.found[far]++
+			} else if n := len(l.echoes); n > 0 && l.echoes[n-1].end.Sub(l.echoes[0].start) >= triedFor {
+				v.tried[far]++
+			}
+		}
+	}
+	return v
+}
+
+// blind reports whether no trace finds the way between two hosts that lie as far from each other as these.
+func (v *vision) blind(src, dst graphs.NodeID) bool {
+	far := v.ecmp.Distance(src, dst)
+	return v.tried[far] >= leastTried && v.found[far] == 0
+}

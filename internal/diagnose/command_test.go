@@ -1,0 +1,147 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+	"whichlink/probes"
+)
+
+// An inquest is a store to which flows of a leaf-spine are added, one arc of which loses a tenth of what crosses it, and it is not known which.
+type inquest struct {
+	*testing.T
+	f     *graphs.Fabric
+	store *Store
+	port  uint16 // of the reflectors
+}
+
+func newInquest(t *testing.T) *inquest {
+	t.Helper()
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &inquest{t, f, NewStore(f, Config{}), probes.DefaultPort}
+}
+
+func (q *inquest) node(name string) graphs.NodeID {
+	n, ok := q.f.NodeByName(name)
+	if !ok {
+		q.Fatalf("no node %s", name)
+	}
+	return n
+}
+
+// flow adds ten seconds of a flow, of which only the way there may be known: by a spine, 0 for none.
+func (q *inquest) flow(src, dst string, sport uint16, spine, sent, lost int, traced bool) {
+	at := time.Date(2026, 11, 20, 3, 0, 10, 0, time.UTC)
+	fl := evidence.Flow{Src: q.f.Address(q.node(src), false), Dst: q.f.Address(q.node(dst), false), Proto: "udp", SrcPort: sport, DstPort: q.port}
+	r := evidence.Record{V: evidence.Version, Time: at, Source: evidence.SourceProbe, By: src, Epoch: "0", Flow: &fl}
+	if spine > 0 {
+		paths, _ := pathfind.NewECMP(q.f).Paths(q.node(src), q.node(dst), 16)
+		for _, p := range paths {
+			if q.f.NodeName(q.f.Head(p.Arcs[1])) == fmt.Sprintf("spine%d", spine) {
+				for _, a := range p.Arcs {
+					r.Path = append(r.Path, q.f.ArcName(a))
+				}
+			}
+		}
+	}
+	if traced {
+		seen := r
+		seen.Kind = evidence.KindPath
+		q.store.Add(&seen)
+	}
+	r.Kind, r.WindowMS = evidence.KindEcho, 10_000
+	r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lost), evidence.Int(lost), evidence.Int(0)
+	q.store.Add(&r)
+}
+
+// step returns what splits the first suspect.
+func (q *inquest) step() Step {
+	q.Helper()
+	d := q.store.Diagnose()
+	if len(d.Suspects) == 0 || len(d.Suspects[0].Class) < 2 {
+		q.Fatalf("no class:\n%s", d.Text())
+	}
+	return d.Suspects[0].Next[0]
+}
+
+// open adds flows that leave open which uplink of leaf1 loses packets.
+func (q *inquest) open(traced bool) {
+	for i := range uint16(12) {
+		q.flow("h1-1", fmt.Sprintf("h%d-1", 2+i%3), 50000+i, 0, 400, int(i%4/3)*40, traced)
+	}
+	for i := range uint16(12) {
+		q.flow("h2-1", fmt.Sprintf("h%d-2", 3+i%2), 50000+i, 0, 400, 0, traced)
+	}
+}
+
+// TestCommand: what is to be typed is what whichlink probe takes, names flows that it can send, and only hosts that take part.
+func TestCommand(t *testing.T) {
+	q := newInquest(t)
+	q.open(false)
+	if got := q.step(); !strings.HasPrefix(got.Do, "on h1-1: whichlink probe --fabric FILE --to h") || !strings.HasSuffix(got.Do, " --for 6s --out next-$(date +%s).jsonl") ||
+		!strings.Contains(got.Why, "next-*.jsonl") {
+		t.Errorf("%+v", got)
+	}
+
+	// Of hosts that are never heard of nothing is known, but those that were asked and keep silent are left alone.
+	for _, name := range []string{"h2-1", "h3-1", "h4-1"} {
+		q.flow("h1-2", name, 50100, 0, 400, 0, false)
+	}
+	q.flow("h1-1", "h2-2", 50101, 0, 400, 400, false)
+	if got := q.step().Do; strings.Contains(got, "--to h2-2") {
+		t.Errorf("a host that does not answer: %s", got)
+	}
+
+	// Flows to reflectors at another port are hashed otherwise.
+	q = newInquest(t)
+	q.port = 9000
+	q.open(false)
+	for spine := 1; spine <= 4; spine++ {
+		q.flow("h1-1", "h3-1", uint16(50200+spine), spine, 1, 0, true)
+	}
+	q.port = 862
+	q.flow("h1-1", "h4-1", 50300, 2, 1, 0, true)
+	if got := q.step().Do; !strings.Contains(got, " --port 9000 ") || !strings.Contains(got, "--to h3-1:5020") || strings.Contains(got, ":50300") {
+		t.Errorf("agents at another port: %s", got)
+	}
+}
+
+// TestBlind: where traces find no way, nobody is sent to trace more, and it is said what would help.
+func TestBlind(t *testing.T) {
+	q := newInquest(t)
+	q.open(true)
+	if got := q.step(); strings.Contains(got.Do, "probe --fabric") || !strings.Contains(got.Do, "TTL-expired") {
+		t.Errorf("%+v", got)
+	}
+	q.flow("h1-1", "h4-1", 50300, 2, 400, 0, true)
+	if got := q.step(); !strings.Contains(got.Do, "probe --fabric") {
+		t.Errorf("one is found: %+v", got)
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"h1-1":        "h1-1",
+		"rack 7/h1":   "'rack 7/h1'",
+		"$(reboot)":   "'$(reboot)'",
+		"it's;rm":     `'it'\''s;rm'`,
+		"tab\there":   "'tab\ufffdhere'",
+		"h1:5":        "h1:5",
+		"höst":        "'höst'",
+		"":            "''",
+		"a`id`&b>c|d": "'a`id`&b>c|d'",
+	} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}

@@ -41,6 +41,10 @@ func (s *Store) Diagnose() *Diagnosis {
 		cfg.Paths = s.spread
 	}
 	solved := localize.Solve(s.fabric, seen.list, cfg)
+	s.stops = nil
+	if storms == nil {
+		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
+	}
 	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
 	s.measured = seen.measured(solved.Exposure)
 	d.Coverage = s.coverage()
@@ -48,6 +52,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
 			out := s.lossSuspect(&sus, Loss)
+			if x, ok := s.stops[sus.Cause]; ok {
+				x.tell(&out)
+			}
 			s.corrupts(&out, &sus, ports.counted)
 			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)

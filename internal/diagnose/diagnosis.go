@@ -91,6 +91,8 @@ type Suspect struct {
 	Delay     *float64 `json:"delay_us,omitempty"`
 	DelayLow  *float64 `json:"delay_low_us,omitempty"`
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
+	// Until is when packets were last lost, where the suspect has probably stopped since.
+	Until *time.Time `json:"until,omitempty"`
 	// Period is the rhythm of a flap in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
 	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time there are none.

@@ -81,28 +81,11 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 
 // crossing reports whether the packets of an observation surely crossed a cause, and whether they may have.
 func (o *observer) crossing(obs *localize.Observation, c localize.Cause) (surely, maybe bool) {
-	f := o.s.fabric
-	node := graphs.NodeID(c.ID)
-	on := func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
-			switch c.Kind {
-			case localize.Arc:
-				return a == graphs.ArcID(c.ID)
-			case localize.Link:
-				return a.Link() == graphs.LinkID(c.ID)
-			case localize.Group:
-				return slices.Contains(f.Link(a.Link()).Groups, graphs.GroupID(c.ID))
-			case localize.Node:
-				return f.Head(a) == node || f.Tail(a) == node
-			}
-			return false
-		})
-	}
 	if c.Kind == localize.Host {
-		sure := obs.Src == node || obs.Dst == node
+		sure := obs.Src == graphs.NodeID(c.ID) || obs.Dst == graphs.NodeID(c.ID)
 		return sure, sure
 	}
-	if on(obs.Path) {
+	if o.s.on(obs.Path, c) {
 		return true, true
 	}
 	if share := o.spreadOver(obs, c); share > 0 {
@@ -110,11 +93,29 @@ func (o *observer) crossing(obs *localize.Observation, c localize.Cause) (surely
 	}
 	over := 0
 	for i := range obs.Alternatives {
-		if on(obs.Alternatives[i].Arcs) {
+		if o.s.on(obs.Alternatives[i].Arcs, c) {
 			over++
 		}
 	}
 	return over > 0 && over == len(obs.Alternatives), over > 0
+}
+
+// on reports whether some of these arcs are of a cause.
+func (s *Store) on(arcs []graphs.ArcID, c localize.Cause) bool {
+	f := s.fabric
+	return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
+		switch c.Kind {
+		case localize.Arc:
+			return a == graphs.ArcID(c.ID)
+		case localize.Link:
+			return a.Link() == graphs.LinkID(c.ID)
+		case localize.Group:
+			return slices.Contains(f.Link(a.Link()).Groups, graphs.GroupID(c.ID))
+		case localize.Node:
+			return f.Head(a) == graphs.NodeID(c.ID) || f.Tail(a) == graphs.NodeID(c.ID)
+		}
+		return false
+	})
 }
 
 // A proof is a sentence that a source has to say on a suspect.

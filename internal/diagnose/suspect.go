@@ -170,6 +170,9 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
 func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
+	if x := s.stops[sus.Cause]; x.probability >= Named {
+		return Step{"it has probably stopped: see whether it comes back", "run whichlink probe --fabric FILE --for 60s on many hosts"}, true
+	}
 	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)
 	if len(out.Class) < 2 {
 		if why = fmt.Sprintf("make sure: send what crosses it, then localize with %s, too", runFiles); sus.Probability > sureEnough {
@@ -268,6 +271,9 @@ func (x *Suspect) sentence() string {
 	switch x.Symptom {
 	case Loss:
 		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
+		if x.Until != nil {
+			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), x.Until.UTC().Format("15:04:05Z"))
+		}
 	case Corruption:
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))
 	case Flap:

@@ -178,3 +178,41 @@ func TestStory(t *testing.T) {
 		t.Errorf("nothing is traced: %d runs, then %+v", s.runs, last)
 	}
 }
+
+// TestStoppedStory: where what lost packets has stopped before anybody looked closer, nothing is named for it that the flows since did not happen to cross. It
+// is said that it has stopped, and all that it may have been.
+func TestStoppedStory(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	random, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 64, Degree: 8, Hosts: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := 0
+	for seed := range uint64(8) {
+		f := []*graphs.Fabric{f, random}[seed%2]
+		faults := arcFaults(1, 0.01, 0.01)(f, rand.New(rand.NewPCG(seed, 'F')))
+		s := newStory(t, f, faults)
+		s.faults = nil
+		d, last := s.end(5)
+		truth := f.ArcName(graphs.ArcID(faults[0].ID))
+		for _, x := range d.Suspects {
+			switch held := slices.Contains(x.Class, truth); {
+			case x.Probability >= diagnose.Named && !held:
+				t.Errorf("seed %d: innocent: %s (%.2f of %d), after %s", seed, x.ID, x.Probability, len(x.Class), truth)
+			case held && s.runs > 0 && x.Until == nil:
+				t.Errorf("seed %d: %s: not said to have stopped: %v", seed, d.Summary, x.Doubts)
+			case held && s.runs > 0:
+				stopped++
+			}
+		}
+		if last.Do != "" && strings.HasPrefix(last.Do, "on ") {
+			t.Errorf("seed %d: it goes on after %d runs: %s", seed, s.runs, last.Do)
+		}
+	}
+	if stopped < 3 {
+		t.Errorf("%d have stopped", stopped)
+	}
+}

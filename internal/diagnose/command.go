@@ -25,6 +25,8 @@ const (
 	worthTheRun = 3000
 	// newFlowPackets is how many packets a flow whose path is not known yet is worth, at least.
 	newFlowPackets = 100
+	// A run traces as many new flows as the class has members, but no fewer than fewTraces and no more than mostTracedAtOnce: nobody waits longer for it than a minute.
+	fewTraces, mostTracedAtOnce = 32, 64
 	// fadedTrace is the part of what the first new flow tells down to which more are traced in one run.
 	fadedTrace = 0.1
 	// tracedPerSecond is how many new flows a host of a large fabric can trace within its share of what switches may be asked.
@@ -56,7 +58,8 @@ func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.Node
 		}
 	}
 	out := run{port: s.agentPort(), enough: max(newFlowPackets, next.Enough(sus.Loss))}
-	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind}
+	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind,
+		Traces: min(max(fewTraces, len(sus.Class)), mostTracedAtOnce)}
 	seen := s.presence
 	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {
 		cfg.Sources, cfg.Targets = s.hosts(ends[0]), s.hosts(ends[1])

@@ -50,10 +50,18 @@ func (x *stop) tell(out *Suspect) {
 // says nothing of them.
 func (s *Store) halt(suspects []localize.Suspect, seen *observer, cfg localize.Config) []localize.Suspect {
 	s.stops = map[localize.Cause]stop{}
+	pasts := map[time.Time]*past{}
 	var was []localize.Suspect // those that have stopped, as they were
 	var out []localize.Suspect
 	for _, sus := range suspects {
-		then, x := s.before(&sus, seen, cfg)
+		var then localize.Suspect
+		var x stop
+		if since, ok := s.rests(&sus, seen); ok && sus.Probability >= Named {
+			if pasts[since] == nil {
+				pasts[since] = s.until(since, cfg)
+			}
+			then, x = pasts[since].of(&sus)
+		}
 		switch {
 		case x.probability >= Named:
 			if s.stops[then.Cause].probability < x.probability {
@@ -77,24 +85,29 @@ func (s *Store) halt(suspects []localize.Suspect, seen *observer, cfg localize.C
 	return out
 }
 
-// before returns what a suspect was taken for when packets were last lost to it, and how likely it is that that has stopped then. Where what is taken for
-// it since is something else, it is the likeliest of all that may have stopped.
-func (s *Store) before(sus *localize.Suspect, seen *observer, cfg localize.Config) (then localize.Suspect, x stop) {
-	if sus.Probability < Named {
-		return then, x
-	}
-	since, ok := s.rests(sus, seen)
-	if !ok {
-		return then, x
-	}
-	before, after := s.observeSplit(since)
+// A past is what was suspected at a moment, and what was measured since.
+type past struct {
+	at       time.Time
+	suspects []localize.Suspect
+	after    *observer
+}
+
+// until looks at the evidence until a moment by itself.
+func (s *Store) until(at time.Time, cfg localize.Config) *past {
+	before, after := s.observeSplit(at)
+	return &past{at, localize.Solve(s.fabric, before.list, cfg).Suspects, after}
+}
+
+// of returns what a suspect was taken for then, and how likely it is that that has stopped. Where what is taken for it since is something else, it is the
+// likeliest of all that may have stopped.
+func (p *past) of(sus *localize.Suspect) (then localize.Suspect, x stop) {
 	same := false
-	for _, y := range localize.Solve(s.fabric, before.list, cfg).Suspects {
+	for _, y := range p.suspects {
 		is := meets(y.Class, sus.Class)
 		if y.Probability < Named || same && !is {
 			continue
 		}
-		if z := after.stopped(&y, since); z.probability > x.probability || is && !same {
+		if z := p.after.stopped(&y, p.at); z.probability > x.probability || is && !same {
 			then, x, same = y, z, is
 		}
 	}

@@ -132,7 +132,8 @@ func (m *Measurement) trace(span time.Duration) {
 		return
 	}
 	clear(m.spent)
-	budget := int32(m.cfg.SwitchRate * expected * span.Seconds())
+	until := func(at time.Duration) int32 { return int32(m.cfg.SwitchRate * expected * at.Seconds()) }
+	budget := until(m.now+span) - until(m.now) // less than one in a window is one in some
 	wait := m.queue[:0]
 	for _, x := range m.queue {
 		ask := m.flows[x/2].ways[x%2].ask

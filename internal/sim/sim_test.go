@@ -124,6 +124,10 @@ func TestTraces(t *testing.T) {
 	if asked == 0 || len(m.queue) == 0 {
 		t.Errorf("%d answers, %d ways left", asked, len(m.queue))
 	}
+	slow := r.Measure(Config{SwitchRate: 1}) // less than one answer in a window
+	if slow.Run(20 * time.Second); slow.asks() == 0 || slow.asks() > 20*24 {
+		t.Errorf("%d answers in 20 s, of one a second and switch", slow.asks())
+	}
 	untraced := r.Measure(Config{SwitchRate: -1})
 	untraced.Run(time.Second)
 	for _, o := range untraced.Observations() {

@@ -181,7 +181,7 @@ type score struct {
 	heap                                           uint64
 }
 
-// judge adds a result. A fault is found if a class that holds it is named with more than half the probability.
+// judge adds a result. A fault is found if a class that holds it is named with more than half the probability; each finds one, the first suspect itself if it is.
 func (s *score) judge(m *Measurement, r *localize.Result, t testing.TB) {
 	s.trials++
 	s.faults += len(m.cfg.Faults)
@@ -192,21 +192,21 @@ func (s *score) judge(m *Measurement, r *localize.Result, t testing.TB) {
 		}
 		s.named++
 		s.doubt += 1 - x.Probability
-		guilty := false
-		for _, f := range m.cfg.Faults {
-			if slices.Contains(x.Class, f.Cause) && !found[f.Cause] {
-				guilty, found[f.Cause] = true, true
-				s.found++
-				s.class = append(s.class, len(x.Class))
-				if x.Cause == f.Cause && x.Alone > 0.5 {
-					s.alone++
-				}
-			}
+		fault := func(c localize.Cause) bool {
+			return !found[c] && slices.ContainsFunc(m.cfg.Faults, func(f Fault) bool { return f.Cause == c })
 		}
-		if !guilty {
+		i := slices.IndexFunc(x.Class, fault) // itself is the first of them
+		if i < 0 {
 			s.innocents++
 			t.Logf("innocent: %+v", x)
+			continue
 		}
+		s.found++
+		s.class = append(s.class, len(x.Class))
+		if i == 0 && x.Alone > 0.5 {
+			s.alone++
+		}
+		found[x.Class[i]] = true
 	}
 }
 

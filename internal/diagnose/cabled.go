@@ -16,10 +16,11 @@ import (
 // What neighbours say of a planned link adds up in nats: a port that hears another than planned, the other one that hears it too, an older
 // word that says otherwise, and packets that came over the link as it was planned.
 const (
-	rightlyWired  = -3
-	hearsWrong    = 4
-	heardAsWell   = 3
-	heardOlder    = 2
+	rightlyWired = -3
+	hearsWrong   = 4
+	heardAsWell  = 3
+	heardOlder   = 2
+	// crossedAsPlan is what it weighs if clocks may be to blame that packets came over the link so late.
 	crossedAsPlan = 5
 )
 
@@ -33,9 +34,9 @@ type cabled struct {
 
 // A wire is one port's word on the other end of its cable.
 type wire struct {
-	ends [2]wireEnd
-	at   time.Time
-	both bool // the far end says so, too
+	ends      [2]wireEnd
+	since, at time.Time // when that was first said, and last
+	both      bool      // the far end says so, too
 }
 
 // A wireEnd is a port by the plan's names, where the plan has it.
@@ -64,7 +65,7 @@ func (s *Store) wired() *cabled {
 		case h.port == "":
 			unnamed++
 		default:
-			c.wires = append(c.wires, wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, at: h.at})
+			c.wires = append(c.wires, wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, since: log.heardSince(), at: h.at})
 		}
 	}
 	for _, p := range s.portsSaid() {
@@ -207,7 +208,7 @@ func (c *cabled) touches(f *graphs.Fabric, l graphs.LinkID) bool {
 func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against, crossed []string) {
 	ends := s.fabric.Link(l).Ends
 	nats = rightlyWired
-	var newest time.Time
+	var first, newest time.Time
 	for i := range c.wires {
 		w := &c.wires[i]
 		for side, e := range w.ends {
@@ -230,12 +231,23 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 				}
 				says = append(says, text)
 				newest = later(newest, w.at)
+				if first.IsZero() || w.since.Before(first) {
+					first = w.since
+				}
 			}
 		}
 	}
-	if at := s.crossedAfter(l, newest); !at.IsZero() {
+	// Flows that are seen on the link as it was planned while ports hear otherwise may be taken for that by the plan, in part; what a port heard long before
+	// they were is no longer so.
+	if p := s.passages(l, newest.Add(lldpHolds), time.Time{}); p.flows > 0 {
+		nats = min(nats, 0) - p.nats()
+		crossed = append(crossed, p.words("as planned later"))
+	} else if p := s.passages(l, first.Add(clocksApart), time.Time{}); p.flows > 0 {
+		nats = min(nats, toldRing) - p.nats()
+		crossed = append(crossed, p.words("as planned"))
+	} else if at := s.crossedAfter(l, newest); !at.IsZero() {
 		nats -= crossedAsPlan
-		crossed = append(crossed, fmt.Sprintf("packets crossed it as planned later, at %s", at.UTC().Format("15:04:05Z")))
+		crossed = append(crossed, "packets crossed it as planned later, at "+clock(at))
 	}
 	return nats, says, against, crossed
 }

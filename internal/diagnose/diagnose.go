@@ -205,7 +205,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Verdict = Inconclusive
 		d.Summary = "perhaps " + d.Suspects[0].sentence()
-		d.Notes = append(d.Notes, "measure for longer: whether the first suspect is faulty is not yet told apart from chance")
+		d.Notes = append(d.Notes, d.Suspects[0].undecided())
 	case 2*seen.crowded.sent > probes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
@@ -222,6 +222,14 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
 	}
+}
+
+// undecided says what keeps a suspect from being named.
+func (x *Suspect) undecided() string {
+	if (x.Symptom == Down || x.Symptom == Miswire) && len(x.Doubts) > 0 {
+		return "what ports say of the first suspect and what else is known of it contradict each other: look at the ports themselves"
+	}
+	return "measure for longer: whether the first suspect is faulty is not yet told apart from chance"
 }
 
 // Unexplained reports whether more was lost than the background explains by far.

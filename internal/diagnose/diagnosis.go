@@ -107,6 +107,8 @@ type Suspect struct {
 	// Doubts is the evidence that speaks against the suspect, where a source contradicts the others; the probability reflects it.
 	Doubts []Evidence `json:"doubts,omitempty"`
 	Next   []Step     `json:"next"`
+
+	once bool // of a link that flaps: it went down once, and came up again
 }
 
 // Evidence is one sentence of proof and where it comes from.

@@ -20,8 +20,8 @@ const (
 	saysDown, saysUp = 8, 3
 	// lostNeighbour and noNeighbour: a port hears nobody, and did before or never did.
 	lostNeighbour, noNeighbour = 3, 1
-	// avoided is the most that it weighs that routing goes around a link, crossed what it weighs that packets came over it since.
-	avoided, crossedNow = 9, 6
+	// avoided is the most that it weighs that routing goes around a link.
+	avoided = 9
 	// saysFlap is what one end weighs that went down and up again once, saysSession one whose session or neighbour did: these may have reasons of
 	// their own.
 	saysFlap, saysSession = 5.5, 4
@@ -40,7 +40,9 @@ type linkState struct {
 	says        []string
 	against     []string
 	crossed     []string  // likewise, by packets that came over it
-	since       time.Time // of the newest word
+	fell, since time.Time // of the first and of the newest word of those that say so, as far as nothing else was said between
+	downs       []string  // the ports that read down
+	back        time.Time // when packets were first seen to cross it again, though no port says that it came up
 }
 
 // linkStates reads the ports of every link of which something was said.
@@ -65,14 +67,15 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 	for _, p := range s.fabric.Link(l).Ends {
 		log, name := s.portLog(p), s.fabric.PortName(p)
 		now := log.now()
-		x.since = later(x.since, now.at)
 		if now.admin == evidence.Down {
 			x.disabled = name
 		}
 		switch now.oper {
 		case evidence.Down:
 			x.nats += saysDown
+			x.downs = append(x.downs, name)
 			x.says = append(x.says, name+" is down")
+			x.word(log.downSince(), now.at)
 		case evidence.Up:
 			x.nats -= saysUp
 			x.against = append(x.against, name+" reads up")
@@ -86,6 +89,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 				text = fmt.Sprintf("%s no longer hears %s", name, graphs.Clean(before))
 			}
 			x.says = append(x.says, text)
+			x.word(log.heardSince(), log.heard[len(log.heard)-1].at)
 		}
 		if o := log.outages(); o.outages > 0 {
 			weight := saysFlap
@@ -99,13 +103,40 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 		}
 	}
 	if len(x.says) > 0 {
-		if at := s.crossedAfter(l, x.since); !at.IsZero() {
-			x.nats -= crossedNow
-			x.crossed = append(x.crossed, fmt.Sprintf("packets crossed it later, at %s", at.UTC().Format("15:04:05Z")))
-		}
+		s.cross(&x)
 	}
 	x.down = len(x.says) > 0 && x.nats > -2
 	return x
+}
+
+// word notes from when until when an end said that the link is not there.
+func (x *linkState) word(from, to time.Time) {
+	if x.fell.IsZero() || from.Before(x.fell) {
+		x.fell = from
+	}
+	x.since = later(x.since, to)
+}
+
+// cross weighs what packets say of a link that ports say is not there. What they tell of a later time is not of the time that ports told of: then the link came
+// back. What they tell of the same time is that one of both is wrong.
+func (s *Store) cross(x *linkState) {
+	if p := s.passages(x.link, x.fell.Add(clocksApart), x.since); p.flows > 0 {
+		x.nats = min(x.nats, toldAtOnce) - p.nats()
+		x.crossed = append(x.crossed, p.words("meanwhile"))
+	}
+	if p := s.passages(x.link, x.since.Add(clocksApart), time.Time{}); p.flows > 0 {
+		x.nats = min(x.nats, 0) - p.nats()
+		x.crossed = append(x.crossed, p.words("later"))
+		if len(x.downs) > 0 && len(x.crossed) == 1 {
+			x.back = p.first
+			x.flap += saysSession * float64(len(x.downs))
+			x.outages++
+			x.at = append(slices.Clone(x.at), x.fell)
+		}
+	} else if at := s.crossedAfter(x.link, x.since); !at.IsZero() {
+		x.nats -= crossedNow
+		x.crossed = append(x.crossed, "packets crossed it later, at "+clock(at))
+	}
 }
 
 // hearsNobody reports whether a port was asked for its neighbour and hears none, and whom it heard before. An agent that hears nobody
@@ -127,25 +158,6 @@ func (s *Store) hearsNobody(p graphs.PortID) (alone bool, before string) {
 }
 
 func (h heard) named() string { return cmp.Or(h.system, h.chassis) }
-
-// crossedAfter returns when, after a time, a packet surely came over a link; zero if none did.
-func (s *Store) crossedAfter(k graphs.LinkID, t time.Time) time.Time {
-	var at time.Time
-	for _, l := range s.order {
-		for i := range l.paths {
-			if p := &l.paths[i]; p.at.After(t) && (p.path.certain() && p.path.crosses(k) || p.back.certain() && p.back.crosses(k)) {
-				at = later(at, p.at)
-			}
-		}
-		for i := range l.echoes {
-			e := &l.echoes[i]
-			if e.start.After(t) && e.sent > e.lost && (e.path.certain() && e.path.crosses(k) || e.back.certain() && e.back.crosses(k)) {
-				at = later(at, e.end)
-			}
-		}
-	}
-	return at
-}
 
 func probabilityOf(nats float64) float64 { return min(1/(1+math.Exp(-nats)), surest) }
 
@@ -227,6 +239,9 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 			down = append(down, x)
 		case x.outages > 0:
 			flapped = append(flapped, x)
+		case len(x.downs) > 0 && len(x.crossed) > 0:
+			why := fmt.Sprintf("%s, yet %s", strings.Join(x.says, ", "), strings.Join(slices.Concat(x.against, x.crossed), ", "))
+			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: why})
 		}
 	}
 	for _, c := range s.share(down, func(_, _ *linkState) bool { return true }) {
@@ -296,6 +311,10 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		if symptom == Flap {
 			out.nats = min(out.nats, x.flap)
 			says = append(says, s.flapWords(x, &out.Suspect))
+			if !x.back.IsZero() {
+				crossed = append(crossed, x.crossed...)
+			}
+			out.once = x.outages == 1 && (i == 0 || out.once)
 			continue
 		}
 		out.nats = min(out.nats, x.nats)
@@ -304,6 +323,12 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 	}
 	out.For = strings.Join(says[:min(len(says), 6)], ", ")
 	out.Evidence = append(out.Evidence, Evidence{"snmp", out.For})
+	if symptom == Flap { // that packets cross it again is no doubt of it
+		for _, text := range crossed[:min(len(crossed), 4)] {
+			out.Evidence = append(out.Evidence, Evidence{s.instrument(), text})
+		}
+		crossed = nil
+	}
 	s.contradict(&out.Suspect, against, crossed)
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
@@ -311,6 +336,8 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		out.Next = []Step{{"all its links failed together: a restart, its power, or its control plane", "look at the uptime and the log of " + out.ID}}
 	case c.cause.Kind == localize.Group:
 		out.Next = []Step{{"what they share is sick, not each link", "inspect " + out.ID}}
+	case out.once:
+		out.Next = []Step{{"it is up again: find out what took it down", "read the logs and the light levels at both ends of " + ends}}
 	case symptom == Flap:
 		out.Next = []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
 			{"stop the harm while it is mended", "drain " + ends + ", then measure again"}}
@@ -335,20 +362,27 @@ func (s *Store) contradict(out *Suspect, ports, packets []string) {
 
 // flapWords says how often and when a link went down.
 func (s *Store) flapWords(x *linkState, out *Suspect) string {
-	name := s.fabric.LinkName(x.link)
-	text := fmt.Sprintf("%s went down and came up again %s", name, timesWord(x.outages))
+	text := fmt.Sprintf("%s went down and came up again %s", s.fabric.LinkName(x.link), timesWord(x.outages))
+	last := ", the last time "
+	if x.outages == 1 {
+		last = ", "
+	}
+	if !x.back.IsZero() {
+		out.Episodes = append(out.Episodes, Episode{Start: x.fell, To: x.back.Sub(x.fell)})
+		return fmt.Sprintf("%s%sfrom %s, when %s read down, to %s at the latest: %s", text, last, clock(x.fell), strings.Join(x.downs, " and "), clock(x.back),
+			strings.Join(x.crossed, ", "))
+	}
 	if period := x.period(); period > 0 {
 		out.PeriodMS = int(period.Milliseconds())
 		text += fmt.Sprintf(", every %s", period.Round(100*time.Millisecond))
 	}
 	if n := len(x.at); n > 0 {
-		text += ", the last time at " + x.at[n-1].UTC().Format("15:04:05Z")
+		text += last + "at " + clock(x.at[n-1])
 	}
 	if x.by != "" {
 		text += " (" + graphs.Clean(x.by) + ")"
 	}
-	log := s.portLog(s.fabric.Link(x.link).Ends[0])
-	if !slices.ContainsFunc(log.events, func(e portEvent) bool { return evidence.UpOrDown(e.what) != "" }) && log.now().oper == evidence.Up {
+	if log := s.portLog(s.fabric.Link(x.link).Ends[0]); log.now().oper == evidence.Up && !log.saidDown() {
 		text += "; polls read up throughout"
 	}
 	return text

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"whichlink/graphs"
 	"whichlink/internal/evidence"
 )
 
@@ -17,6 +18,18 @@ func TestLinkStates(t *testing.T) {
 	up := evidence.PortState{Oper: evidence.Up, Admin: evidence.Up, IntervalMS: 10000}
 	down := evidence.PortState{Oper: evidence.Down, Admin: evidence.Up, IntervalMS: 10000}
 	ago := func(ms int64) *int64 { return &ms }
+	swapped := func(port string, st *evidence.PortState) {
+		switch port {
+		case "leaf1:swp2":
+			st.RemoteSystem, st.RemotePort = "spine4", "swp3"
+		case "leaf3:swp4":
+			st.RemoteSystem, st.RemotePort = "spine2", "swp1"
+		case "spine2:swp1":
+			st.RemoteSystem, st.RemotePort = "leaf3", "swp4"
+		case "spine4:swp3":
+			st.RemoteSystem, st.RemotePort = "leaf1", "swp2"
+		}
+	}
 	for _, c := range []struct {
 		name string
 		play func(s *scene)
@@ -40,6 +53,29 @@ func TestLinkStates(t *testing.T) {
 			s.run(probing{flows: 60, packets: 10, windows: 1})
 			s.say(evidence.KindCounters, receiving, 10, down)
 		}, "link " + sickLink + " down", 0.9, 0.98, ""},
+		{"both ends down, and much later packets cross it: it came back", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, -30, down)
+			s.say(evidence.KindCounters, "leaf1:swp2", -30, down)
+			s.say(evidence.KindCounters, receiving, -20, down)
+			s.run(probing{flows: 60, packets: 10, windows: 2})
+		}, "link " + sickLink + " flap", 0.9, 0.98, "nothing"},
+		{"both ends down, and packets cross it at the same time", func(s *scene) {
+			for second := -20.0; second < 60; second += 10 {
+				s.say(evidence.KindCounters, receiving, second, down)
+				s.say(evidence.KindCounters, "leaf1:swp2", second, down)
+			}
+			s.run(probing{flows: 60, packets: 10, windows: 10})
+		}, "", 0, 0, ""},
+		{"both ends down, and a black hole for the flows that stay on it", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, -20, down)
+			s.say(evidence.KindCounters, "leaf1:swp2", -20, down)
+			s.run(probing{flows: 60, packets: 10, windows: 1, lose: func(a graphs.ArcID, _ int) float64 { return is(a.Link() == s.link(sickLink)) }})
+		}, "link " + sickLink + " down", 0.98, 1, "nothing"},
+		{"polls read down, then up, and tell of no change", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, 10, up)
+			s.say(evidence.KindCounters, receiving, 20, down)
+			s.say(evidence.KindCounters, receiving, 30, up)
+		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
 		{"a trap says down, a later one up", func(s *scene) {
 			s.say(evidence.KindEvent, receiving, 1, evidence.PortState{Event: evidence.Down})
 			s.say(evidence.KindEvent, receiving, 1.01, evidence.PortState{Event: evidence.Down}) // told twice
@@ -93,6 +129,14 @@ func TestLinkStates(t *testing.T) {
 			s.say(evidence.KindNeighbour, "leaf1:swp2", -5, evidence.PortState{RemoteSystem: "spine4", RemotePort: "swp3"})
 			s.run(probing{flows: 60, packets: 10, windows: 1})
 		}, "", 0, 0, ""},
+		{"a swap heard from all four ports, and flows taken to cross it as planned meanwhile", func(s *scene) {
+			s.hear(-20, swapped)
+			s.run(probing{flows: 60, packets: 10, windows: 2})
+		}, "link leaf3:swp4--spine4:swp3 miswire", 0.6, 0.85, "flows crossed it as planned"},
+		{"a swap heard from all four ports long before flows crossed it as planned", func(s *scene) {
+			s.hear(-200, swapped)
+			s.run(probing{flows: 60, packets: 10, windows: 1})
+		}, "", 0, 0, ""},
 		{"a neighbour by an unknown name", func(s *scene) {
 			s.say(evidence.KindNeighbour, "leaf1:swp2", 5, evidence.PortState{RemoteSystem: "old\x1b[2Jswitch", RemotePort: "eth>1"})
 		}, "link " + sickLink + " miswire", 0.6, 0.9, ""},
@@ -115,6 +159,9 @@ func TestLinkStates(t *testing.T) {
 			got := x.Kind + " " + x.ID + " " + string(x.Symptom)
 			if strings.HasSuffix(c.want, " ms") {
 				got += fmt.Sprintf(" every %d ms", x.PeriodMS)
+			}
+			if strings.Contains(c.name, "came back") && (len(x.Episodes) != 1 || !strings.Contains(d.Summary, "is up again")) {
+				t.Errorf("the outage is not told as over: %s", d.Text())
 			}
 			if got != c.want || x.Probability < c.low || x.Probability > c.high || !strings.Contains(x.Against, c.against) {
 				t.Errorf("%s", d.Text())

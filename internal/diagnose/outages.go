@@ -19,7 +19,7 @@ type portOutages struct {
 }
 
 // outages counts how often a port went down and came up again, and when, by what was told of it: as events, as counts of what went unseen between
-// two polls, and as changes of its state between two polls that both read up. Of the latter a poll sees no more than one. All of these may tell of the
+// two polls, and as changes of its state between two polls that both read up, or of which the former read down. Of these a poll sees no more than one. All of these may tell of the
 // same outages, so the one that tells of the most counts. A port that was told to be down did so for that.
 func (l *portLog) outages() portOutages {
 	var at []time.Time
@@ -43,15 +43,18 @@ func (l *portLog) outages() portOutages {
 		if evidence.UpOrDown(r.Admin) == evidence.Down {
 			return portOutages{}
 		}
-		t, known := r.change()
-		if !known || evidence.UpOrDown(r.Oper) != evidence.Up {
+		if evidence.UpOrDown(r.Oper) != evidence.Up {
 			continue
 		}
 		since := r.at.Add(-r.interval)
 		if i > 0 && r.interval == 0 {
 			since = l.readings[i-1].at
 		}
-		if t.After(since) && r.at.After(since) {
+		t, known := r.change()
+		if i > 0 && evidence.UpOrDown(l.readings[i-1].Oper) == evidence.Down && !(known && t.After(since)) {
+			t, known, since = l.readings[i-1].at, true, l.readings[i-1].at.Add(-time.Nanosecond) // two readings tell
+		}
+		if known && t.After(since) && r.at.After(since) {
 			moved = append(moved, t)
 			blur = max(blur, r.at.Sub(since))
 		}

@@ -268,6 +268,45 @@ func (l *portLog) now() portNow {
 	return n
 }
 
+// downSince returns when the first of those words was said that had the port down ever since.
+func (l *portLog) downSince() time.Time {
+	var up time.Time // the newest word that has it up
+	first := l.now().at
+	each := func(use func(at time.Time, state string)) {
+		for i := range l.readings {
+			use(l.readings[i].at, evidence.UpOrDown(l.readings[i].Oper))
+		}
+		for _, e := range l.events {
+			use(e.at, evidence.UpOrDown(e.what))
+		}
+	}
+	each(func(at time.Time, state string) {
+		if state == evidence.Up {
+			up = later(up, at)
+		}
+	})
+	each(func(at time.Time, state string) {
+		if state == evidence.Down && at.After(up) {
+			first = earlier(first, at)
+		}
+	})
+	return first
+}
+
+// saidDown reports whether a reading had the port down, or an event told of its state.
+func (l *portLog) saidDown() bool {
+	return slices.ContainsFunc(l.readings, func(r portReading) bool { return evidence.UpOrDown(r.Oper) == evidence.Down }) ||
+		slices.ContainsFunc(l.events, func(e portEvent) bool { return evidence.UpOrDown(e.what) != "" })
+}
+
+// heardSince returns since when a port has heard whom it hears now, or nobody.
+func (l *portLog) heardSince() time.Time {
+	i := len(l.heard) - 1
+	for now := l.heard[i]; i > 0 && l.heard[i-1].named() == now.named() && l.heard[i-1].port == now.port; i-- {
+	}
+	return l.heard[i].at
+}
+
 // sortedBy sorts a list by a key, stably.
 func sortedBy[T any, K cmp.Ordered](list []T, key func(T) K) {
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(a), key(b)) })

@@ -278,6 +278,9 @@ func (x *Suspect) sentence() string {
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))
 	case Flap:
 		does = "flaps"
+		if x.once {
+			does = "went down once and is up again"
+		}
 		if x.PeriodMS > 0 {
 			does += fmt.Sprintf(" every %.1f s", float64(x.PeriodMS)/1000)
 		}

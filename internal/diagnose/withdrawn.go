@@ -205,12 +205,12 @@ func (d *doubt) settled() bool {
 func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
 	for _, l := range s.order {
 		if len(l.paths) == 0 && slices.ContainsFunc(l.echoes, func(e echo) bool {
-			return e.start.After(t) && e.sent > e.lost && (e.path.certain() && e.path.crosses(k) || e.back.certain() && e.back.crosses(k))
+			return e.start.After(t) && e.sent > e.lost && surelyCrosses(e.path, e.back, k)
 		}) {
 			return true
 		}
 		for i := range l.paths {
-			if p := &l.paths[i]; p.at.After(t) && (p.path.certain() && p.path.crosses(k) || p.back.certain() && p.back.crosses(k)) {
+			if p := &l.paths[i]; p.at.After(t) && surelyCrosses(p.path, p.back, k) {
 				return true
 			}
 		}

@@ -148,14 +148,7 @@ func (s *Store) meters(c *counted) []localize.Meter {
 	}
 	for a := range graphs.ArcID(s.fabric.NumArcs()) {
 		on := localize.Cause{Kind: localize.Arc, ID: int32(a)}
-		var count, packets, fcs uint64
-		has := false
-		for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
-			if t != nil && t.hasErrors && t.hasPackets {
-				has = true
-				count, packets, fcs = count+t.bad(), max(packets, t.packets), fcs+t.fcs
-			}
-		}
+		count, packets, fcs, has := s.broken(c, a)
 		if has {
 			sort := localize.Errors
 			if 2*fcs > count {
@@ -177,6 +170,17 @@ func (s *Store) meters(c *counted) []localize.Meter {
 		}
 	}
 	return ms
+}
+
+// broken returns what the ports of an arc count of packets that could not be read or sent, those of them with a wrong checksum, and how many other packets they count.
+func (s *Store) broken(c *counted, a graphs.ArcID) (count, packets, fcs uint64, has bool) {
+	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
+		if t != nil && t.hasErrors && t.hasPackets {
+			has = true
+			count, packets, fcs = count+t.bad(), max(packets, t.packets), fcs+t.fcs
+		}
+	}
+	return count, packets, fcs, has
 }
 
 // dropped adds up what a node drops by itself: of what comes in, and at a host of what goes out too.

@@ -265,12 +265,32 @@ func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, c *counted) {
 	}
 	if sus.Lost == 0 {
 		out.Symptom = Corruption
+		s.countedLoss(out, sus.Cause, c)
 	}
 	if sus.Kind != localize.Arc && sus.Kind != localize.Link {
 		return
 	}
 	out.Next = slices.DeleteFunc(out.Next, func(x Step) bool { return x.Why == tellEnds }) // the counters have told
 	out.Next = slices.Insert(out.Next, 0, s.opticStep(s.arcsOf(sus.Cause)[0]))
+}
+
+// countedLoss tells of a suspect that no probe met as much loss as its ports count: what else is believed of its loss is what probes might meet.
+func (s *Store) countedLoss(out *Suspect, cause localize.Cause, c *counted) {
+	var errors, packets uint64
+	low, high := 1.0, 0.0
+	for _, a := range s.arcsOf(cause) {
+		count, others, _, _ := s.broken(c, a)
+		if count == 0 {
+			continue
+		}
+		errors, packets = errors+count, packets+count+others
+		from, to := localize.CountedRate(float64(count), float64(count+others))
+		low, high = min(low, from), max(high, to)
+	}
+	if errors > 0 {
+		loss := float64(errors) / float64(packets)
+		out.Loss, out.LossLow, out.LossHigh = &loss, &low, &high
+	}
 }
 
 // queues takes for a loss what packets alone would take for a flap, if the sending port counts that its queue drops: one that is full at times.

@@ -307,6 +307,13 @@ func (s *silence) readings() []*reading {
 	return []*reading{{ports: n, packets: (s.packets[0] + s.packets[1]) / n, shows: showsAsErrors + showsAsDiscards}}
 }
 
+// CountedRate returns the 90 % interval of the share of packets that a device counts, of which it counted so many.
+func CountedRate(count, packets float64) (low, high float64) {
+	// The square root of a Poisson count has a deviation of one half.
+	from, to := max(0, math.Sqrt(count+0.375)-0.82), math.Sqrt(count+0.375)+0.82
+	return min(from*from, count) / packets, min(to*to/packets, 1)
+}
+
 // early returns the arcs whose ports count errors, given how likely each component is to be faulty.
 func (ev *evidence) early(faulty func(comps []int32) float64) []Early {
 	var out []Early
@@ -316,11 +323,10 @@ func (ev *evidence) early(faulty func(comps []int32) float64) []Early {
 			continue
 		}
 		bad := faulty(m.comps)
-		// The square root of a Poisson count has a deviation of one half.
-		low, high := max(0, math.Sqrt(m.Count+0.375)-0.82), math.Sqrt(m.Count+0.375)+0.82
+		low, high := CountedRate(m.Count, m.Packets)
 		e := Early{
 			Arc: graphs.ArcID(m.On.ID), Probability: bad + (1-bad)*m.sick, Noise: (1 - bad) * m.noisy,
-			Rate: m.Count / m.Packets, Low: min(low*low/m.Packets, m.Count/m.Packets), High: min(high*high/m.Packets, 1),
+			Rate: m.Count / m.Packets, Low: low, High: high,
 		}
 		if e.Probability < listed && e.Noise < 0.5 {
 			continue

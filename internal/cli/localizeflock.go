@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -72,7 +74,8 @@ func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string,
 	began := time.Now()
 	var delays flock.Delays
 	f, seen, err := e.readFlock(ctx, x, traces[0], delays.Add)
-	if err != nil {
+	cut := seen != nil && errors.Is(err, io.ErrUnexpectedEOF)
+	if err != nil && !cut {
 		return err
 	}
 	parsed := time.Now()
@@ -85,6 +88,9 @@ func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string,
 	}
 	solved := seen.Solve(f, spread)
 	d := flockDiagnosis(f, seen, solved)
+	if cut {
+		d.Notes = append(d.Notes, fmt.Sprintf("the trace is cut short (%v): the flows before that are used", err))
+	}
 	addFlockDelays(d, f, seen, &delays, spread)
 	concludeFlock(d, seen, solved)
 	if !x.stats {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/gzip"
+
 	"whichlink/internal/diagnose"
 	"whichlink/internal/flock"
 	"whichlink/pathfind/flaps"
@@ -60,6 +62,41 @@ func TestFlockVerdict(t *testing.T) {
 		concludeFlock(d, seen, &flaps.Result{Result: &localize.Result{}})
 		if d.Verdict != c.verdict || d.Summary != c.summary || (len(d.Notes) > 0) != (d.Verdict == diagnose.Inconclusive) {
 			t.Errorf("%s of %.1f: %s, %q, notes %q; expected %s, %q", c.first.Symptom, c.first.Probability, d.Verdict, d.Summary, d.Notes, c.verdict, c.summary)
+		}
+	}
+}
+
+// TestFlockCutShort: a trace that breaks off, packed or not, is used as far as it goes, and that is noted. A topology is not.
+func TestFlockCutShort(t *testing.T) {
+	const dir = "../flock/testdata/leafspine."
+	text, err := os.ReadFile(dir + "trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "cut.trace")
+	run := func(topology, trace string) (string, error) {
+		var out bytes.Buffer
+		err := (&env{stdout: &out}).localizeFlock(t.Context(), &flockFlags{topology: topology, evidence: string(flock.INT), ecmp: "path"}, []string{trace}, "text")
+		return out.String(), err
+	}
+	for name, whole := range map[string][]byte{"plain": text[:bytes.LastIndex(text, []byte("\nSS"))+9], "packed": packed.Bytes()[:packed.Len()*9/10]} {
+		if err := os.WriteFile(trace, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		said, err := run(dir+"edgelist", trace)
+		if err != nil || !strings.HasPrefix(said, "4>2 drops ") || !strings.Contains(said, "note       the trace is cut short (") {
+			t.Errorf("%s: %v\n%s", name, err, said)
+		}
+		if said, err := run(trace, dir+"trace"); err == nil || said != "" {
+			t.Errorf("%s topology: %v\n%s", name, err, said)
 		}
 	}
 }

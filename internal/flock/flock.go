@@ -117,7 +117,8 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 }
 
 // ReadTrace reads a trace and hands over each flow that the evidence allows to be looked at, with what it allows to be known of it. The flow
-// and its path are valid until yield returns.
+// and its path are valid until yield returns. Of a trace that is cut short (io.ErrUnexpectedEOF) all flows are handed over
+// but the one in which it breaks off.
 func ReadTrace(r io.Reader, file string, f *graphs.Fabric, seen Evidence, yield func(*Flow)) error {
 	t := reader{fabric: f, node: make([]graphs.NodeID, 0, firstHost), seen: seen, yield: yield}
 	for i := range graphs.NodeID(f.NumNodes()) {
@@ -374,7 +375,8 @@ func number(word []byte) (int, bool) {
 // maxLine is the longest line that is read, in bytes.
 const maxLine = 1 << 20
 
-// eachLine hands over the lines of a file, which may be packed by gzip.
+// eachLine hands over the lines of a file, which may be packed by gzip, up to the first that cannot be used. The error is io.ErrUnexpectedEOF where the file is cut
+// short: a packed one before its end, and the line in which it breaks off is not handed over, or a plain one in a line that cannot be used.
 func eachLine(r io.Reader, file string, use func([]byte) error) error {
 	plain := bufio.NewReaderSize(r, 16) // for a look at how it begins; what comes then is read past it
 	r = plain
@@ -385,15 +387,32 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 		}
 		r = packed
 	}
-	lines := bufio.NewScanner(r)
+	from := failing{Reader: r}
+	ended := true // with its newline
+	lines := bufio.NewScanner(&from)
 	lines.Buffer(make([]byte, 256<<10), maxLine)
+	lines.Split(func(data []byte, last bool) (int, []byte, error) {
+		i := bytes.IndexByte(data, '\n')
+		switch ended = i >= 0; {
+		case ended:
+			return i + 1, data[:i], nil
+		case !last:
+			return 0, nil, nil
+		case from.err != nil || len(data) == 0:
+			return len(data), nil, nil
+		}
+		return len(data), data, nil
+	})
 	n := 0
 	for lines.Scan() {
 		line := lines.Bytes()
 		if n++; n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
-		if err := use(line); err != nil {
+		switch err := use(line); {
+		case err != nil && !ended && n > 1:
+			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, io.ErrUnexpectedEOF)
+		case err != nil:
 			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, err)
 		}
 	}
@@ -404,6 +423,20 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 		return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n+1, graphs.Reason(err))
 	}
 	return nil
+}
+
+// A failing reader remembers the error, other than its end, by which reading came to one.
+type failing struct {
+	io.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
 }
 
 // milliseconds reads a time. No word is time zero: the beginning of a flow may be left out.

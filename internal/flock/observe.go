@@ -19,7 +19,8 @@ type Observed struct {
 	Sent, Lost, Unknown int
 }
 
-// Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also.
+// Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also. What was read before an error is returned
+// with it.
 func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...func(*Flow)) (*Observed, error) {
 	var x Observed
 	var arcs []graphs.ArcID // memory of many paths: one piece of it for each would be more than all of them

@@ -63,8 +63,9 @@ func (s *Store) linkStates() []linkState {
 
 func (s *Store) linkState(l graphs.LinkID) linkState {
 	x := linkState{link: l, nats: soundLink, flap: soundLink}
-	heardNobody := 0
-	for _, p := range s.fabric.Link(l).Ends {
+	ends := s.fabric.Link(l).Ends
+	disabled := append(s.portLog(ends[0]).disabled(), s.portLog(ends[1]).disabled()...)
+	for _, p := range ends {
 		log, name := s.portLog(p), s.fabric.PortName(p)
 		now := log.now()
 		if now.admin == evidence.Down {
@@ -81,7 +82,6 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			x.against = append(x.against, name+" reads up")
 		}
 		if alone, before := s.hearsNobody(p); alone {
-			heardNobody++
 			x.nats += noNeighbour
 			text := name + " hears no neighbour"
 			if before != "" {
@@ -91,7 +91,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			x.says = append(x.says, text)
 			x.word(log.heardSince(), log.heard[len(log.heard)-1].at)
 		}
-		if o := log.outages(); o.outages > 0 {
+		if o := log.outages(disabled); o.outages > 0 {
 			weight := saysFlap
 			if strings.Contains(o.by, "BGP") || strings.Contains(o.by, "LLDP") {
 				weight = saysSession

@@ -76,6 +76,14 @@ func TestLinkStates(t *testing.T) {
 			s.say(evidence.KindCounters, receiving, 20, down)
 			s.say(evidence.KindCounters, receiving, 30, up)
 		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
+		{"told to be down at one end for a while", func(s *scene) {
+			s.drain(up, down, 20, 40)
+		}, "", 0, 0, ""},
+		{"told to be down, returned, and down and up again after that", func(s *scene) {
+			s.drain(up, down, 20, 40)
+			s.say(evidence.KindEvent, receiving, 80, evidence.PortState{Event: evidence.Down})
+			s.say(evidence.KindEvent, receiving, 82, evidence.PortState{Event: evidence.Up})
+		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
 		{"a trap says down, a later one up", func(s *scene) {
 			s.say(evidence.KindEvent, receiving, 1, evidence.PortState{Event: evidence.Down})
 			s.say(evidence.KindEvent, receiving, 1.01, evidence.PortState{Event: evidence.Down}) // told twice
@@ -170,6 +178,19 @@ func TestLinkStates(t *testing.T) {
 				t.Errorf("%q", d.Text())
 			}
 		})
+	}
+}
+
+// drain polls both ends of a link every ten seconds, while one is told to be down from one second to another.
+func (s *scene) drain(up, down evidence.PortState, from, to float64) {
+	for second := 0.0; second < 100; second += 10 {
+		near, far := up, up
+		if second >= from && second < to {
+			near, far = down, down
+			near.Admin = evidence.Down
+		}
+		s.say(evidence.KindCounters, "leaf1:swp2", second, near)
+		s.say(evidence.KindCounters, receiving, second, far)
 	}
 }
 

@@ -18,13 +18,41 @@ type portOutages struct {
 	blur time.Duration
 }
 
+// disabled returns when a port was told to be down, as far as polls tell, and a little before and after: its link goes down and comes up for that.
+func (l *portLog) disabled() []stretch {
+	var list []stretch
+	within := false
+	for i := range l.readings {
+		r := &l.readings[i]
+		was := within
+		if within = evidence.UpOrDown(r.Admin) == evidence.Down; !within && !was {
+			continue
+		}
+		if !was {
+			from := r.at.Add(-r.interval)
+			if i > 0 {
+				from = earlier(from, l.readings[i-1].at)
+			}
+			list = append(list, stretch{from: from.Add(-together)})
+		}
+		list[len(list)-1].to = r.at.Add(together)
+	}
+	if within {
+		list[len(list)-1].to = time.Unix(1<<40, 0) // and so it stays
+	}
+	return list
+}
+
 // outages counts how often a port went down and came up again, and when, by what was told of it: as events, as counts of what went unseen between
 // two polls, and as changes of its state between two polls that both read up, or of which the former read down. Of these a poll sees no more than one. All of these may tell of the
-// same outages, so the one that tells of the most counts. A port that was told to be down did so for that.
-func (l *portLog) outages() portOutages {
+// same outages, so the one that tells of the most counts. What a port did while either end of its link was told to be down, it did for that.
+func (l *portLog) outages(disabled []stretch) portOutages {
+	told := func(at time.Time) bool {
+		return slices.ContainsFunc(disabled, func(x stretch) bool { return !at.Before(x.from) && !at.After(x.to) })
+	}
 	var at []time.Time
 	for i, e := range l.events {
-		if evidence.UpOrDown(e.what) != evidence.Down {
+		if evidence.UpOrDown(e.what) != evidence.Down || told(e.at) {
 			continue
 		}
 		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
@@ -40,9 +68,6 @@ func (l *portLog) outages() portOutages {
 	var blur time.Duration
 	for i := range l.readings {
 		r := &l.readings[i]
-		if evidence.UpOrDown(r.Admin) == evidence.Down {
-			return portOutages{}
-		}
 		if evidence.UpOrDown(r.Oper) != evidence.Up {
 			continue
 		}
@@ -54,7 +79,7 @@ func (l *portLog) outages() portOutages {
 		if i > 0 && evidence.UpOrDown(l.readings[i-1].Oper) == evidence.Down && !(known && t.After(since)) {
 			t, known, since = l.readings[i-1].at, true, l.readings[i-1].at.Add(-time.Nanosecond) // two readings tell
 		}
-		if known && t.After(since) && r.at.After(since) {
+		if known && t.After(since) && r.at.After(since) && !told(t) {
 			moved = append(moved, t)
 			blur = max(blur, r.at.Sub(since))
 		}
@@ -63,7 +88,7 @@ func (l *portLog) outages() portOutages {
 	if len(moved) > len(at) {
 		most = portOutages{outages: len(moved), at: moved, blur: blur}
 	}
-	for _, o := range l.flapped() {
+	for _, o := range l.flapped(told) {
 		if o.outages > most.outages || o.outages == most.outages && most.by != "" && o.by < most.by {
 			most = o
 		}
@@ -72,10 +97,10 @@ func (l *portLog) outages() portOutages {
 }
 
 // flapped adds up what each source counted of flaps that no poll saw.
-func (l *portLog) flapped() []portOutages {
+func (l *portLog) flapped(told func(time.Time) bool) []portOutages {
 	var list []portOutages
 	for _, e := range l.events {
-		if e.what != evidence.Flapped {
+		if e.what != evidence.Flapped || told(e.at) || told(e.at.Add(-e.window)) {
 			continue
 		}
 		i := slices.IndexFunc(list, func(o portOutages) bool { return o.by == e.by })

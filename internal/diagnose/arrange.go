@@ -7,7 +7,7 @@ import (
 )
 
 // arrange puts the flows in order, and what is known of each in the order of time, whatever the order of its records was. Of what happened at one moment the
-// order is that of what it says, so that the answer never depends on which of two files was read first.
+// order is that of what it says, so that the answer never depends on which of two files was read first. What is told twice, as by files that overlap, counts once.
 func (s *Store) arrange() {
 	if s.mixed {
 		slices.SortFunc(s.order, compareFlows)
@@ -21,13 +21,37 @@ func (s *Store) arrange() {
 		slices.SortStableFunc(l.echoes, compareEchoes)
 		slices.SortStableFunc(l.hops, compareHops)
 		slices.SortStableFunc(l.captured, compareCaptured)
+		l.echoes = once(s, l.echoes, func(a, b *echo) bool {
+			a, b = a.measured(), b.measured()
+			return a.start.Before(a.end) && compareEchoes(*a, *b) == 0 && a.split == b.split && slices.Equal(a.lostAt, b.lostAt)
+		})
+		l.hops = once(s, l.hops, func(a, b *hop) bool { return a.start.Before(a.at) && *a == *b })
+		l.captured = once(s, l.captured, func(a, b *captured) bool { return a.start.Before(a.at) && *a == *b })
 		l.late = false
 	}
 }
 
-// filed appends what came, and notes if it is out of order.
+// toldTwice is why records are left out that say what another has said.
+const toldTwice = "told twice"
+
+// once drops those of a list in order that are the same as the one before, and counts them. A source counts what it does in a window of time once; of what is
+// told without a window nobody knows whether it was done twice.
+func once[T any](s *Store, list []T, same func(a, b *T) bool) []T {
+	kept := list[:min(len(list), 1)]
+	for i := 1; i < len(list); i++ {
+		if same(&kept[len(kept)-1], &list[i]) {
+			s.skipped[toldTwice]++
+			continue
+		}
+		kept = append(kept, list[i])
+	}
+	clear(list[len(kept):])
+	return kept
+}
+
+// filed appends what came, and notes if it is out of order or may be there already.
 func filed[T any](list []T, x T, compare func(a, b T) int, late *bool) []T {
-	*late = *late || len(list) > 0 && compare(list[len(list)-1], x) > 0
+	*late = *late || len(list) > 0 && compare(list[len(list)-1], x) >= 0
 	return append(list, x)
 }
 

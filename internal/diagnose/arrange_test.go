@@ -3,7 +3,9 @@ package diagnose
 import (
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"whichlink/graphs/formats"
@@ -47,5 +49,38 @@ func TestOrder(t *testing.T) {
 	rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	if got := said(); got != want {
 		t.Errorf("shuffled it is\n%s\nnot\n%s", got, want)
+	}
+}
+
+// TestToldTwice: what two files that overlap both tell counts once, and is noted; of what has no window of time nobody knows whether it happened twice.
+func TestToldTwice(t *testing.T) {
+	s := newScene(t)
+	s.run(probing{flows: 40, packets: 20, windows: 4, lose: s.only(0.02, sickArc)})
+	s.poll(10, func(port string, st *evidence.PortState) {
+		if port == receiving {
+			st.In.Errors = evidence.Count(300)
+		}
+	})
+	s.flapped("leaf3:swp1", 20, 3, "carrier transitions")
+	once := slices.Concat(s.probe, s.snmp)
+	text := func(records []*evidence.Record) string {
+		store := NewStore(s.f, Config{})
+		for _, r := range records {
+			store.Add(r)
+		}
+		return store.Diagnose().Text()
+	}
+	twice := append(slices.Clone(once), once[len(once)/2:]...)
+	s.rng.Shuffle(len(twice), func(i, j int) { twice[i], twice[j] = twice[j], twice[i] })
+	note := regexp.MustCompile("note +[0-9]+ records left out: told twice\n")
+	want, got := text(once), text(twice)
+	if rest := note.ReplaceAllString(got, ""); rest == got || strings.Join(strings.Fields(rest), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("told twice it is\n%s\nonce it is\n%s", got, want)
+	}
+	for _, r := range s.probe {
+		r.WindowMS = 0
+	}
+	if got := text(slices.Concat(s.probe, s.probe)); note.MatchString(got) {
+		t.Errorf("without windows it is\n%s", got)
 	}
 }

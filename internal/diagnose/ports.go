@@ -94,7 +94,7 @@ func (s *Store) addPort(r *evidence.Record) {
 	switch r.Kind {
 	case evidence.KindCounters:
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
-		l.readings = keep(l.readings, x, compareReadings)
+		l.readings = keep(s, l.readings, x, compareReadings)
 		if c := r.Time.Compare(l.litAt); len(r.Optics) > 0 && (c > 0 || c == 0 && bytes.Compare(inBytes(r.Optics), inBytes(l.lit)) > 0) {
 			l.lit, l.litAt = r.Optics, r.Time
 		}
@@ -106,10 +106,10 @@ func (s *Store) addPort(r *evidence.Record) {
 		if r.Count != nil {
 			x.count = *r.Count
 		}
-		l.events = keep(l.events, x, comparePortEvents)
+		l.events = keep(s, l.events, x, comparePortEvents)
 	case evidence.KindNeighbour:
 		x := heard{r.Time, r.RemoteSystem, r.Chassis, r.RemotePort}
-		l.heard = keep(l.heard, x, compareHeard)
+		l.heard = keep(s, l.heard, x, compareHeard)
 		p.version++
 	}
 }
@@ -143,11 +143,15 @@ func compareHeard(a, b heard) int {
 	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.system, b.system), cmp.Compare(a.chassis, b.chassis), cmp.Compare(a.port, b.port))
 }
 
-// keep inserts in order, and forgets the oldest if there are too many.
-func keep[T any](list []T, x T, compare func(a, b T) int) []T {
+// keep inserts in order what is not told yet, and forgets the oldest if there are too many.
+func keep[T any](s *Store, list []T, x T, compare func(a, b T) int) []T {
 	i := len(list)
 	for i > 0 && compare(list[i-1], x) > 0 {
 		i--
+	}
+	if i > 0 && compare(list[i-1], x) == 0 {
+		s.skipped[toldTwice]++
+		return list
 	}
 	list = slices.Insert(list, i, x)
 	if len(list) > maxPortRecords {

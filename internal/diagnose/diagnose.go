@@ -87,6 +87,15 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports 
 	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
 		return true
 	}
+	// A host whose packets are all lost and that may as well be its link is this, if ports say that the link is down.
+	down := func(x Suspect) bool {
+		l, ok := s.fabric.LinkByName(x.Link)
+		return ok && x.Symptom == Down && x.Probability >= Named && slices.Contains(sus.Class, localize.Cause{Kind: localize.Link, ID: int32(l)})
+	}
+	if i := slices.IndexFunc(d.Suspects, down); i >= 0 && sus.Kind == localize.Host {
+		s.alsoLoses(&d.Suspects[i], sus, seen)
+		return true
+	}
 	if sus.Kind != localize.Arc && sus.Kind != localize.Link {
 		return false
 	}

@@ -65,6 +65,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 	x := linkState{link: l, nats: soundLink, flap: soundLink}
 	ends := s.fabric.Link(l).Ends
 	disabled := append(s.portLog(ends[0]).disabled(), s.portLog(ends[1]).disabled()...)
+	var ups []upWord
 	for _, p := range ends {
 		log, name := s.portLog(p), s.fabric.PortName(p)
 		now := log.now()
@@ -78,8 +79,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			x.says = append(x.says, name+" is down")
 			x.word(log.downSince(), now.at)
 		case evidence.Up:
-			x.nats -= saysUp
-			x.against = append(x.against, name+" reads up")
+			ups = append(ups, upWord{name, now.at})
 		}
 		if alone, before := s.hearsNobody(p); alone {
 			x.nats += noNeighbour
@@ -102,11 +102,24 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			}
 		}
 	}
+	for _, up := range ups {
+		// What an end said before the other fell is no word against that: an agent that is cut off says nothing new.
+		if x.fell.IsZero() || x.fell.Sub(up.at) <= together {
+			x.nats -= saysUp
+			x.against = append(x.against, up.port+" reads up")
+		}
+	}
 	if len(x.says) > 0 {
 		s.cross(&x)
 	}
 	x.down = len(x.says) > 0 && x.nats > -2
 	return x
+}
+
+// An upWord is when a port last read up.
+type upWord struct {
+	port string
+	at   time.Time
 }
 
 // word notes from when until when an end said that the link is not there.
@@ -255,6 +268,9 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 			}
 		}
 		lost := absent{node: graphs.None}
+		if c.cause.Kind == localize.Node {
+			lost.node = graphs.NodeID(c.cause.ID)
+		}
 		for _, x := range c.links {
 			gone = s.settle(gone, x.link)
 			lost.links = append(lost.links, x.link)
@@ -342,7 +358,14 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		out.Next = []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
 			{"stop the harm while it is mended", "drain " + ends + ", then measure again"}}
 	default:
-		out.Next = []Step{{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"}}
+		if l := c.links[0].link.Forward(); s.fabric.IsHostArc(l) {
+			host := s.fabric.Head(l)
+			if !s.fabric.Node(host).IsHost() {
+				host = s.fabric.Tail(l)
+			}
+			out.Next = append(out.Next, Step{"its port is dark, too, when the host is off", "look whether " + s.fabric.NodeName(host) + " runs"})
+		}
+		out.Next = append(out.Next, Step{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
 	}
 	return out
 }

@@ -76,6 +76,15 @@ func TestLinkStates(t *testing.T) {
 			s.say(evidence.KindCounters, receiving, 20, down)
 			s.say(evidence.KindCounters, receiving, 30, up)
 		}, "link " + sickLink + " flap", 0.6, 0.8, ""},
+		{"one end read up long before the other read down", func(s *scene) {
+			s.say(evidence.KindCounters, "leaf1:swp2", 0, up)
+			s.say(evidence.KindCounters, receiving, 0, up)
+			s.say(evidence.KindCounters, receiving, 20, down)
+		}, "link " + sickLink + " down", 0.9, 0.98, "nothing"},
+		{"the port to a host is down, and all that goes there is lost", func(s *scene) {
+			s.run(probing{flows: 60, packets: 20, windows: 1, lose: s.only(1, "h2-1:eth1>leaf2:swp5", "leaf2:swp5>h2-1:eth1")})
+			s.say(evidence.KindCounters, "leaf2:swp5", 3, down)
+		}, "link h2-1:eth1--leaf2:swp5 down", 0.9, 0.98, "nothing"},
 		{"told to be down at one end for a while", func(s *scene) {
 			s.drain(up, down, 20, 40)
 		}, "", 0, 0, ""},
@@ -170,6 +179,9 @@ func TestLinkStates(t *testing.T) {
 			}
 			if strings.Contains(c.name, "came back") && (len(x.Episodes) != 1 || !strings.Contains(d.Summary, "is up again")) {
 				t.Errorf("the outage is not told as over: %s", d.Text())
+			}
+			if len(d.Suspects) > 1 && d.Suspects[1].Probability >= Named && x.Symptom != Miswire {
+				t.Errorf("one fault is told as two: %s", d.Text())
 			}
 			if got != c.want || x.Probability < c.low || x.Probability > c.high || !strings.Contains(x.Against, c.against) {
 				t.Errorf("%s", d.Text())

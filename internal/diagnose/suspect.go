@@ -232,24 +232,32 @@ func (s *Store) absentName(a absent) string {
 	return s.fabric.LinkName(a.links[0])
 }
 
-// capacityLost says how much of their links the nodes at the ends lost.
+// capacityLost says how many of their links the nodes at the ends lost: switches of those to others, hosts of all.
 func (s *Store) capacityLost(a absent) string {
-	var parts []string
-	told := map[graphs.NodeID]bool{a.node: true}
+	lost := map[graphs.NodeID]int{}
+	var order []graphs.NodeID
 	for _, l := range a.links {
 		for _, n := range []graphs.NodeID{s.fabric.Tail(l.Forward()), s.fabric.Head(l.Forward())} {
-			if told[n] {
+			if n == a.node || s.fabric.IsHostArc(l.Forward()) && !s.fabric.Node(n).IsHost() {
 				continue
 			}
-			told[n] = true
-			up := 0
+			if lost[n]++; lost[n] == 1 {
+				order = append(order, n)
+			}
+		}
+	}
+	var parts []string
+	for _, n := range order {
+		all, links := s.fabric.Degree(n), "links"
+		if !s.fabric.Node(n).IsHost() {
+			all, links = 0, "fabric links"
 			for _, x := range s.fabric.Out(n) {
 				if !s.fabric.IsHostArc(x) {
-					up++
+					all++
 				}
 			}
-			parts = append(parts, fmt.Sprintf("%s 1 of its %d fabric links", s.fabric.NodeName(n), up))
 		}
+		parts = append(parts, fmt.Sprintf("%s %d of its %d %s", s.fabric.NodeName(n), lost[n], all, links))
 	}
 	const most = 4
 	if len(parts) > most {

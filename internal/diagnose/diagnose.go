@@ -45,8 +45,11 @@ func (s *Store) Diagnose() *Diagnosis {
 	if storms == nil {
 		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
 	}
-	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
 	s.measured = seen.measured(solved.Exposure)
+	if storms == nil && seen.since.IsZero() {
+		seen, solved = s.retry(d, seen, solved, cfg)
+	}
+	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
 	d.Coverage = s.coverage()
 	causes, refused := map[string]localize.Cause{}, s.refused()
 	for _, sus := range append(outages, solved.Suspects...) {
@@ -175,9 +178,8 @@ func (s *Store) cleared(solved *localize.Result) []Cleared {
 	return out
 }
 
-// conclude writes the verdict, the summary and the notes.
-func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
-	probes, lost, captured := 0, 0, 0
+// totals counts all packets that were measured, those of probes that were lost, and those that captures tell to be.
+func (s *Store) totals() (probes, lost, captured int) {
 	for _, l := range s.order {
 		for i := range l.echoes {
 			probes += l.echoes[i].sent
@@ -188,6 +190,12 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 			captured += l.captured[i].before + l.captured[i].after + l.captured[i].between
 		}
 	}
+	return probes, lost, captured
+}
+
+// conclude writes the verdict, the summary and the notes.
+func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
+	probes, lost, captured := s.totals()
 	lost += captured
 	what := "probes"
 	if s.instrument() == string(evidence.SourcePcap) {
@@ -261,6 +269,9 @@ func (s *Store) notes(seen *observer) []string {
 	}
 	if !seen.since.IsZero() {
 		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", seen.since.UTC().Format("15:04:05.0Z")))
+	}
+	if seen.spells != nil {
+		notes = append(notes, seen.spellNote())
 	}
 	if n := seen.dropped - seen.crowded.sent; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(n)))

@@ -22,8 +22,32 @@ const (
 // it before are no evidence that it is good, and where it is dead there are no others: the way back, which only an answer to a probe takes, is without loss
 // before, and not used at all since.
 func (s *Store) onset() (since time.Time, ok bool) {
-	bin := max(onsetBin, s.to.Sub(s.from)/onsetBins)
-	counts := make([]rhythm.Count, int(s.to.Sub(s.from)/bin)+1)
+	counts, bin := s.lostInTime()
+	r := rhythm.Find(counts, milliseconds(quiet))
+	if r.Kind != rhythm.Since {
+		return time.Time{}, false
+	}
+	last := r.Episodes[len(r.Episodes)-1]
+	since = s.from.Add(duration(last.From) + bin) // a few packets of before would make something that is dead lose not quite all
+	before := 0
+	for i := range counts {
+		if counts[i].To <= last.From {
+			before += counts[i].Sent
+		}
+	}
+	lossy := 0
+	for _, l := range s.order {
+		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(since, s.to) }) {
+			lossy++
+		}
+	}
+	return since, lossy >= onsetFlows && last.Lost >= onsetLosses && s.to.Sub(since) >= onsetTime && r.Loss*float64(before) > onsetRise*r.Stray
+}
+
+// lostInTime counts what all flows together sent and lost in bins of time.
+func (s *Store) lostInTime() (counts []rhythm.Count, bin time.Duration) {
+	bin = max(onsetBin, s.to.Sub(s.from)/onsetBins)
+	counts = make([]rhythm.Count, int(s.to.Sub(s.from)/bin)+1)
 	for i := range counts {
 		counts[i].From, counts[i].To = milliseconds(bin*time.Duration(i)), milliseconds(bin*time.Duration(i+1))
 	}
@@ -47,25 +71,7 @@ func (s *Store) onset() (since time.Time, ok bool) {
 	for i := range counts {
 		counts[i].Sent = max(counts[i].Sent, counts[i].Lost)
 	}
-	r := rhythm.Find(counts, milliseconds(quiet))
-	if r.Kind != rhythm.Since {
-		return time.Time{}, false
-	}
-	last := r.Episodes[len(r.Episodes)-1]
-	since = s.from.Add(duration(last.From) + bin) // a few packets of before would make something that is dead lose not quite all
-	before := 0
-	for i := range counts {
-		if counts[i].To <= last.From {
-			before += counts[i].Sent
-		}
-	}
-	lossy := 0
-	for _, l := range s.order {
-		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(since, s.to) }) {
-			lossy++
-		}
-	}
-	return since, lossy >= onsetFlows && last.Lost >= onsetLosses && s.to.Sub(since) >= onsetTime && r.Loss*float64(before) > onsetRise*r.Stray
+	return counts, bin
 }
 
 // after returns the part of an echo that was sent from a moment on.

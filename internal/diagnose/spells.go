@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
+)
+
+// mostSpells is the share of the time in which losses come at most for the rest of it to be left out.
+const mostSpells = 0.8
+
+// retry looks at the time in which losses came alone, where nothing is named that explains them over all of it. A fault that was there for a while, as before it was
+// mended, is acquitted by flows that crossed it at other times, when flows take other paths then.
+func (s *Store) retry(d *Diagnosis, seen *observer, solved *localize.Result, cfg localize.Config) (*observer, *localize.Result) {
+	named := func(r *localize.Result) bool {
+		return slices.ContainsFunc(r.Suspects, func(x localize.Suspect) bool { return x.Probability >= Named })
+	}
+	probes, lost, captured := s.totals()
+	if named(solved) || slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Named }) || !Unexplained(probes, lost+captured, solved.Background) {
+		return seen, solved
+	}
+	spells := s.spells()
+	if spells == nil {
+		return seen, solved
+	}
+	then := s.observer()
+	then.many, then.spells = true, spells
+	for i, l := range s.order {
+		for j := range l.echoes {
+			if e := &l.echoes[j]; within(spells, e.start, e.end) {
+				then.echo(i, l, e, false)
+			}
+		}
+		for j := range l.hops {
+			if h := &l.hops[j]; within(spells, h.start, h.at) {
+				then.hop(i, l, h)
+			}
+		}
+		for j := range l.captured {
+			if c := &l.captured[j]; within(spells, c.start, c.at) {
+				then.captured(i, l, c)
+			}
+		}
+	}
+	if again := localize.Solve(s.fabric, then.list, cfg); named(again) {
+		return then, again
+	}
+	return seen, solved
+}
+
+// spells are the stretches of time in which losses came, as wide as the windows of the records that tell them; nil if they came all the time.
+func (s *Store) spells() []stretch {
+	counts, _ := s.lostInTime()
+	r := rhythm.Find(counts, milliseconds(quiet))
+	if r.Kind == rhythm.Steady {
+		return nil
+	}
+	var list []stretch
+	for _, x := range r.Episodes {
+		from, to := s.from.Add(duration(x.From)), s.from.Add(duration(x.To))
+		for _, l := range s.order {
+			for i := range l.echoes {
+				if e := &l.echoes[i]; e.lost > 0 && e.start.Before(to) && !e.end.Before(from) {
+					list = append(list, stretch{e.start, e.end})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b stretch) int { return a.from.Compare(b.from) })
+	var whole []stretch
+	var bad time.Duration
+	for _, x := range list {
+		if n := len(whole); n > 0 && !x.from.After(whole[n-1].to) {
+			whole[n-1].to = later(whole[n-1].to, x.to)
+			continue
+		}
+		whole = append(whole, x)
+	}
+	for _, x := range whole {
+		bad += x.to.Sub(x.from)
+	}
+	if bad.Seconds() > mostSpells*s.to.Sub(s.from).Seconds() {
+		return nil
+	}
+	return whole
+}
+
+// within reports whether most of a window lies in one of some stretches.
+func within(list []stretch, from, to time.Time) bool {
+	middle := from.Add(to.Sub(from) / 2)
+	return slices.ContainsFunc(list, func(x stretch) bool { return !middle.Before(x.from) && !middle.After(x.to) })
+}
+
+// spellNote says what was left out.
+func (o *observer) spellNote() string {
+	var when []string
+	for _, x := range o.spells[:min(len(o.spells), 4)] {
+		when = append(when, clock(x.from)+" to "+clock(x.to))
+	}
+	if n := len(o.spells) - len(when); n > 0 {
+		when = append(when, fmt.Sprintf("%d more such times", n))
+	}
+	return "losses came and went: judged by what was measured then, " + strings.Join(when, ", ")
+}

@@ -1,0 +1,35 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+)
+
+// TestMended: flows that take other paths after a fault was mended cross it clean then. It was there all the same.
+func TestMended(t *testing.T) {
+	s := newScene(t)
+	s.run(probing{flows: 60, packets: 100, windows: 12, lose: s.only(0.05, sickArc)})
+	start := s.start
+	s.start = start.Add(time.Minute)
+	s.run(probing{flows: 60, packets: 100, windows: 24})
+	d := s.diagnosed()
+	if len(d.Suspects) != 1 || d.Suspects[0].ID != sickArc || d.Suspects[0].Symptom != Loss || d.Suspects[0].Probability < 0.9 {
+		t.Fatalf("of a fault that was mended it is said\n%s", d.Text())
+	}
+	x := &d.Suspects[0]
+	if !strings.Contains(x.For, "bad until some moment") || *x.LossLow > 0.05 || *x.LossHigh < 0.05 || *x.LossHigh > 0.07 {
+		t.Errorf("it is said\n%s", d.Text())
+	}
+	if !strings.Contains(strings.Join(d.Notes, "\n"), "judged by what was measured then, 03:00:00Z to 03:01:00Z") {
+		t.Errorf("notes are %q", d.Notes)
+	}
+	// What is lost for no reason at moments of its own names nobody.
+	s = newScene(t)
+	s.run(probing{flows: 60, packets: 100, windows: 12, lose: func(_ graphs.ArcID, window int) float64 { return 0.01 * is(window == 3 || window == 7) }})
+	if d = s.diagnosed(); d.Verdict == Suspects {
+		t.Errorf("of losses everywhere at two moments it is said\n%s", d.Text())
+	}
+}

@@ -58,6 +58,7 @@ func (s *Store) Diagnose() *Diagnosis {
 			if x, ok := s.stops[sus.Cause]; ok {
 				x.tell(&out)
 			}
+			out.then = seen.spells != nil || !seen.since.IsZero()
 			s.corrupts(&out, &sus, ports.counted)
 			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)

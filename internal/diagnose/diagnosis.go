@@ -108,7 +108,10 @@ type Suspect struct {
 	Doubts []Evidence `json:"doubts,omitempty"`
 	Next   []Step     `json:"next"`
 
-	once bool // of a link that flaps: it went down once, and came up again
+	once bool   // of a link that flaps: it went down once, and came up again
+	when string // of one that loses packets some of the time: when that was, in words
+	most string // how many of its losses were then, in words
+	then bool   // its loss is that of this time, not of all the time
 }
 
 // Evidence is one sentence of proof and where it comes from.

@@ -61,6 +61,9 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	if flaps(r) {
 		x.Symptom = Flap
 	}
+	if x.when, x.most = whenWords(r, start), "all"; r.Stray >= 0.5 {
+		x.most = "nearly all"
+	}
 	var sent, lost float64
 	var when []string
 	for _, e := range r.Episodes {
@@ -84,6 +87,23 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	}
 	x.For += "; " + text
 	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
+}
+
+// whenWords says since when or until when a suspect was bad, "" where that is not known or it comes and goes.
+func whenWords(r *rhythm.Rhythm, start time.Time) string {
+	if start.IsZero() || len(r.Episodes) == 0 {
+		return ""
+	}
+	from, to := clock(start.Add(duration(r.Episodes[0].From))), clock(start.Add(duration(r.Episodes[len(r.Episodes)-1].To)))
+	switch r.Kind {
+	case rhythm.Once:
+		return fmt.Sprintf(" from %s to %s", from, to)
+	case rhythm.Since:
+		return " since " + from
+	case rhythm.Until:
+		return " until " + to
+	}
+	return ""
 }
 
 // dutyText is the duty cycle with its interval, if that is known.

@@ -23,6 +23,9 @@ func TestMended(t *testing.T) {
 	if !strings.Contains(x.For, "bad until some moment") || *x.LossLow > 0.05 || *x.LossHigh < 0.05 || *x.LossHigh > 0.07 {
 		t.Errorf("it is said\n%s", d.Text())
 	}
+	if !strings.HasPrefix(d.Summary, sickArc+" drops 5.") || !strings.Contains(d.Summary, " % of packets until 03:01:00Z (p ") {
+		t.Errorf("the summary is %q", d.Summary)
+	}
 	if !strings.Contains(strings.Join(d.Notes, "\n"), "judged by what was measured then, 03:00:00Z to 03:01:00Z") {
 		t.Errorf("notes are %q", d.Notes)
 	}

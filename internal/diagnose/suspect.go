@@ -279,7 +279,13 @@ func (x *Suspect) sentence() string {
 	switch x.Symptom {
 	case Loss:
 		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
-		if x.Until != nil {
+		switch {
+		case x.when != "":
+			if !x.then {
+				does += ", " + x.most
+			}
+			does += x.when
+		case x.Until != nil:
 			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), x.Until.UTC().Format("15:04:05Z"))
 		}
 	case Corruption:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"whichlink/graphs"
 	"whichlink/graphs/cabling"
@@ -54,7 +55,7 @@ func (s *Store) wired() *cabled {
 		return c
 	}
 	*c = cabled{version: s.ports.version}
-	unnamed := 0
+	unnamed, foreign, example := 0, 0, ""
 	take := func(e wireEnd, log *portLog) {
 		if len(log.heard) == 0 {
 			return
@@ -65,7 +66,12 @@ func (s *Store) wired() *cabled {
 		case h.port == "":
 			unnamed++
 		default:
-			c.wires = append(c.wires, wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, since: log.heardSince(), at: h.at})
+			w := wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, since: log.heardSince(), at: h.at}
+			if s.namedOtherwise(w) {
+				foreign, example = foreign+1, cmp.Or(example, fmt.Sprintf("%s hears %s", w.ends[0], w.ends[1]))
+				return
+			}
+			c.wires = append(c.wires, w)
 		}
 	}
 	for _, p := range s.portsSaid() {
@@ -85,11 +91,38 @@ func (s *Store) wired() *cabled {
 	if unnamed > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d neighbours tell no port and say nothing of cables", unnamed))
 	}
+	if foreign > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%d neighbours are the planned ones and name their ports otherwise than the fabric file does (%s), which says nothing of cables", foreign, example))
+	}
 	if len(c.wires) == 0 {
 		return c
 	}
 	c.compare(s.fabric)
 	return c
+}
+
+// namedOtherwise reports whether a port hears the node that it should, at a port whose name is not like any that the plan has there, such as an address or the name that
+// another system gives it. Of a cable in the wrong port of the right node the name is like those of others.
+func (s *Store) namedOtherwise(w wire) bool {
+	near, far := w.ends[0], w.ends[1]
+	if near.id == graphs.None || far.id != graphs.None || s.fabric.Port(near.id).Link == graphs.None {
+		return false
+	}
+	n := s.fabric.Head(s.fabric.ArcFrom(near.id))
+	if s.fabric.NodeName(n) != far.node {
+		return false
+	}
+	word := func(port string) string {
+		word, _, _ := strings.Cut(strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return '0'
+			}
+			return r
+		}, spelling.Port(port)), "0")
+		return word
+	}
+	heard := word(far.port)
+	return !slices.ContainsFunc(s.fabric.Ports(n), func(p graphs.PortID) bool { return word(s.fabric.Port(p).Name) == heard })
 }
 
 // wireEnd names a port as the plan does, if the plan has it.
@@ -220,6 +253,9 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 			text := fmt.Sprintf("%s hears %s", w.ends[0], w.ends[1])
 			switch {
 			case far.id == planned && far.id != graphs.None:
+				if side == 1 {
+					continue // it was counted at its other end
+				}
 				nats -= heardOlder
 				against = append(against, text+", as planned")
 			default:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -62,6 +63,34 @@ func TestContradictions(t *testing.T) {
 	s.run(probing{flows: 60, packets: 200, windows: 3, lose: func(a graphs.ArcID, _ int) float64 { return 0.02 * is(s.f.ArcName(a) == sickArc) }})
 	if d = s.diagnosed(); d.Verdict != Suspects || told(d) {
 		t.Errorf("of a port that discards probes, too, it is said\n%s", d.Text())
+	}
+}
+
+// TestErrorsOfAnotherTime: clean probes are no word on errors of another time than theirs.
+func TestErrorsOfAnotherTime(t *testing.T) {
+	for _, c := range []struct {
+		from, to float64 // when errors are counted; probes run from 60 s to 90 s
+		named    bool
+		says     string
+	}{
+		{0, 50, false, "spine2:swp1 counted errors (1.3 %) until 03:00:40Z, and of 4,800 probes across it later 0 were lost"},
+		{110, 150, true, "counted after the last probe crossed it"},
+		{60, 80, false, "it counts what is not lost"},
+	} {
+		s := newScene(t)
+		for second := 10.0; second < 160; second += 10 {
+			s.poll(second, func(port string, st *evidence.PortState) {
+				if port == receiving && second >= c.from && second < c.to {
+					st.In.Errors = evidence.Count(50_000)
+				}
+			})
+		}
+		s.start = s.start.Add(time.Minute)
+		s.run(probing{flows: 60, packets: 100, windows: 6})
+		d := s.diagnosed()
+		if named := d.Verdict == Suspects; named != c.named || !strings.Contains(d.Text(), c.says) {
+			t.Errorf("of errors from %v s to %v s it is said\n%s", c.from, c.to, d.Text())
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -292,10 +293,26 @@ func (s *Store) notes(seen *observer) []string {
 	if stateless > 0 {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
+	notes = append(notes, s.gapNotes()...)
+	return notes
+}
+
+// gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together.
+func (s *Store) gapNotes() []string {
+	const most = 4
+	var names, notes []string
+	least := time.Duration(math.MaxInt64)
 	for _, src := range s.sourceList() {
-		if age := s.to.Sub(src.Newest); age > 5*time.Second && src.Source != string(evidence.SourceNote) && src.Source != string(evidence.SourceSNMP) && src.Source != string(evidence.SourcePcap) {
-			notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age.Round(time.Second)))
+		age := s.to.Sub(src.Newest)
+		if age <= 5*time.Second || src.Source == string(evidence.SourceNote) || src.Source == string(evidence.SourceSNMP) || src.Source == string(evidence.SourcePcap) {
+			continue
 		}
+		age = age.Round(time.Second)
+		names, least = append(names, src.By), min(least, age)
+		notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age))
+	}
+	if len(notes) > most {
+		return []string{fmt.Sprintf("%s: each wrote nothing for %s or longer before the others ended (or its clock is off): coverage gaps, no faults", firstOf(names, most), least)}
 	}
 	return notes
 }

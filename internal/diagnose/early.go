@@ -3,8 +3,10 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -18,6 +20,7 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 			}
 		}
 	}
+	var alone *localize.Result // by what ports say, when that was asked for
 	for i := range solved.Early {
 		e := &solved.Early[i]
 		link := s.fabric.LinkName(e.Arc.Link())
@@ -25,7 +28,15 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 		at := slices.IndexFunc(d.Suspects, on)
 		switch {
 		case e.Noise >= Named && at < 0:
-			d.Cleared = append(d.Cleared, s.noisy(e, seen))
+			when := s.errorsOf(e.Arc)
+			later := when.during == 0 && when.after > when.before && !named[e.Arc.Link()]
+			if later && alone == nil {
+				alone = localize.Solve(s.fabric, nil, localize.Config{Meters: ports.meters})
+			}
+			if later && s.earlyLater(d, e.Arc, alone, seen, ports) {
+				continue
+			}
+			d.Cleared = append(d.Cleared, s.noisy(e, seen, when))
 			continue
 		case e.Probability < leastListed, named[e.Arc.Link()], at >= 0 && d.Suspects[at].Probability >= e.Probability,
 			slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Named && x.Link == link }):
@@ -37,14 +48,78 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 	}
 }
 
+// A timing is how many errors the ports of an arc counted while probes crossed it, before the first and after the last; until is when the last were counted.
+type timing struct {
+	during, before, after uint64
+	until                 time.Time
+}
+
+// errorsOf tells when the ports of an arc counted errors.
+func (s *Store) errorsOf(a graphs.ArcID) timing {
+	var from, to time.Time
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			if !slices.ContainsFunc([]way{e.path, e.back}, func(w way) bool { return w.certain() && slices.Contains(w.alternatives[0], a) }) {
+				continue
+			}
+			if from.IsZero() || e.start.Before(from) {
+				from = e.start
+			}
+			to = later(to, e.end)
+		}
+	}
+	var t timing
+	add := func(r *portReading, c *evidence.Counters) {
+		if c == nil || r.Reset {
+			return
+		}
+		n := uint64(max(value(c.Errors), value(c.FCS)))
+		switch {
+		case n == 0:
+			return
+		case !from.IsZero() && !r.at.After(from):
+			t.before += n
+		case !to.IsZero() && !r.at.Add(-r.interval).Before(to):
+			t.after += n
+		default:
+			t.during += n
+		}
+		t.until = later(t.until, r.at)
+	}
+	for i, log := 0, s.portLog(s.fabric.HeadPort(a)); i < len(log.readings); i++ {
+		add(&log.readings[i], log.readings[i].In)
+	}
+	for i, log := 0, s.portLog(s.fabric.TailPort(a)); i < len(log.readings); i++ {
+		add(&log.readings[i], log.readings[i].Out)
+	}
+	return t
+}
+
+// earlyLater tells of an arc whose ports began to count errors when probes crossed it no more: these speak of another time.
+func (s *Store) earlyLater(d *Diagnosis, a graphs.ArcID, alone *localize.Result, seen *observer, ports *portWords) bool {
+	i := slices.IndexFunc(alone.Early, func(e localize.Early) bool { return e.Arc == a })
+	if i < 0 || alone.Early[i].Probability < leastListed {
+		return false
+	}
+	out := s.earlySuspect(&alone.Early[i], seen, ports)
+	out.For += "; counted after the last probe crossed it"
+	d.Suspects = append(d.Suspects, out)
+	return true
+}
+
 // noisy says why errors that are counted are no fault.
-func (s *Store) noisy(e *localize.Early, seen *observer) Cleared {
+func (s *Store) noisy(e *localize.Early, seen *observer, when timing) Cleared {
 	w := seen.hear(localize.Cause{Kind: localize.Arc, ID: int32(e.Arc)})
 	port := s.fabric.PortName(s.fabric.HeadPort(e.Arc))
 	why := fmt.Sprintf("%s counts errors (%s), as many ports do: they count what is not lost", port, Percent(e.Rate))
 	if w.probes.sent > 0 {
 		why = fmt.Sprintf("%s counts errors (%s), yet of %s probes across it %d were lost: it counts what is not lost, or only packets larger than probes suffer",
 			port, Percent(e.Rate), thousands(w.probes.sent), w.probes.lost)
+	}
+	if when.during == 0 && when.before > 0 {
+		why = fmt.Sprintf("%s counted errors (%s) until %s, and of %s probes across it later %d were lost: it is over, or comes and goes",
+			port, Percent(e.Rate), clock(when.until), thousands(w.probes.sent), w.probes.lost)
 	}
 	return Cleared{ID: s.fabric.ArcName(e.Arc), Why: why}
 }

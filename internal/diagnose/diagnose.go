@@ -69,6 +69,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		}
 	}
 	s.shade(d, causes, seen, ports.counted)
+	seen.mute = s.mute(d, causes, seen)
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	s.addSlow(d)
@@ -217,6 +218,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		if named > 1 {
 			d.Summary += fmt.Sprintf(", and %d more", named-1)
 		}
+	case seen.mute:
+		d.Verdict = Inconclusive
+		d.Summary = "no probe was answered" + seen.sinceWords() + ": nothing listens, or the network loses all of them"
+		d.Notes = append(d.Notes, "see that reflectors run and no filter drops probes: whichlink agent on the hosts, then whichlink ping between two of them")
 	case probes < LeastProbes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)

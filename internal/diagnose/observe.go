@@ -23,6 +23,7 @@ type observer struct {
 	eras    map[era]int // identities of flows whose path is not known, one for each epoch
 	since   time.Time   // what was measured before is left out; zero where nothing is
 	spells  []stretch   // what was measured outside of these is left out; nil where nothing is
+	mute    bool        // nothing was answered, and no one cause explains that
 	many    bool        // pairs of many paths are spread over them, and these not listed
 	dropped int         // packets that no path is known for
 	crowded crowd       // those of them whose paths are too many

@@ -46,7 +46,7 @@ func (s *Store) retry(d *Diagnosis, seen *observer, solved *localize.Result, cfg
 			}
 		}
 	}
-	if again := localize.Solve(s.fabric, then.list, cfg); named(again) {
+	if again := localize.Solve(s.fabric, then.list, cfg); named(again) && then.unanswered() == 0 {
 		return then, again
 	}
 	return seen, solved

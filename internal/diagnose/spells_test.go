@@ -1,11 +1,13 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 )
 
 // TestMended: flows that take other paths after a fault was mended cross it clean then. It was there all the same.
@@ -34,5 +36,21 @@ func TestMended(t *testing.T) {
 	s.run(probing{flows: 60, packets: 100, windows: 12, lose: func(_ graphs.ArcID, window int) float64 { return 0.01 * is(window == 3 || window == 7) }})
 	if d = s.diagnosed(); d.Verdict == Suspects {
 		t.Errorf("of losses everywhere at two moments it is said\n%s", d.Text())
+	}
+}
+
+// TestMute: where nothing answers anywhere, it is not three switches that lose everything; of one host it may be its link.
+func TestMute(t *testing.T) {
+	s := newScene(t)
+	s.run(probing{flows: 60, packets: 100, windows: 4, lose: func(graphs.ArcID, int) float64 { return 1 }})
+	d := s.diagnosed()
+	if d.Verdict != Inconclusive || !strings.HasPrefix(d.Summary, "no probe was answered") || !strings.Contains(strings.Join(d.Notes, "\n"), "see that reflectors run") {
+		t.Errorf("of silence everywhere it is said\n%s", d.Text())
+	}
+	s = newScene(t)
+	s.run(probing{flows: 60, packets: 100, windows: 4, lose: s.only(1, "h1-1:eth1>leaf1:swp5")})
+	s.probe = slices.DeleteFunc(s.probe, func(r *evidence.Record) bool { return r.By != "h1-1" })
+	if d = s.diagnosed(); d.Verdict != Suspects || !slices.Contains(d.Suspects[0].Class, "h1-1:eth1>leaf1:swp5") {
+		t.Errorf("of one host that hears nothing it is said\n%s", d.Text())
 	}
 }

@@ -19,18 +19,19 @@ type observer struct {
 	by      map[string]int // index into list
 	sets    map[[2]graphs.NodeID]listing
 	key     []byte
-	origin  []int       // by identity beyond those of flows, the flow
-	eras    map[era]int // identities of flows whose path is not known, one for each epoch
-	since   time.Time   // what was measured before is left out; zero where nothing is
-	spells  []stretch   // what was measured outside of these is left out; nil where nothing is
-	mute    bool        // nothing was answered, and no one cause explains that
-	many    bool        // pairs of many paths are spread over them, and these not listed
-	dropped int         // packets that no path is known for
-	crowded crowd       // those of them whose paths are too many
+	origin  []int        // by identity beyond those of flows, the flow
+	goes    map[int]bool // by flow, whether what it loses comes and goes
+	eras    map[era]int  // identities of flows whose path is not known, one for each epoch
+	since   time.Time    // what was measured before is left out; zero where nothing is
+	spells  []stretch    // what was measured outside of these is left out; nil where nothing is
+	mute    bool         // nothing was answered, and no one cause explains that
+	many    bool         // pairs of many paths are spread over them, and these not listed
+	dropped int          // packets that no path is known for
+	crowded crowd        // those of them whose paths are too many
 }
 
 func (s *Store) observer() *observer {
-	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, sets: map[[2]graphs.NodeID]listing{}}
+	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[[2]graphs.NodeID]listing{}}
 }
 
 // observe sums up what was measured outside of storms, and, where something has failed for good, since then.
@@ -150,7 +151,9 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		there.sent, there.lost = e.sent-untold, e.lostForward
 		home.sent, home.lost = there.sent-there.lost, e.lostBack
 		o.add(there, path)
-		o.add(home, back)
+		if home.lost > 0 || !o.turnsBack(i, path, back) {
+			o.add(home, back)
+		}
 		return
 	}
 	there.sent, there.lost = e.sent, e.lost

@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// What makes the losses of a flow come and go: so many at least, which vary from window to window by so many times more than those of a steady loss, or lie in runs
+// of so many.
+const (
+	leastOfRuns = 10
+	goesSpread  = 4
+	goesRun     = 3
+)
+
+// comesAndGoes reports whether what a flow loses on its way there it loses in bursts, as over a link that goes up and down.
+func (l *flowLog) comesAndGoes() bool {
+	sent, lost, timed, runs := 0, 0, 0, 0
+	for i := range l.echoes {
+		e := l.echoes[i].measured()
+		if !e.split {
+			return false
+		}
+		sent, lost = sent+e.sent, lost+e.lostForward
+		if len(e.lostAt) > 0 {
+			timed, runs = timed+len(e.lostAt), runs+e.bursts()
+		}
+	}
+	if lost < leastOfRuns || lost == sent {
+		return false
+	}
+	if timed >= leastOfRuns && timed >= goesRun*runs {
+		return true
+	}
+	p := float64(lost) / float64(sent)
+	squares, windows := 0.0, 0
+	for i := range l.echoes {
+		e := l.echoes[i].measured()
+		if n := float64(e.sent); n > 0 {
+			d := float64(e.lostForward) - n*p
+			squares += d * d / (n * p * (1 - p))
+			windows++
+		}
+	}
+	return windows > 1 && squares > goesSpread*float64(windows-1)
+}
+
+// turnsBack reports whether the answers of a flow whose losses come and go take a link between switches that its probes take, too. These are answers to probes that
+// came over it a moment before, when it was up: that they come back tells nothing of the link.
+func (o *observer) turnsBack(i int, path, back way) bool {
+	if !path.certain() || !back.certain() {
+		return false
+	}
+	shared := slices.ContainsFunc(path.alternatives[0], func(a graphs.ArcID) bool {
+		return !o.s.fabric.IsHostArc(a) && crosses(back.alternatives[0], a.Link())
+	})
+	if !shared {
+		return false
+	}
+	goes, known := o.goes[i]
+	if !known {
+		goes = o.s.order[i].comesAndGoes()
+		o.goes[i] = goes
+	}
+	return goes
+}

@@ -1,0 +1,46 @@
+package diagnose
+
+import (
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+// TestTurnsBack: flows that come back over the link on which they went are lost on their way there while it is down, and never on their way back. That
+// acquits neither direction, nor convicts the links beside it.
+func TestTurnsBack(t *testing.T) {
+	for seed := range 6 {
+		s := newScene(t)
+		for range seed {
+			s.rng.Uint64()
+		}
+		s.run(probing{flows: 60, packets: 40, windows: 24, lose: func(a graphs.ArcID, window int) float64 {
+			return is(a.Link() == s.link(sickLink) && (window == 3 || window == 10 || window == 17))
+		}})
+		// Two windows are told as one, and not when in it packets were lost.
+		half := map[evidence.Flow]*evidence.Record{}
+		var records []*evidence.Record
+		for _, r := range s.probe {
+			before := half[*r.Flow]
+			switch {
+			case r.Kind == evidence.KindPath:
+				records = append(records, r)
+			case before == nil:
+				half[*r.Flow] = r
+			default:
+				for _, x := range [][2]*int{{r.Sent, before.Sent}, {r.Lost, before.Lost}, {r.LostForward, before.LostForward}, {r.LostBack, before.LostBack}} {
+					*x[0] += *x[1]
+				}
+				r.WindowMS *= 2
+				records = append(records, r)
+				delete(half, *r.Flow)
+			}
+		}
+		s.probe = records
+		d := s.diagnosed()
+		if len(d.Suspects) != 1 || d.Suspects[0].Link != sickLink || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.9 {
+			t.Errorf("of a link that was down three times it is said\n%s", d.Text())
+		}
+	}
+}

@@ -71,6 +71,16 @@ func TestLinkStates(t *testing.T) {
 			s.say(evidence.KindCounters, "leaf1:swp2", -20, down)
 			s.run(probing{flows: 60, packets: 10, windows: 1, lose: func(a graphs.ArcID, _ int) float64 { return is(a.Link() == s.link(sickLink)) }})
 		}, "link " + sickLink + " down", 0.98, 1, "nothing"},
+		{"both ends down, and one host whose clock is an hour ahead crossed it before", func(s *scene) {
+			s.say(evidence.KindCounters, receiving, 30, down)
+			s.say(evidence.KindCounters, "leaf1:swp2", 30, down)
+			s.run(probing{flows: 60, packets: 10, windows: 4})
+			for _, r := range s.probe {
+				if r.By == "h1-2" {
+					r.Time = r.Time.Add(time.Hour)
+				}
+			}
+		}, "link " + sickLink + " down", 0.98, 1, "packets crossed it later"},
 		{"polls read down, then up, and tell of no change", func(s *scene) {
 			s.say(evidence.KindCounters, receiving, 10, up)
 			s.say(evidence.KindCounters, receiving, 20, down)

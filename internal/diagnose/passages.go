@@ -28,12 +28,21 @@ type passage struct {
 	first, last time.Time
 }
 
-// passages returns what surely came over a link after one time and not after another, if that is not zero. A flow that is traced did at the moments
-// at which it was: between them it goes on being counted on a path that it may have left.
+// passages returns what surely came over a link after one time and not after another, if that is not zero, of flows that are on it to the end. A flow that is traced
+// came over it at the moments at which it was: between them it goes on being counted on a path that it may have left. Where several probers measure, one alone
+// is not believed: its clock may be off by far.
 func (s *Store) passages(k graphs.LinkID, after, until time.Time) passage {
 	within := func(from, to time.Time) bool { return from.After(after) && (until.IsZero() || !to.After(until)) }
 	var x passage
+	said, probers := map[string]bool{}, map[string]bool{}
 	for _, l := range s.order {
+		if len(l.paths)+len(l.echoes) == 0 {
+			continue
+		}
+		probers[l.by] = true
+		if path, back := l.now(); !surelyCrosses(path, back, k) {
+			continue
+		}
 		had := false
 		take := func(from, to time.Time) {
 			if x.first.IsZero() || from.Before(x.first) {
@@ -54,7 +63,11 @@ func (s *Store) passages(k graphs.LinkID, after, until time.Time) passage {
 		}
 		if had {
 			x.flows++
+			said[l.by] = true
 		}
+	}
+	if len(said) == 1 && len(probers) > 1 {
+		return passage{}
 	}
 	return x
 }

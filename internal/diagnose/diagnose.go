@@ -56,6 +56,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	for _, sus := range append(outages, solved.Suspects...) {
 		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
 			out := s.lossSuspect(&sus, Loss)
+			if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
+				continue
+			}
 			if x, ok := s.stops[sus.Cause]; ok {
 				x.tell(&out)
 			}
@@ -91,6 +94,13 @@ func (s *Store) Diagnose() *Diagnosis {
 func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports *portWords) bool {
 	links := linksOf(s.fabric, sus.Cause)
 	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
+		return true
+	}
+	same := func(x Suspect) bool {
+		return x.Kind == string(sus.Kind) && x.ID == s.name(sus.Cause) && (x.Symptom == Down || x.Symptom == Flap) && x.Probability >= Named
+	}
+	if i := slices.IndexFunc(d.Suspects, same); i >= 0 && (sus.Kind == localize.Node || sus.Kind == localize.Group) {
+		s.alsoLoses(&d.Suspects[i], sus, seen)
 		return true
 	}
 	// A host whose packets are all lost and that may as well be its link is this, if ports say that the link is down.

@@ -17,11 +17,13 @@ type portWords struct {
 	hints   []localize.Hint
 	// covered are the links of groups and switches that are told to be down or to have begun anew: what they lost by that is no news.
 	covered map[graphs.LinkID]bool
+	// behind are all links of such switches: that they were gone for a while is no news.
+	behind map[graphs.LinkID]bool
 }
 
 // hearPorts gathers what ports say.
 func (s *Store) hearPorts() *portWords {
-	w := &portWords{counted: s.counted(), states: s.linkStates(), cabled: s.wired(), covered: map[graphs.LinkID]bool{}}
+	w := &portWords{counted: s.counted(), states: s.linkStates(), cabled: s.wired(), covered: map[graphs.LinkID]bool{}, behind: map[graphs.LinkID]bool{}}
 	w.meters, w.hints = s.meters(w.counted), s.hints(w.states)
 	return w
 }

@@ -191,6 +191,15 @@ func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []co
 		e := s.fabric.Link(l).Ends
 		return s.ports.logs[e[0]] != nil || s.ports.logs[e[1]] != nil
 	}
+	// mute tells of a link of a node that only the node itself told of, since it leads to a host: what died said nothing of it while it was dead.
+	mute := func(l graphs.LinkID, n graphs.NodeID) bool {
+		for _, p := range s.fabric.Link(l).Ends {
+			if far := s.fabric.Port(p).Node; far != n && s.fabric.Node(far).IsHost() && s.ports.logs[p] == nil {
+				return true
+			}
+		}
+		return false
+	}
 	// all lists the failed of some links if these are at least two, nothing known of the others says that they are well, and all failed alike.
 	all := func(links []graphs.LinkID, least int) []linkState {
 		var xs []linkState
@@ -218,7 +227,8 @@ func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []co
 		}
 		for _, n := range s.fabric.Switches() {
 			cause := localize.Cause{Kind: localize.Node, ID: int32(n)}
-			if xs := all(linksOf(s.fabric, cause), 3); len(xs) > len(best.links) {
+			links := slices.DeleteFunc(linksOf(s.fabric, cause), func(l graphs.LinkID) bool { return by[l] == nil && mute(l, n) })
+			if xs := all(links, 3); len(xs) > len(best.links) {
 				best = common{cause, xs}
 			}
 		}
@@ -279,7 +289,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		out.Probability = probabilityOf(nats)
 		if out.Probability >= leastListed {
 			d.Suspects = append(d.Suspects, out.Suspect)
-			ports.cover(&c, out.Probability)
+			ports.cover(s.fabric, &c, out.Probability)
 		}
 	}
 	// What went down at different moments did so for different reasons.
@@ -287,19 +297,24 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		out := s.stateSuspect(c, Flap)
 		if out.Probability = probabilityOf(out.nats); out.Probability >= leastListed {
 			d.Suspects = append(d.Suspects, out.Suspect)
-			ports.cover(&c, out.Probability)
+			ports.cover(s.fabric, &c, out.Probability)
 		}
 	}
 	return gone
 }
 
-// cover notes the links of which it is told what they share.
-func (w *portWords) cover(c *common, probability float64) {
+// cover notes the links of which it is told what they share. A switch that is gone takes those with it of which nobody tells.
+func (w *portWords) cover(f *graphs.Fabric, c *common, probability float64) {
 	if c.cause.Kind == localize.Link || probability < Named {
 		return
 	}
 	for _, x := range c.links {
 		w.covered[x.link] = true
+	}
+	if c.cause.Kind == localize.Node {
+		for _, l := range linksOf(f, c.cause) {
+			w.behind[l] = true
+		}
 	}
 }
 
@@ -405,7 +420,8 @@ func (s *Store) flapWords(x *linkState, out *Suspect) string {
 	if x.by != "" {
 		text += " (" + graphs.Clean(x.by) + ")"
 	}
-	if log := s.portLog(s.fabric.Link(x.link).Ends[0]); log.now().oper == evidence.Up && !log.saidDown() {
+	ends := s.fabric.Link(x.link).Ends
+	if a, b := s.portLog(ends[0]), s.portLog(ends[1]); a.now().oper == evidence.Up && !a.saidDown() && !b.saidDown() {
 		text += "; polls read up throughout"
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,24 @@ func TestLinkStates(t *testing.T) {
 			s.run(probing{flows: 60, packets: 20, windows: 1, lose: s.only(1, "h2-1:eth1>leaf2:swp5", "leaf2:swp5>h2-1:eth1")})
 			s.say(evidence.KindCounters, "leaf2:swp5", 3, down)
 		}, "link h2-1:eth1--leaf2:swp5 down", 0.9, 0.98, "nothing"},
+		{"a switch restarts: its neighbours say so, its own agent is silent meanwhile, and packets are lost", func(s *scene) {
+			leaf := func(port string) bool { return strings.HasPrefix(port, "leaf2:") }
+			s.run(probing{flows: 60, packets: 20, windows: 12, lose: func(a graphs.ArcID, window int) float64 {
+				return is(strings.Contains(s.f.ArcName(a), "leaf2:swp") && (window == 4 || window == 5))
+			}})
+			for second := 10.0; second < 60; second += 10 {
+				dead := second == 30
+				s.poll(second, func(port string, st *evidence.PortState) {
+					p, _ := s.f.PortByName(port)
+					if far := s.f.PortName(s.f.HeadPort(s.f.ArcFrom(p))); leaf(far) && dead {
+						st.Oper, st.In, st.Out = evidence.Down, nil, nil
+					}
+				})
+				s.snmp = slices.DeleteFunc(s.snmp, func(r *evidence.Record) bool {
+					return leaf(r.Port) && dead && r.Time.Equal(s.start.Add(30*time.Second))
+				})
+			}
+		}, "node leaf2 flap", 0.6, 0.8, ""},
 		{"told to be down at one end for a while", func(s *scene) {
 			s.drain(up, down, 20, 40)
 		}, "", 0, 0, ""},

@@ -171,6 +171,31 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestTwoDown takes two links out of routing: each is told by itself, as the evidence tells them apart.
+func TestTwoDown(t *testing.T) {
+	f := newPlay(t, 0).f
+	names := []string{"leaf1:swp1--spine1:swp1", "leaf2:swp2--spine2:swp2"}
+	var down []graphs.LinkID
+	for _, name := range names {
+		l, ok := f.LinkByName(name)
+		if !ok {
+			t.Fatalf("no link %s", name)
+		}
+		down = append(down, l)
+	}
+	p := newPlay(t, 256, down...)
+	p.run(8, func(graphs.ArcID, int) float64 { return 0 })
+	d := p.store.Diagnose()
+	var got []string
+	for _, x := range d.Suspects {
+		got = append(got, strings.Join(x.Class, " or "))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, names) {
+		t.Errorf("got %q, want %q\n%s", got, names, d.Text())
+	}
+}
+
 // A few losses make a suspect of which nobody knows yet whether it is one: that is neither healthy nor found.
 func TestDoubted(t *testing.T) {
 	doubted := 0

@@ -63,7 +63,9 @@ func (s *Store) withdrawn() []withdrawal {
 		}
 		w := withdrawal{ways: left[0].ways, chance: left[0].chance}
 		for i, c := range candidates {
-			if len(rests[i]) == len(rests[best]) {
+			// What explains as much is no other name for it where it is silent without it, too: two links that are down are two.
+			apart := func(x silence) bool { return slices.Contains(c.links, x.link) }
+			if len(rests[i]) == len(rests[best]) && !slices.ContainsFunc(rests[best], apart) {
 				w.class = append(w.class, c)
 			}
 		}

@@ -78,3 +78,17 @@ func TestSteadyLossIsNoFlap(t *testing.T) {
 		}
 	}
 }
+
+// TestNotOver: a loss that began is not told as over where all that speaks for it is that the last packets of the evidence arrived.
+func TestNotOver(t *testing.T) {
+	for _, rate := range []float64{0.1, 0.3, 0.6, 0.9} {
+		p := newPlay(t, 128)
+		sick, _ := p.f.ArcByName("leaf1:swp2>spine2:swp1")
+		p.run(16, func(a graphs.ArcID, w int) float64 { return rate * is(a == sick && w >= 2) })
+		text := p.store.Diagnose().Suspects[0].For
+		t.Log(text)
+		if strings.Contains(text, "is over") {
+			t.Errorf("rate %g: %s", rate, text)
+		}
+	}
+}

@@ -188,6 +188,9 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
+	if r.Kind == rhythm.Once && !flaps(&r) && r.To-last.To < milliseconds(quiet) {
+		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
+	}
 	out.TellRhythm(&r, s.from, s.instrument())
 	if r.Kind == rhythm.Once && r.Stray < 0.5 && duration(last.To-last.From) < stormLeast && s.instrument() == string(evidence.SourceProbe) {
 		// One burst of probes was lost, as a host does that sends or reads many at once after it did not run. It will not come again to be found.

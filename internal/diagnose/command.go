@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -124,11 +125,8 @@ func (s *Store) command(r *run) string {
 		}
 	}
 	packets += traces * r.enough
-	if r.port != probes.DefaultPort {
-		flags = append(flags, fmt.Sprintf("--port %d", r.port))
-	}
 	seconds := math.Ceil(max(leastSeconds, float64(packets)/probes.DefaultRate, float64(traces)/tracedPerSecond))
-	return fmt.Sprintf("on %s: whichlink probe --fabric FILE %s --for %.0fs --out %s", s.fabric.NodeName(r.src), strings.Join(flags, " "), seconds, runFile)
+	return fmt.Sprintf("on %s: %s %s --for %.0fs --out %s", s.fabric.NodeName(r.src), s.probeCommand(), strings.Join(flags, " "), seconds, runFile)
 }
 
 // runFile is where a run's evidence goes: each to a file of its own, and runFiles are all of them.
@@ -286,4 +284,13 @@ func (s *Store) look() *vision {
 func (v *vision) blind(src, dst graphs.NodeID) bool {
 	far := v.ecmp.Distance(src, dst)
 	return v.tried[far] >= leastTried && v.found[far] == 0
+}
+
+// probeCommand begins the command that probes as this evidence was probed: where reflectors listen decides which way a flow takes, too.
+func (s *Store) probeCommand() string {
+	command := "whichlink probe --fabric " + cmp.Or(s.cfg.FabricFile, "FILE")
+	if port := s.agentPort(); port != probes.DefaultPort {
+		command += fmt.Sprintf(" --port %d", port)
+	}
+	return command
 }

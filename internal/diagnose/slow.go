@@ -213,7 +213,7 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 		out.Next = append(out.Next, Step{"the whole switch is slow", fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
 	}
 	if slices.ContainsFunc(x.Class, func(c delay.Cause) bool { return !s.atHost(c, x.Cause) }) {
-		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), "run whichlink probe --fabric FILE --for 30s on more hosts"}}, out.Next...)
+		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), fmt.Sprintf("run %s --for 30s on more hosts", s.probeCommand())}}, out.Next...)
 	}
 	return out
 }

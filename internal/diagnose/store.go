@@ -65,6 +65,8 @@ type Config struct {
 	Series *PortSeries
 	// Traffic is the measured traffic between hosts or switches that loads are held against; nil to estimate it from the loads.
 	Traffic []heat.Flow
+	// FabricFile is the fabric's file in commands that are told, as a shell takes it; FILE where it is empty.
+	FabricFile string
 }
 
 type sourceKey struct{ by, source string }

@@ -171,7 +171,7 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
 func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
 	if x := s.stops[sus.Cause]; x.probability >= Named {
-		return Step{"it has probably stopped: see whether it comes back", "run whichlink probe --fabric FILE --for 60s on many hosts"}, true
+		return Step{"it has probably stopped: see whether it comes back", fmt.Sprintf("run %s --for 60s on many hosts", s.probeCommand())}, true
 	}
 	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)
 	if len(out.Class) < 2 {

@@ -17,7 +17,39 @@ func (s *Store) rhythmOf(links []graphs.LinkID) rhythm.Rhythm {
 	for _, l := range s.order {
 		t.flow(l)
 	}
-	return rhythm.Find(t.counts, milliseconds(quiet))
+	r := rhythm.Find(t.counts, milliseconds(quiet))
+	if also := s.sickBeside(links); r.Kind == rhythm.Steady && len(also) > 0 {
+		// What its flows lose elsewhere all the time may hide its rhythm: flows that go nowhere else tell.
+		t = timeline{store: s, links: links, without: also}
+		for _, l := range s.order {
+			t.flow(l)
+		}
+		r = rhythm.Find(t.counts, milliseconds(quiet))
+	}
+	return r
+}
+
+// sickBeside returns the arcs of what is named and is on none of some links.
+func (s *Store) sickBeside(links []graphs.LinkID) map[graphs.ArcID]bool {
+	if s.solved == nil {
+		return nil
+	}
+	arcs := map[graphs.ArcID]bool{}
+	for i := range s.solved.Suspects {
+		x := &s.solved.Suspects[i]
+		theirs := linksOf(s.fabric, x.Cause)
+		if x.Probability < Named || slices.ContainsFunc(theirs, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
+			continue
+		}
+		for _, l := range theirs {
+			for _, a := range []graphs.ArcID{l.Forward(), l.Backward()} {
+				if x.Kind != localize.Arc || a == graphs.ArcID(x.ID) {
+					arcs[a] = true
+				}
+			}
+		}
+	}
+	return arcs
 }
 
 // quiet is the least time between two outages: routing and line protocols take about as long to see that a link is back.
@@ -28,6 +60,8 @@ type timeline struct {
 	store  *Store
 	links  []graphs.LinkID
 	counts []rhythm.Count
+	// without are arcs whose flows are left out.
+	without map[graphs.ArcID]bool
 	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
 	// says it all.
 	clean rhythm.Count
@@ -46,6 +80,13 @@ func (t *timeline) share(w way) float64 {
 	return float64(n) / float64(max(1, len(w.alternatives)))
 }
 
+// elsewhere reports whether a way crosses an arc whose flows are left out.
+func (t *timeline) elsewhere(w way) bool {
+	return len(t.without) > 0 && slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool {
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return t.without[a] })
+	})
+}
+
 func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.store.from)) }
 
 // flow adds what is known of a flow.
@@ -53,6 +94,9 @@ func (t *timeline) flow(l *flowLog) {
 	for j := range l.echoes {
 		e := &l.echoes[j]
 		path, back := l.at(e, false)
+		if t.elsewhere(path) || t.elsewhere(back) {
+			continue
+		}
 		if there, home := t.share(path), t.share(back); there+home > 0 {
 			t.echo(e, there+home-there*home)
 		}
@@ -204,11 +248,20 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		out.Symptom = Down
 		out.For += "; no flow was seen on it since"
 	}
-	// What goes down goes down both ways, whichever lost more probes.
-	if sus.Kind == localize.Arc {
+	// What goes down goes down both ways, whichever lost more probes: an arc of it is no other answer.
+	if sus.Kind == localize.Arc || sus.Kind == localize.Link {
 		out.Kind, out.ID = string(localize.Link), out.Link
-		rest := slices.DeleteFunc(slices.Clone(out.Class), func(name string) bool { return name == out.ID })
-		out.Class = append([]string{out.ID}, rest...)
+		class := []string{out.ID}
+		for _, c := range sus.Class {
+			name := s.name(c)
+			if c.Kind == localize.Arc {
+				name = s.fabric.LinkName(graphs.ArcID(c.ID).Link())
+			}
+			if !slices.Contains(class, name) {
+				class = append(class, name)
+			}
+		}
+		out.Class = class
 	}
 }
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -193,6 +194,37 @@ func TestTwoDown(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, names) {
 		t.Errorf("got %q, want %q\n%s", got, names, d.Text())
+	}
+}
+
+// TestFlapBesideLoss: a link that flaps is found while others lose a part all the time, whose losses before and after an outage are not of it.
+func TestFlapBesideLoss(t *testing.T) {
+	for _, rate := range []float64{0.02, 0.2} {
+		p := newPlay(t, 256)
+		flaps, _ := p.f.LinkByName("leaf4:swp3--spine3:swp4")
+		first, _ := p.f.ArcByName("leaf1:swp1>spine1:swp1")
+		second, _ := p.f.ArcByName("spine1:swp3>leaf3:swp1")
+		p.host = func(fl *playFlow, w, probe int) (there, home bool) { // routing takes a fifth of a second to go around it
+			out := w%16 == 2 && probe >= 3 && probe < 7
+			return out && crosses(fl.path, flaps), out && crosses(fl.back, flaps)
+		}
+		p.run(32, func(a graphs.ArcID, _ int) float64 { return rate * is(a == first || a == second) })
+		d := p.store.Diagnose()
+		got := map[string]Symptom{}
+		for _, x := range d.Suspects {
+			if x.Probability >= Named {
+				got[x.ID] = x.Symptom
+			}
+		}
+		want := map[string]Symptom{p.f.LinkName(flaps): Flap, p.f.ArcName(first): Loss, p.f.ArcName(second): Loss}
+		if !maps.Equal(got, want) {
+			t.Errorf("rate %g: got %v, want %v\n%s", rate, got, want, d.Text())
+		}
+		for _, st := range p.store.storms() {
+			if long := st.to.Sub(st.from); long > 200*time.Millisecond {
+				t.Errorf("rate %g: a storm lasts %v", rate, long)
+			}
+		}
 	}
 }
 

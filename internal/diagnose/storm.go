@@ -54,7 +54,6 @@ func (s *Store) storms() []stretch {
 	usual := float64(counts[bins/2])
 	limit := stormLosses + 4*usual + 6*math.Sqrt(usual)
 	var found []stretch
-	var stormy time.Duration
 	for b := 0; b < bins; b++ {
 		if float64(lost[b].n) < limit {
 			continue
@@ -68,16 +67,80 @@ func (s *Store) storms() []stretch {
 			b++
 			whole.to = lost[b].to
 		}
-		if whole.to.Sub(whole.from) < stormLeast {
-			continue
+		if whole.to.Sub(whole.from) >= stormLeast {
+			found = append(found, stretch{whole.from, whole.to})
 		}
-		found = append(found, stretch{whole.from, whole.to.Add(time.Millisecond)})
-		stormy += whole.to.Sub(whole.from)
+	}
+	if usual > 0 {
+		s.narrow(found, usual)
+		found = slices.DeleteFunc(found, func(st stretch) bool { return st.to.Sub(st.from) < stormLeast })
+	}
+	var stormy time.Duration
+	for i := range found {
+		stormy += found[i].to.Sub(found[i].from)
+		found[i].to = found[i].to.Add(time.Millisecond)
 	}
 	if stormy.Seconds() > stormShare*s.to.Sub(s.from).Seconds() {
 		return nil
 	}
 	return found
+}
+
+// stormParts is into how many parts a storm is cut to find its edges.
+const stormParts = 64
+
+// narrow moves the edges of storms, which are in the order of time, to where losses come as densely as in a storm: where something else loses a part all the time,
+// as many as usual in a bin beside a storm are not of it, and with them it would seem to pass what it never did. Usual is of a bin.
+func (s *Store) narrow(storms []stretch, usual float64) {
+	parts := make([][stormParts]int32, len(storms))
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			for _, ms := range e.lossTimes() {
+				at := e.start.Add(time.Duration(ms) * time.Millisecond)
+				b, _ := slices.BinarySearchFunc(storms, at, func(st stretch, t time.Time) int { return st.to.Compare(t) })
+				if b < len(storms) && !at.Before(storms[b].from) {
+					part := at.Sub(storms[b].from) / storms[b].part()
+					parts[b][min(part, stormParts-1)]++
+				}
+			}
+		}
+	}
+	for b := range storms {
+		storms[b] = storms[b].densest(&parts[b], usual)
+	}
+}
+
+// part is how long a part of a storm lasts.
+func (st stretch) part() time.Duration { return st.to.Sub(st.from) / stormParts }
+
+// densest returns the part of a storm that most probably has its losses at their rate and not at the usual one (Poisson), which is where they outnumber
+// (v-u)/ln(v/u) by the most.
+func (st stretch) densest(parts *[stormParts]int32, usual float64) stretch {
+	n := 0.0
+	for _, lost := range parts {
+		n += float64(lost)
+	}
+	usual *= st.part().Seconds() / stormBin.Seconds()
+	dense := n / stormParts
+	if dense <= usual {
+		return st
+	}
+	limit := (dense - usual) / math.Log(dense/usual)
+	best, sum, first := 0.0, 0.0, 0
+	from, last := 0, stormParts-1
+	for i, lost := range parts {
+		if sum <= 0 {
+			sum, first = 0, i
+		}
+		if sum += float64(lost) - limit; sum > best {
+			best, from, last = sum, first, i
+		}
+	}
+	if from == last {
+		return stretch{st.from, st.from} // all at one moment
+	}
+	return stretch{st.from.Add(time.Duration(from) * st.part()), st.to.Add(time.Duration(last+1-stormParts) * st.part())}
 }
 
 // A spell is the losses of a bin: how many, the first and the last.

@@ -83,7 +83,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
-	d.Cleared = append(d.Cleared, s.cleared(solved)...)
+	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects)...)
 	s.conclude(d, seen, solved)
 	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
 	return d
@@ -175,20 +175,52 @@ func (s *Store) coverage() Coverage {
 }
 
 // cleared names the switches that answer badly and yet pass traffic (trap T2).
-func (s *Store) cleared(solved *localize.Result) []Cleared {
+func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
 	var out []Cleared
 	for _, r := range solved.Shy {
 		if r.Probability < Named {
 			continue
 		}
 		name := s.fabric.NodeName(r.Node)
-		how := fmt.Sprintf("answers only %d of %d TTL-expired probes (rate limit)", r.Answered, r.Sent)
+		how := fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, s.whyFew(&r, suspects))
 		if r.Answered == 0 {
 			how = fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
 		}
 		out = append(out, Cleared{ID: name, Why: how + ", yet traffic through it arrives"})
 	}
 	return out
+}
+
+// whyFew says why a switch answers few probes: it limits its answers, or they are lost on their way to a prober, where what is named loses as much.
+func (s *Store) whyFew(r *localize.Responder, suspects []Suspect) string {
+	held := 1 - float64(r.Answered)/float64(r.Sent)
+	for i := range suspects {
+		x := &suspects[i]
+		if x.Symptom != Loss || x.Probability < Named || *x.Loss < held {
+			continue
+		}
+		var arcs []graphs.ArcID
+		if a, ok := s.fabric.ArcByName(x.ID); ok {
+			arcs = append(arcs, a)
+		} else if l, ok := s.fabric.LinkByName(x.ID); ok {
+			arcs = append(arcs, l.Forward(), l.Backward())
+		}
+		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.answersCross(r.Node, a) }) {
+			return "a rate limit, or lost on the way back over " + x.ID
+		}
+	}
+	return "rate limit"
+}
+
+// answersCross reports whether an arc is on a shortest path from a switch to a host that sends probes.
+func (s *Store) answersCross(n graphs.NodeID, a graphs.ArcID) bool {
+	to, on := s.ecmp.Distance(n, s.fabric.Tail(a)), s.fabric.Head(a)
+	return to >= 0 && slices.ContainsFunc(s.order, func(l *flowLog) bool {
+		if l.src == graphs.None || s.ecmp.Distance(on, l.src) < 0 {
+			return false
+		}
+		return to+1+s.ecmp.Distance(on, l.src) == s.ecmp.Distance(n, l.src)
+	})
 }
 
 // totals counts all packets that were measured, those of probes that were lost, and those that captures tell to be.

@@ -99,6 +99,6 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 	if err != nil {
 		return fmt.Errorf("write slice %s: %w", graphs.Clean(s.file), graphs.Reason(err))
 	}
-	e.say("%s: %d packets of %s", graphs.Clean(s.file), slice.Packets, graphs.Clean(what))
+	e.say("%s: %s of %s", graphs.Clean(s.file), plural(int(slice.Packets), "packet"), graphs.Clean(what))
 	return nil
 }

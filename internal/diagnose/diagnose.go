@@ -267,7 +267,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case probes < LeastProbes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
-		d.Notes = append(d.Notes, "measure for longer, or from more hosts: whichlink probe --fabric FILE --for 10s")
+		d.Notes = append(d.Notes, "measure for longer, or from more hosts: "+s.probeCommand()+" --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Verdict = Inconclusive
 		d.Summary = "perhaps " + d.Suspects[0].sentence()

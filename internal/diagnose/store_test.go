@@ -229,6 +229,31 @@ func TestFlapBesideLoss(t *testing.T) {
 	}
 }
 
+// TestTwoFlaps: of two links that go down each at its own times, each is in the other's outages a link that loses nothing.
+func TestTwoFlaps(t *testing.T) {
+	p := newPlay(t, 256)
+	first, _ := p.f.LinkByName("leaf4:swp3--spine3:swp4")
+	second, _ := p.f.LinkByName("leaf1:swp1--spine1:swp1")
+	p.host = func(fl *playFlow, w, probe int) (there, home bool) {
+		link := first
+		if w%8 == 5 {
+			link = second
+		}
+		out := (w%8 == 2 || w%8 == 5) && probe >= 3 && probe < 7
+		return out && crosses(fl.path, link), out && crosses(fl.back, link)
+	}
+	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
+	p.store.Diagnose()
+	var got []string
+	for _, x := range p.store.outages(p.store.storms()) {
+		got = append(got, fmt.Sprintf("%s %.1f", p.f.LinkName(graphs.LinkID(x.ID)), x.Loss))
+	}
+	slices.Sort(got)
+	if want := []string{"leaf1:swp1--spine1:swp1 1.0", "leaf4:swp3--spine3:swp4 1.0"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A few losses make a suspect of which nobody knows yet whether it is one: that is neither healthy nor found.
 func TestDoubted(t *testing.T) {
 	doubted := 0

@@ -159,13 +159,64 @@ func (x *spell) add(at time.Time) {
 	x.n++
 }
 
-// outages finds the links that lost nearly all that they carried in storms. What goes down goes down both ways, so arcs stand for
-// their links.
+// outages finds the links that lost nearly all that they carried in storms.
 func (s *Store) outages(storms []stretch) []localize.Suspect {
 	if storms == nil {
 		return nil
 	}
-	seen := s.observeStorms(storms)
+	all := s.observeStorms(storms)
+	found := s.outagesOf(all)
+	if all.lostOn(found) >= stormTold {
+		return found
+	}
+	found = s.outagesApart(storms)
+	if all.lostOn(found) < stormTold {
+		return nil
+	}
+	return found
+}
+
+const (
+	// mostApart bounds the storms that are looked at one by one.
+	mostApart = 32
+	// leastOwn is the least number of storms that a link must have for it to be told from one burst of what a host lost.
+	leastOwn = 2
+)
+
+// outagesApart finds the links between switches that go down each at its own times, and are well in the storms of the others.
+func (s *Store) outagesApart(storms []stretch) []localize.Suspect {
+	if len(storms) > mostApart {
+		return nil
+	}
+	own := map[localize.Cause][]stretch{}
+	var links []localize.Cause
+	for i := range storms {
+		for _, x := range s.outagesOf(s.observeStorms(storms[i : i+1])) {
+			if s.fabric.IsHostArc(graphs.LinkID(x.ID).Forward()) {
+				continue
+			}
+			if own[x.Cause] == nil {
+				links = append(links, x.Cause)
+			}
+			own[x.Cause] = append(own[x.Cause], storms[i])
+		}
+	}
+	var found []localize.Suspect
+	for _, l := range links {
+		if len(own[l]) < leastOwn {
+			continue
+		}
+		for _, x := range s.outagesOf(s.observeStorms(own[l])) {
+			if x.Cause == l {
+				found = append(found, x)
+			}
+		}
+	}
+	return found
+}
+
+// outagesOf finds the links that lost nearly all that was observed on them. What goes down goes down both ways, so arcs stand for their links.
+func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 	var found []localize.Suspect
 	suspects := localize.Solve(s.fabric, seen.list, localize.Config{}).Suspects
 	for _, sus := range suspects {
@@ -197,9 +248,6 @@ func (s *Store) outages(storms []stretch) []localize.Suspect {
 			out.Against.RunnerUp = localize.Cause{}
 		}
 		found = append(found, out)
-	}
-	if seen.lostOn(found) < stormTold {
-		return nil
 	}
 	return found
 }

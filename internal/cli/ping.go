@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 	"text/tabwriter"
@@ -259,18 +261,25 @@ func (x *synFlow) send(ctx context.Context, engine *probes.Engine) {
 	}
 }
 
-// judge sums up and marks the flows that lose more than the rest.
+// judge sums up and marks the flows that lose more than the rest: from the cleanest on, each is held against those before it that are not marked, for
+// where many are bad the rest is bad, too.
 func (t *pingTarget) judge() {
-	for _, f := range t.Flows {
+	order := make([]*pingFlow, len(t.Flows))
+	for i := range t.Flows {
+		order[i] = &t.Flows[i]
+	}
+	share := func(f *pingFlow) float64 { return float64(f.Lost) / float64(max(1, f.Sent)) }
+	slices.SortStableFunc(order, func(a, b *pingFlow) int { return cmp.Compare(share(a), share(b)) })
+	lost, sent := 0, 0
+	for _, f := range order {
 		t.Sent += f.Sent
 		t.Lost += f.Lost
-	}
-	for i := range t.Flows {
-		f := &t.Flows[i]
-		f.Bad = probes.Worse(f.Lost, f.Sent, t.Lost-f.Lost, t.Sent-f.Sent)
-		if f.Bad {
+		if f.Bad = probes.Worse(f.Lost, f.Sent, lost, sent); f.Bad {
 			t.Bad++
+			continue
 		}
+		sent += f.Sent
+		lost += f.Lost
 	}
 }
 

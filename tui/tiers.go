@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -164,9 +163,6 @@ func (l *layout) threeTiers() {
 	}
 	pods := count32(pod)
 	leaves, aggs := make([][]graphs.NodeID, pods), make([][]graphs.NodeID, pods)
-	for i := range pods {
-		l.main.cols = append(l.main.cols, fmt.Sprintf("pod %d", i))
-	}
 	for _, n := range l.fabric.Switches() {
 		switch l.tier[n] {
 		case 1:
@@ -182,8 +178,11 @@ func (l *layout) threeTiers() {
 	}
 	all, partOf := l.empty(""), make([]int32, l.fabric.NumLinks())
 	for i := range pods {
+		// A pod is called by its first leaf: numbers of ours would be others than those in the names of its switches.
+		of := "of " + l.fabric.NodeName(slices.Concat(leaves[i], aggs[i])[0])
+		l.main.cols = append(l.main.cols, "pod "+of)
 		g := all
-		g.title, g.partOf, g.part = fmt.Sprintf("Pod %d, leaf by aggregation", i), partOf, int32(i)
+		g.title, g.partOf, g.part = "Pod "+of+", leaf by aggregation", partOf, int32(i)
 		l.between(&g, leaves[i], aggs[i])
 		l.pods = append(l.pods, g)
 	}

@@ -22,6 +22,8 @@ const (
 	// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that package next leaves for none of its
 	// members being true is worth.
 	leastSplit = 0.02
+	// deadLoss is the loss beyond which hardly an answer comes back that tells on which way others were lost.
+	deadLoss = 0.99
 	// worthTheRun is the least number of packets for which somebody is sent to another host.
 	worthTheRun = 3000
 	// newFlowPackets is how many packets a flow whose path is not known yet is worth, at least.
@@ -59,7 +61,7 @@ func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.Node
 		}
 	}
 	out := run{port: s.agentPort(), enough: max(newFlowPackets, next.Enough(sus.Loss))}
-	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind,
+	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind, Unsplit: sus.Loss > deadLoss,
 		Traces: min(max(fewTraces, len(sus.Class)), mostTracedAtOnce)}
 	seen := s.presence
 	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {

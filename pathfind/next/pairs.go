@@ -130,17 +130,22 @@ func (p *Planner) shareOf(src, dst graphs.NodeID, a graphs.ArcID) float64 {
 	return 0
 }
 
-// offer lists what a new flow of a pair may turn out to cross. The two ways are looked at each by itself.
+// offer lists what a new flow of a pair may turn out to cross. The two ways are looked at each by itself, but for what every flow crosses on the other
+// where directions cannot be told apart.
 func (b *batch) offer(src, dst graphs.NodeID) pairOffer {
 	o := pairOffer{src: src, dst: dst, shares: map[int32]float64{}}
 	for leg, ends := range [2][2]graphs.NodeID{{src, dst}, {dst, src}} {
+		var always []crossing
+		if b.cfg.Unsplit {
+			always = slices.DeleteFunc(b.across(ends[1], ends[0], int8(1-leg), nil), func(x crossing) bool { return x.share < 1-1e-9 })
+		}
 		if b.cfg.Blind != nil && b.cfg.Blind(ends[0], ends[1]) {
-			b.addWay(&o, b.across(ends[0], ends[1], int8(leg), nil), 1)
+			b.addWay(&o, append(b.across(ends[0], ends[1], int8(leg), nil), always...), 1)
 			continue
 		}
 		if paths := b.p.list(ends[0], ends[1]); paths != nil {
 			for _, path := range paths {
-				b.addWay(&o, b.across(ends[0], ends[1], int8(leg), path.Arcs), path.Share)
+				b.addWay(&o, append(b.across(ends[0], ends[1], int8(leg), path.Arcs), always...), path.Share)
 			}
 			continue
 		}

@@ -33,6 +33,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	storms := s.storms()
 	outages := s.outages(storms)
+	s.flapping = outages
 	if outages == nil {
 		storms = nil // not of the kind that a link makes which goes down
 	}

@@ -11,32 +11,36 @@ import (
 	"whichlink/pathfind/rhythm"
 )
 
-// rhythmOf finds how the losses of what crossed any of some links lie in time. The times of the rhythm count from the beginning of the evidence.
+// rhythmOf finds how the losses of what crossed any of some links lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
+// elsewhere may be taken for the links' outages where that comes and goes, too, and hides theirs where it is always there: then those tell that go to neither.
 func (s *Store) rhythmOf(links []graphs.LinkID) rhythm.Rhythm {
-	t := timeline{store: s, links: links}
-	for _, l := range s.order {
-		t.flow(l)
+	flapping := s.beside(links, s.flapping)
+	r := s.rhythmWithout(links, flapping)
+	if r.Kind == rhythm.Steady && len(flapping) > 0 {
+		r = s.rhythmWithout(links, nil)
 	}
-	r := rhythm.Find(t.counts, milliseconds(quiet))
-	if also := s.sickBeside(links); r.Kind == rhythm.Steady && len(also) > 0 {
-		// What its flows lose elsewhere all the time may hide its rhythm: flows that go nowhere else tell.
-		t = timeline{store: s, links: links, without: also}
-		for _, l := range s.order {
-			t.flow(l)
+	if r.Kind == rhythm.Steady && s.solved != nil {
+		if sick := s.beside(links, s.solved.Suspects); len(sick) > 0 {
+			r = s.rhythmWithout(links, sick)
 		}
-		r = rhythm.Find(t.counts, milliseconds(quiet))
 	}
 	return r
 }
 
-// sickBeside returns the arcs of what is named and is on none of some links.
-func (s *Store) sickBeside(links []graphs.LinkID) map[graphs.ArcID]bool {
-	if s.solved == nil {
-		return nil
+// rhythmWithout finds the rhythm of what crossed some links and none of some arcs.
+func (s *Store) rhythmWithout(links []graphs.LinkID, arcs map[graphs.ArcID]bool) rhythm.Rhythm {
+	t := timeline{store: s, links: links, without: arcs}
+	for _, l := range s.order {
+		t.flow(l)
 	}
+	return rhythm.Find(t.counts, milliseconds(quiet))
+}
+
+// beside returns the arcs of those suspects that are named and on none of some links.
+func (s *Store) beside(links []graphs.LinkID, suspects []localize.Suspect) map[graphs.ArcID]bool {
 	arcs := map[graphs.ArcID]bool{}
-	for i := range s.solved.Suspects {
-		x := &s.solved.Suspects[i]
+	for i := range suspects {
+		x := &suspects[i]
 		theirs := linksOf(s.fabric, x.Cause)
 		if x.Probability < Named || slices.ContainsFunc(theirs, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
 			continue

@@ -25,6 +25,7 @@ type Store struct {
 	spread *pathfind.EqualCost
 
 	solved   *localize.Result        // of the newest diagnosis
+	flapping []localize.Suspect      // the outages of the newest diagnosis
 	measured []bool                  // by arc, as that diagnosis has it
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it

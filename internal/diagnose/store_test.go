@@ -243,14 +243,14 @@ func TestTwoFlaps(t *testing.T) {
 		return out && crosses(fl.path, link), out && crosses(fl.back, link)
 	}
 	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
-	p.store.Diagnose()
+	d := p.store.Diagnose()
 	var got []string
-	for _, x := range p.store.outages(p.store.storms()) {
-		got = append(got, fmt.Sprintf("%s %.1f", p.f.LinkName(graphs.LinkID(x.ID)), x.Loss))
+	for _, x := range d.Suspects {
+		got = append(got, fmt.Sprintf("%s %s %d times", x.ID, x.Symptom, len(x.Episodes)))
 	}
 	slices.Sort(got)
-	if want := []string{"leaf1:swp1--spine1:swp1 1.0", "leaf4:swp3--spine3:swp4 1.0"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	if want := []string{"leaf1:swp1--spine1:swp1 flap 3 times", "leaf4:swp3--spine3:swp4 flap 3 times"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q\n%s", got, want, d.Text())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 )
 
 // TestEpisodes: of a link that is down for half a second every three, it is told when it was, how much of the time, and how often.
@@ -86,9 +87,12 @@ func TestNotOver(t *testing.T) {
 		sick, _ := p.f.ArcByName("leaf1:swp2>spine2:swp1")
 		p.run(16, func(a graphs.ArcID, w int) float64 { return rate * is(a == sick && w >= 2) })
 		text := p.store.Diagnose().Suspects[0].For
-		t.Log(text)
 		if strings.Contains(text, "is over") {
 			t.Errorf("rate %g: %s", rate, text)
+		}
+		// What comes the other way is well and tells nothing of it.
+		if r := p.store.rhythmOf(localize.Cause{Kind: localize.Arc, ID: int32(sick)}); math.Abs(r.Loss-rate) > 0.05 {
+			t.Errorf("rate %g: in its time %.2f were lost", rate, r.Loss)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -11,29 +12,43 @@ import (
 	"whichlink/pathfind/rhythm"
 )
 
-// rhythmOf finds how the losses of what crossed any of some links lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
-// elsewhere may be taken for the links' outages where that comes and goes, too, and hides theirs where it is always there: then those tell that go to neither.
-func (s *Store) rhythmOf(links []graphs.LinkID) rhythm.Rhythm {
+// rhythmOf finds how the losses of what crossed a cause lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
+// elsewhere may be taken for the cause's outages where that comes and goes, too, and hides them where it is always there: then those tell that go to neither.
+func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
+	links := linksOf(s.fabric, c)
 	flapping := s.beside(links, s.flapping)
-	r := s.rhythmWithout(links, flapping)
+	r := s.rhythmWithout(c, flapping)
 	if r.Kind == rhythm.Steady && len(flapping) > 0 {
-		r = s.rhythmWithout(links, nil)
+		r = s.rhythmWithout(c, nil)
 	}
 	if r.Kind == rhythm.Steady && s.solved != nil {
 		if sick := s.beside(links, s.solved.Suspects); len(sick) > 0 {
-			r = s.rhythmWithout(links, sick)
+			r = s.rhythmWithout(c, sick)
 		}
 	}
 	return r
 }
 
-// rhythmWithout finds the rhythm of what crossed some links and none of some arcs.
-func (s *Store) rhythmWithout(links []graphs.LinkID, arcs map[graphs.ArcID]bool) rhythm.Rhythm {
-	t := timeline{store: s, links: links, without: arcs}
+// rhythmWithout finds the rhythm of what crossed a cause and none of some arcs. What crosses the other direction of an arc tells nothing of it: that may be well.
+func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) rhythm.Rhythm {
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without}
 	for _, l := range s.order {
 		t.flow(l)
 	}
 	return rhythm.Find(t.counts, milliseconds(quiet))
+}
+
+// arcsOf returns the arcs on which a cause shows.
+func arcsOf(f *graphs.Fabric, c localize.Cause) map[graphs.ArcID]bool {
+	arcs := map[graphs.ArcID]bool{}
+	if c.Kind == localize.Arc {
+		arcs[graphs.ArcID(c.ID)] = true
+		return arcs
+	}
+	for _, l := range linksOf(f, c) {
+		arcs[l.Forward()], arcs[l.Backward()] = true, true
+	}
+	return arcs
 }
 
 // beside returns the arcs of those suspects that are named and on none of some links.
@@ -45,13 +60,7 @@ func (s *Store) beside(links []graphs.LinkID, suspects []localize.Suspect) map[g
 		if x.Probability < Named || slices.ContainsFunc(theirs, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
 			continue
 		}
-		for _, l := range theirs {
-			for _, a := range []graphs.ArcID{l.Forward(), l.Backward()} {
-				if x.Kind != localize.Arc || a == graphs.ArcID(x.ID) {
-					arcs[a] = true
-				}
-			}
-		}
+		maps.Copy(arcs, arcsOf(s.fabric, x.Cause))
 	}
 	return arcs
 }
@@ -59,10 +68,10 @@ func (s *Store) beside(links []graphs.LinkID, suspects []localize.Suspect) map[g
 // quiet is the least time between two outages: routing and line protocols take about as long to see that a link is back.
 const quiet = 350 * time.Millisecond
 
-// A timeline is what crossed some links, with its times.
+// A timeline is what crossed some arcs, with its times.
 type timeline struct {
 	store  *Store
-	links  []graphs.LinkID
+	arcs   map[graphs.ArcID]bool
 	counts []rhythm.Count
 	// without are arcs whose flows are left out.
 	without map[graphs.ArcID]bool
@@ -73,11 +82,11 @@ type timeline struct {
 	run bool
 }
 
-// share returns the share of the ways of a flow that cross the links.
+// share returns the share of the ways of a flow that cross the arcs.
 func (t *timeline) share(w way) float64 {
 	n := 0
 	for _, arcs := range w.alternatives {
-		if slices.ContainsFunc(t.links, func(l graphs.LinkID) bool { return crosses(arcs, l) }) {
+		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return t.arcs[a] }) {
 			n++
 		}
 	}
@@ -227,7 +236,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		return
 	}
 	links := linksOf(s.fabric, sus.Cause)
-	r := s.rhythmOf(links)
+	r := s.rhythmOf(sus.Cause)
 	if r.Kind == rhythm.Steady {
 		return
 	}

@@ -223,7 +223,7 @@ func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link {
 			continue
 		}
-		probability := min(1, sus.Probability+ofSwitches(s.fabric, suspects, sus.Cause))
+		probability := min(1, sus.Probability+ofRivals(s.fabric, suspects, sus.Cause))
 		if probability < Named {
 			continue
 		}
@@ -252,14 +252,19 @@ func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 	return found
 }
 
-// ofSwitches returns the probability that a switch at an end of a link is what failed. While routes change, some flows are put on paths that they had left
-// already; what these lose elsewhere at that switch makes it a rival of its own link. It is the link all the same if that alone lost nearly all.
-func ofSwitches(f *graphs.Fabric, suspects []localize.Suspect, c localize.Cause) float64 {
-	l := f.Link(linksOf(f, c)[0])
+// ofRivals returns the probability of what stands for a link, too: itself and its arcs, which go down together, and a switch at an end of it. While routes
+// change, some flows are put on paths that they had left already; what these lose elsewhere at that switch makes it a rival of its own link. It is the link
+// all the same if that alone lost nearly all.
+func ofRivals(f *graphs.Fabric, suspects []localize.Suspect, c localize.Cause) float64 {
+	id := linksOf(f, c)[0]
+	l := f.Link(id)
 	p := 0.0
 	for i := range suspects {
 		x := &suspects[i]
-		if n := graphs.NodeID(x.ID); x.Kind == localize.Node && (n == f.Port(l.Ends[0]).Node || n == f.Port(l.Ends[1]).Node) {
+		switch n := graphs.NodeID(x.ID); {
+		case x.Cause == c:
+		case x.Kind == localize.Node && (n == f.Port(l.Ends[0]).Node || n == f.Port(l.Ends[1]).Node),
+			(x.Kind == localize.Arc || x.Kind == localize.Link) && linksOf(f, x.Cause)[0] == id:
 			p += x.Probability
 		}
 	}

@@ -42,7 +42,10 @@ Made by root, every node is a namespace called NAME-NODE, which ip netns exec en
 func labError(err error) error {
 	var why *lab.UnavailableError
 	var agents *lab.AgentsError
+	var dead *lab.DeadError
 	switch {
+	case errors.As(err, &dead):
+		return withHint(err, "whichlink lab down %s removes what is left", dead.Name)
 	case errors.As(err, &agents) && agents.Remedy != "":
 		return withHint(err, "%s", agents.Remedy)
 	case errors.As(err, &why) && why.Remedy != "":

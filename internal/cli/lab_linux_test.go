@@ -145,6 +145,36 @@ func TestLabStory(t *testing.T) {
 	}
 }
 
+// A lab whose keeper was killed is said to be dead, with the command that removes it.
+func TestDeadLab(t *testing.T) {
+	program := buildProgram(t)
+	name := fmt.Sprintf("dead%d", os.Getpid())
+	run := func(args ...string) string {
+		out, _ := exec.Command(program, append([]string{"lab"}, args...)...).CombinedOutput()
+		return string(out)
+	}
+	made := run("up", "leafspine", "--leaves", "2", "--spines", "1", "--hosts", "1", "--name", name, "-o", "json", "-q")
+	t.Cleanup(func() { run("down", name) })
+	if strings.Contains(made, "no network namespaces here") && os.Getenv("CI") != "true" {
+		t.Skipf("cannot run here: %s", made)
+	}
+	var state lab.State
+	if err := json.Unmarshal([]byte(made), &state); err != nil || state.Keeper <= 0 {
+		t.Fatalf("%v: %s", err, made)
+	}
+	if err := syscall.Kill(state.Keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	want := "whichlink: hint: whichlink lab down " + name + " removes what is left"
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if out := run("exec", name, "h1-1", "--", "true"); strings.Contains(out, "lab "+name+" is dead") && strings.Contains(out, want) {
+			return
+		} else if time.Now().After(end) {
+			t.Fatal(out)
+		}
+	}
+}
+
 // Ctrl-C while a lab comes up leaves nothing.
 func TestLabUpInterrupted(t *testing.T) {
 	program := buildProgram(t)

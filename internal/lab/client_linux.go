@@ -30,7 +30,7 @@ func Dial(name string) (*Client, error) {
 	}
 	c, err := dial(s.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("the keeper of lab %s is gone: %w", name, err)
+		return nil, &DeadError{name, err}
 	}
 	return c, nil
 }

@@ -85,3 +85,13 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string { return "no network namespaces here: " + e.Why }
+
+// A DeadError says that the process which kept a named lab has ended, and why it is thought so.
+type DeadError struct {
+	Name string
+	Err  error
+}
+
+func (e *DeadError) Error() string { return "lab " + e.Name + " is dead: " + e.Err.Error() }
+
+func (e *DeadError) Unwrap() error { return e.Err }

@@ -21,6 +21,7 @@ type polling struct {
 	targets                     []string
 	fabric, credentials, output string
 	interval                    time.Duration
+	rate                        float64
 }
 
 func newSNMPPollCmd(e *env) *cobra.Command {
@@ -46,6 +47,9 @@ It exits 1 if an agent that was named fails, after all that was read is printed.
 			if p.interval < 0 {
 				return usagef("--interval is not negative")
 			}
+			if !(p.rate >= 0) {
+				return usagef("--rate is not negative")
+			}
 			p.targets = append(p.targets, words...)
 			return e.poll(cmd.Context(), &p)
 		},
@@ -54,6 +58,7 @@ It exits 1 if an agent that was named fails, after all that was read is printed.
 	f.StringSliceVar(&p.targets, "target", nil, "ask `HOST[:PORT]`, or all of NETWORK/BITS; may be repeated")
 	fabricFlag(cmd, &p.fabric)
 	f.StringVar(&p.credentials, "credentials", "", "`FILE` with the community or the user of v3, mode 0600 (default: "+snmp.CommunityVariable+")")
+	f.Float64Var(&p.rate, "rate", 0, "most packets a second, to all agents together (default: no bound but that to each)")
 	f.DurationVar(&p.interval, "interval", 0, "read twice, so `LONG` apart, and tell what was counted in between")
 	outputFlag(cmd, &p.output, "text", "json")
 	return cmd
@@ -123,10 +128,14 @@ func (e *env) poll(ctx context.Context, p *polling) error {
 	if err != nil {
 		return err
 	}
-	poller := snmp.NewPoller(snmp.PollerConfig{Targets: a.targets, Credentials: c})
+	poller := snmp.NewPoller(snmp.PollerConfig{Targets: a.targets, Credentials: c, Rate: p.rate})
 	defer poller.Close()
-	e.say("asks %s with %s, reading only: one request in flight to each, at most %d packets/s to any one, and at most %d of them at a time",
-		plural(len(a.targets), "agent"), c, snmp.MostRequests, poller.Workers())
+	all := ""
+	if p.rate > 0 {
+		all = fmt.Sprintf(" and %g to all", p.rate)
+	}
+	e.say("asks %s with %s, reading only: one request in flight to each, at most %d packets/s to any one%s, and at most %d of them at a time",
+		plural(len(a.targets), "agent"), c, snmp.MostRequests, all, poller.Workers())
 	first := poller.Poll(ctx)
 	last := first
 	if p.interval > 0 {

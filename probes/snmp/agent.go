@@ -28,6 +28,7 @@ type Agent struct {
 	credentials Credentials
 	limits      Limits
 	session     *Session
+	wait        func(context.Context) // before each packet; may be nil
 
 	labels   map[uint32]label
 	labelled time.Time
@@ -80,6 +81,9 @@ func (a *Agent) Read(ctx context.Context) *Reading {
 			return r
 		}
 		s.gap = time.Second / MostRequests
+		if a.wait != nil {
+			s.client.before(a.wait)
+		}
 		a.session = s
 	}
 	asked := a.session.Requests()

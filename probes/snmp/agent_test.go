@@ -240,6 +240,29 @@ func TestPollStops(t *testing.T) {
 	}
 }
 
+// TestPollRate: agents that are polled together are sent no more than the rate.
+func TestPollRate(t *testing.T) {
+	t.Parallel()
+	var targets []string
+	for range 5 {
+		targets = append(targets, start(t, device(1), agentsim.Faults{}).Address())
+	}
+	const rate = 200
+	p := NewPoller(PollerConfig{Targets: targets, Credentials: Credentials{Community: "public"}, Rate: rate})
+	defer p.Close()
+	began := time.Now()
+	requests := 0
+	for _, r := range p.Poll(context.Background()) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		requests += r.Requests
+	}
+	if took := time.Since(began).Seconds(); float64(requests-1) > rate*took {
+		t.Errorf("%d requests in %.3f s", requests, took)
+	}
+}
+
 // TestForeignAnswers: what another address answers, or what answers another question, however much of it comes, is no answer, and keeps nobody waiting.
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()

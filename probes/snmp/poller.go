@@ -17,6 +17,9 @@ type PollerConfig struct {
 	Limits      Limits
 	// Workers is how many agents are asked at a time: 256. Each has one request in flight.
 	Workers int
+	// Rate is the most packets a second to all agents together; 0 sets no bound but [MostRequests] to each. Where it is low fewer agents are asked at a
+	// time, so that a reading is not all waiting.
+	Rate float64
 	// Spread is the time over which the agents' starts are strewn, so that they do not answer all at once: 20 ms.
 	Spread time.Duration
 }
@@ -38,6 +41,11 @@ func NewPoller(c PollerConfig) *Poller {
 	if c.Spread <= 0 {
 		c.Spread = 20 * time.Millisecond
 	}
+	var wait func(context.Context)
+	if c.Rate > 0 {
+		wait = (&turn{every: time.Duration(float64(time.Second) / c.Rate)}).wait
+		c.Workers = min(c.Workers, max(1, int(c.Rate/ratePerWorker)))
+	}
 	p := &Poller{workers: min(c.Workers, len(c.Targets))}
 	start := make([]time.Duration, len(c.Targets))
 	for i, t := range c.Targets {
@@ -48,11 +56,16 @@ func NewPoller(c PollerConfig) *Poller {
 	}
 	slices.SortFunc(p.order, func(a, b int) int { return cmp.Or(cmp.Compare(start[a], start[b]), cmp.Compare(a, b)) })
 	for _, i := range p.order {
-		p.agents = append(p.agents, NewAgent(c.Targets[i], c.Credentials, c.Limits))
+		a := NewAgent(c.Targets[i], c.Credentials, c.Limits)
+		a.wait = wait
+		p.agents = append(p.agents, a)
 		p.starts = append(p.starts, start[i])
 	}
 	return p
 }
+
+// ratePerWorker is the least part of a rate for one that is asked, in packets a second: a reading of some ten to a hundred takes seconds then.
+const ratePerWorker = 10
 
 // Workers is how many agents are asked at a time.
 func (p *Poller) Workers() int { return p.workers }

@@ -192,7 +192,7 @@ func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
 	return out
 }
 
-// whyFew says why a switch answers few probes: it limits its answers, or they are lost on their way to a prober, where what is named loses as much.
+// whyFew says why a switch answers few probes: it limits its answers, or these or the probes are lost on their way, where what is named loses as much.
 func (s *Store) whyFew(r *localize.Responder, suspects []Suspect) string {
 	held := 1 - float64(r.Answered)/float64(r.Sent)
 	for i := range suspects {
@@ -205,23 +205,23 @@ func (s *Store) whyFew(r *localize.Responder, suspects []Suspect) string {
 			arcs = append(arcs, a)
 		} else if l, ok := s.fabric.LinkByName(x.ID); ok {
 			arcs = append(arcs, l.Forward(), l.Backward())
+		} else if n, ok := s.fabric.NodeByName(x.ID); ok {
+			arcs = s.fabric.Out(n)
 		}
-		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.answersCross(r.Node, a) }) {
-			return "a rate limit, or lost on the way back over " + x.ID
+		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.between(r.Node, a) }) {
+			return "a rate limit, or lost with " + x.ID
 		}
 	}
 	return "rate limit"
 }
 
-// answersCross reports whether an arc is on a shortest path from a switch to a host that sends probes.
-func (s *Store) answersCross(n graphs.NodeID, a graphs.ArcID) bool {
-	to, on := s.ecmp.Distance(n, s.fabric.Tail(a)), s.fabric.Head(a)
-	return to >= 0 && slices.ContainsFunc(s.order, func(l *flowLog) bool {
-		if l.src == graphs.None || s.ecmp.Distance(on, l.src) < 0 {
-			return false
-		}
-		return to+1+s.ecmp.Distance(on, l.src) == s.ecmp.Distance(n, l.src)
-	})
+// between reports whether an arc is on a shortest path from a switch to a host that sends probes, or from such a host to it.
+func (s *Store) between(n graphs.NodeID, a graphs.ArcID) bool {
+	on := func(from, to graphs.NodeID) bool {
+		before, after := s.ecmp.Distance(from, s.fabric.Tail(a)), s.ecmp.Distance(s.fabric.Head(a), to)
+		return before >= 0 && after >= 0 && before+1+after == s.ecmp.Distance(from, to)
+	}
+	return slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.src != graphs.None && (on(n, l.src) || on(l.src, n)) })
 }
 
 // totals counts all packets that were measured, those of probes that were lost, and those that captures tell to be.

@@ -247,7 +247,8 @@ func (s *Store) hosts(are func(graphs.NodeID) bool) []graphs.NodeID {
 }
 
 const (
-	// leastTried is how many flows must have been traced in vain for those of like pairs not to be traced any more, and triedFor for how long each.
+	// leastTried is how many flows must have been traced in vain for those of like pairs not to be traced any more, and triedFor for how long each: switches were
+	// asked, and did not say enough.
 	leastTried = 8
 	triedFor   = 4 * time.Second
 )
@@ -263,9 +264,10 @@ type vision struct {
 func (s *Store) look() *vision {
 	v := &vision{s.ecmp, map[int]int{}, map[int]int{}}
 	for _, l := range s.order {
-		if !l.probed() || len(l.paths) == 0 {
+		if !l.probed() {
 			continue
 		}
+		asked := slices.ContainsFunc(l.hops, func(h hop) bool { return h.sent > 0 })
 		path, back := l.now()
 		for _, leg := range [2]struct {
 			way
@@ -274,7 +276,7 @@ func (s *Store) look() *vision {
 			far := s.ecmp.Distance(leg.src, leg.dst)
 			if leg.certain() {
 				v.found[far]++
-			} else if n := len(l.echoes); n > 0 && l.echoes[n-1].end.Sub(l.echoes[0].start) >= triedFor {
+			} else if n := len(l.echoes); asked && n > 0 && l.echoes[n-1].end.Sub(l.echoes[0].start) >= triedFor {
 				v.tried[far]++
 			}
 		}

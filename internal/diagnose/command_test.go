@@ -54,9 +54,11 @@ func (q *inquest) flow(src, dst string, sport uint16, spine, sent, lost int, tra
 		}
 	}
 	if traced {
-		seen := r
-		seen.Kind = evidence.KindPath
+		seen, hop := r, r
+		seen.Kind, hop.Kind, hop.Path = evidence.KindPath, evidence.KindHop, nil
+		hop.TTL, hop.Sent, hop.Answered = 2, evidence.Int(2), evidence.Int(0)
 		q.store.Add(&seen)
+		q.store.Add(&hop)
 	}
 	r.Kind, r.WindowMS = evidence.KindEcho, 10_000
 	r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lost), evidence.Int(lost), evidence.Int(0)
@@ -118,6 +120,10 @@ func TestCommand(t *testing.T) {
 // TestBlind: where traces find no way, nobody is sent to trace more, and it is said what would help.
 func TestBlind(t *testing.T) {
 	q := newInquest(t)
+	q.open(false)
+	if got := q.step(); !strings.Contains(got.Do, "probe --fabric") {
+		t.Errorf("nobody was asked: %+v", got)
+	}
 	q.open(true)
 	if got := q.step(); strings.Contains(got.Do, "probe --fabric") || !strings.Contains(got.Do, "TTL-expired") {
 		t.Errorf("%+v", got)

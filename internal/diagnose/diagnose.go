@@ -60,13 +60,13 @@ func (s *Store) Diagnose() *Diagnosis {
 			if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 				continue
 			}
-			if x, ok := s.stops[sus.Cause]; ok {
-				x.tell(&out)
-			}
 			out.then = seen.spells != nil || !seen.since.IsZero()
 			s.corrupts(&out, &sus, ports.counted)
 			s.queues(&out, sus.Cause, ports.counted)
 			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
+			if x, ok := s.stops[sus.Cause]; ok {
+				x.tell(&out)
+			}
 			s.blameHost(&out, &sus, refused)
 			d.Suspects = append(d.Suspects, out)
 			causes[out.ID] = sus.Cause

@@ -43,7 +43,9 @@ func (x *stop) tell(out *Suspect) {
 		text = "nothing was lost since %s to what may be it, where %.0f losses were to be expected: it has probably stopped"
 		out.Until = &x.since
 	}
-	out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceProbe), fmt.Sprintf(text, x.since.UTC().Format("15:04:05Z"), x.expected)})
+	text = fmt.Sprintf(text, x.since.UTC().Format("15:04:05Z"), x.expected)
+	out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceProbe), text})
+	out.Against = text + "; " + out.Against
 }
 
 // halt asks of the suspects that are likely whether they have stopped. Those that probably have are told as they were before, for what was measured since

@@ -37,41 +37,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	if outages == nil {
 		storms = nil // not of the kind that a link makes which goes down
 	}
-	seen := s.observe(storms)
-	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints}
-	if s.spread != nil {
-		cfg.Paths = s.spread
-	}
-	solved := localize.Solve(s.fabric, seen.list, cfg)
-	s.stops = nil
-	if storms == nil {
-		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
-	}
-	s.measured = seen.measured(solved.Exposure)
-	if storms == nil && seen.since.IsZero() {
-		seen, solved = s.retry(d, seen, solved, cfg)
-	}
-	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
+	seen, solved := s.solve(d, storms, ports)
 	d.Coverage = s.coverage()
-	causes, refused := map[string]localize.Cause{}, s.refused()
-	for _, sus := range append(outages, solved.Suspects...) {
-		if sus.Probability >= leastListed && !explained(s.fabric, &sus, gone) && !s.told(d, &sus, seen, ports) {
-			out := s.lossSuspect(&sus, Loss)
-			if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
-				continue
-			}
-			out.then = seen.spells != nil || !seen.since.IsZero()
-			s.corrupts(&out, &sus, ports.counted)
-			s.queues(&out, sus.Cause, ports.counted)
-			s.prove(&out, sus.Cause, sus.Loss, seen, ports)
-			if x, ok := s.stops[sus.Cause]; ok {
-				x.tell(&out)
-			}
-			s.blameHost(&out, &sus, refused)
-			d.Suspects = append(d.Suspects, out)
-			causes[out.ID] = sus.Cause
-		}
-	}
+	causes := s.lossSuspects(d, append(outages, solved.Suspects...), seen, ports, gone)
 	s.shade(d, causes, seen, ports.counted)
 	seen.mute = s.mute(d, causes, seen)
 	s.earlySuspects(d, solved, seen, ports)
@@ -88,6 +56,51 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.conclude(d, seen, solved)
 	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
 	return d
+}
+
+// solve localizes what packets were lost, of the storms alone if there are any, and keeps what is asked about it later.
+func (s *Store) solve(d *Diagnosis, storms []stretch, ports *portWords) (*observer, *localize.Result) {
+	seen := s.observe(storms)
+	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints}
+	if s.spread != nil {
+		cfg.Paths = s.spread
+	}
+	solved := localize.Solve(s.fabric, seen.list, cfg)
+	s.stops = nil
+	if storms == nil {
+		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
+	}
+	s.measured = seen.measured(solved.Exposure)
+	if storms == nil && seen.since.IsZero() {
+		seen, solved = s.retry(d, seen, solved, cfg)
+	}
+	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
+	return seen, solved
+}
+
+// lossSuspects tells what loses packets and is not told already, with its proof. It returns the causes by their names.
+func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal) map[string]localize.Cause {
+	causes, refused := map[string]localize.Cause{}, s.refused()
+	for _, sus := range suspects {
+		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, seen, ports) {
+			continue
+		}
+		out := s.lossSuspect(&sus, Loss)
+		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
+			continue
+		}
+		out.then = seen.spells != nil || !seen.since.IsZero()
+		s.corrupts(&out, &sus, ports.counted)
+		s.queues(&out, sus.Cause, ports.counted)
+		s.prove(&out, sus.Cause, sus.Loss, seen, ports)
+		if x, ok := s.stops[sus.Cause]; ok {
+			x.tell(&out)
+		}
+		s.blameHost(&out, &sus, refused)
+		d.Suspects = append(d.Suspects, out)
+		causes[out.ID] = sus.Cause
+	}
+	return causes
 }
 
 // told reports whether a suspect is among those that are told already. What was told on weaker grounds gives way to it; else what packets say

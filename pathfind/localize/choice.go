@@ -69,7 +69,7 @@ func (s *search) chooseTwins() {
 		case len(of) == 1:
 		case s.ix.kindOf(of[0].comp) == 2:
 			for _, x := range of {
-				s.peers[x.comp] = of
+				s.like.kin.alike[x.comp] = of
 			}
 		default:
 			s.devs.choose(s.ix, of)
@@ -297,7 +297,7 @@ func (s *search) relocated(comps []int32, at int32) map[graphs.NodeID][]int32 {
 		return moved
 	}
 	whole := map[graphs.NodeID][]int32{}
-	for _, x := range s.peers[at] {
+	for _, x := range s.like.kin.alike[at] {
 		n := graphs.NodeID(x.comp - s.ix.nodes)
 		to, ok := moved[n]
 		if !ok && first {

@@ -16,6 +16,17 @@ const (
 	adjacent = 1 << 16
 )
 
+// A kin is what a search knows of how switches lie to each other, where ways are not known.
+type kin struct {
+	alike    map[int32][]choice       // by switch, those that look like it
+	of       map[[2]graphs.NodeID]int // see kinship
+	placings int                      // how many more there may be
+}
+
+func newKin() kin {
+	return kin{map[int32][]choice{}, map[[2]graphs.NodeID]int{}, allPlacings}
+}
+
 // An imaging looks for members that lie to each other as some others do.
 type imaging struct {
 	*search
@@ -29,7 +40,7 @@ type imaging struct {
 // imageOf looks for members that lie to each other as some others do, with one component, or one switch at which some of them lie, in place of another, as far as nothing
 // but what is loaded tells them apart. It ends when one is accepted.
 func (s *search) imageOf(comps []int32, from, to int32, accept func(image []int32) bool) {
-	m := imaging{search: s, comps: []int32{from}, image: []int32{to}, left: min(placings, s.placings), accept: func(image []int32) bool {
+	m := imaging{search: s, comps: []int32{from}, image: []int32{to}, left: min(placings, s.like.kin.placings), accept: func(image []int32) bool {
 		all := make([]int32, len(comps))
 		k := 1
 		for i, c := range comps {
@@ -49,7 +60,7 @@ func (s *search) imageOf(comps []int32, from, to int32, accept func(image []int3
 	}
 	was := m.left
 	m.place()
-	s.placings -= was - max(m.left, 0)
+	s.like.kin.placings -= was - max(m.left, 0)
 }
 
 // place gives the next component each of its places, and those after it theirs, and reports whether it is to go on.
@@ -86,7 +97,7 @@ func (m *imaging) place() bool {
 // alike returns what looks like a component.
 func (s *search) alike(c int32) []choice {
 	if s.ix.kindOf(c) == 2 {
-		return s.peers[c]
+		return s.like.kin.alike[c]
 	}
 	if x := s.devs.choices[c]; x != nil {
 		return x.of
@@ -131,7 +142,7 @@ func (s *search) kinship(a, b graphs.NodeID) int {
 		return -1
 	}
 	key := [2]graphs.NodeID{min(a, b), max(a, b)}
-	kin, ok := s.kin[key]
+	kin, ok := s.like.kin.of[key]
 	if !ok {
 		for _, x := range s.ix.f.Out(a) {
 			n := s.ix.head[x]
@@ -144,7 +155,7 @@ func (s *search) kinship(a, b graphs.NodeID) int {
 				}
 			}
 		}
-		s.kin[key] = kin
+		s.like.kin.of[key] = kin
 	}
 	return kin
 }

@@ -52,6 +52,7 @@ func (t *setTable) relations(c int32, yield func(x uint64)) {
 // Likenesses are what was worked out for components, by what they look like. The work that it was counts for each component that it holds for, so that the search
 // goes as far as without.
 type likenesses struct {
+	kin    kin
 	fits   map[likeness]likeFit
 	floors map[likeness]likeFloor
 }

@@ -60,9 +60,9 @@ func newCheckCmd(e *env) *cobra.Command {
 		Use:   "check (--fabric FILE | --drill)",
 		Short: "One health check for scripts: measures, prints one line, exits 0, 1, 2 or 3",
 		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is more likely than not),
-2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host;
-with --drill it makes a practice fabric in network namespaces, with a fault, and checks that. With --snmp what the switches count, and with --traps
-what they tell, is judged together with the probes.
+2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host, and OK is said of
+what its probes cross, which the line counts: run it on every host. With --drill it makes a practice fabric in network namespaces, with a fault,
+and checks that. With --snmp what the switches count, and with --traps what they tell, is judged together with the probes.
 
 With --baseline it also holds round trips against what they were, by pair of hosts and length of the path, and looks for steps of the round trip that
 come back by a timer: --learn adds what this check measures to the file, and compares nothing. --load names what the fabric carries meanwhile: like is
@@ -130,7 +130,7 @@ func (e *env) checkHere(ctx context.Context, m *measuring, recorder func(*graphs
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, diagnose.WatchConfig{FabricFile: shellWord(m.fabric), Record: recorder(f), Every: diagnose.FollowEvery, Follow: true})
+	w, err := m.watch(e, f, diagnose.WatchConfig{FabricFile: shellWord(m.fabric), Partial: true, Record: recorder(f), Every: diagnose.FollowEvery, Follow: true})
 	if err != nil {
 		return nil, err
 	}

@@ -290,7 +290,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
-	case 2*d.Coverage.Measured < d.Coverage.Arcs:
+	case 2*d.Coverage.Measured < d.Coverage.Arcs && !(s.cfg.Partial && d.Coverage.Measured > 0):
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")

@@ -68,6 +68,8 @@ type Config struct {
 	Traffic []heat.Flow
 	// FabricFile is the fabric's file in commands that are told, as a shell takes it; FILE where it is empty.
 	FabricFile string
+	// Partial is where nobody else measures: however little of the fabric the evidence crosses, what it crosses is judged.
+	Partial bool
 }
 
 type sourceKey struct{ by, source string }

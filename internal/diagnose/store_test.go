@@ -337,3 +337,16 @@ func TestStoreRefuses(t *testing.T) {
 		t.Errorf("control characters reach the terminal: %q", text)
 	}
 }
+
+// TestPartial: what one host crosses is little of a fabric, which nobody may call healthy for it; of a check on that host alone it is the answer.
+func TestPartial(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		p := newPlay(t, 128)
+		p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool { return fl.by != "h1-1" })[:3]
+		p.store = NewStore(p.f, Config{Partial: partial})
+		p.run(24, func(graphs.ArcID, int) float64 { return 0 })
+		if d := p.store.Diagnose(); (d.Verdict == Healthy) != partial {
+			t.Errorf("partial %v: %s: %s", partial, d.Verdict, d.Summary)
+		}
+	}
+}

@@ -20,8 +20,9 @@ import (
 // WatchConfig says what a [Watch] measures with. Fabric and Hosts are needed.
 type WatchConfig struct {
 	Fabric *graphs.Fabric
-	// FabricFile is as in [Config].
+	// FabricFile and Partial are as in [Config].
 	FabricFile string
+	Partial    bool
 	// Hosts are those on which this process may open sockets: the local one, or all of a drill.
 	Hosts []WatchHost
 	// Rate is the most that each host sends, in packets a second; 0 is [probes.DefaultRate].
@@ -208,7 +209,7 @@ const thinkingShare = 0.2
 
 // fold owns the store: it takes records in and publishes diagnoses.
 func (w *Watch) fold(over <-chan struct{}) {
-	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon, Series: w.cfg.Series, FabricFile: w.cfg.FabricFile})
+	store := NewStore(w.cfg.Fabric, Config{Horizon: w.cfg.Horizon, Series: w.cfg.Series, FabricFile: w.cfg.FabricFile, Partial: w.cfg.Partial})
 	take := func(r *evidence.Record) {
 		store.Add(r)
 		if a := w.asked.Load(); a != nil {

@@ -16,6 +16,7 @@ type expiryBudget struct {
 	mu         sync.Mutex // guards allowances and what is in them
 	allowances map[graphs.NodeID]*allowance
 	detour     float64 // answers a second of a switch that the plan does not expect on this host's paths
+	rng        *rand.Rand
 }
 
 // detourShare is the part of every switch's answers that is left for paths which the plan did not expect.
@@ -41,20 +42,21 @@ func newExpiryBudget(perSwitch float64, shares map[graphs.NodeID]float64, hosts 
 	b := &expiryBudget{
 		allowances: make(map[graphs.NodeID]*allowance, len(shares)),
 		detour:     perSwitch * detourShare / float64(max(1, hosts)),
+		rng:        rng,
 	}
 	for _, n := range slices.Sorted(maps.Keys(shares)) {
-		if a := b.allow(n, perSwitch*(1-detourShare)*shares[n]+b.detour); a.within > time.Second {
-			// Hosts that start together must not all ask their one question in the same second.
-			a.add(now.Add(-time.Duration(rng.Float64()*float64(a.within))), 1)
-		}
+		b.allow(n, perSwitch*(1-detourShare)*shares[n]+b.detour, now)
 	}
 	return b
 }
 
-func (b *expiryBudget) allow(n graphs.NodeID, most float64) *allowance {
+// allow gives a switch its allowance from a moment on.
+func (b *expiryBudget) allow(n graphs.NodeID, most float64, now time.Time) *allowance {
 	a := &allowance{most: most, within: time.Second}
 	if a.most < 1 {
 		a.most, a.within = 1, time.Duration(float64(time.Second)/max(most, 1e-3))
+		// Hosts that start together, or whose paths change together, must not all ask their one question in the same second.
+		a.add(now.Add(-time.Duration(b.rng.Float64()*float64(a.within))), 1)
 	}
 	b.allowances[n] = a
 	return a
@@ -73,7 +75,7 @@ func (b *expiryBudget) take(likely map[graphs.NodeID]float64, keep float64, now 
 	for n, p := range likely {
 		a := b.allowances[n]
 		if a == nil {
-			a = b.allow(n, b.detour)
+			a = b.allow(n, b.detour, now)
 		}
 		for len(a.charges) > 0 && now.Sub(a.charges[0].at) >= a.within {
 			a.sum -= a.charges[0].amount

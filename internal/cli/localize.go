@@ -8,8 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +60,7 @@ against flows whose paths are as long.`,
 			if err != nil {
 				return err
 			}
-			store := diagnose.NewStore(f, diagnose.Config{Traffic: traffic, FabricFile: shellWord(fabric)})
+			store := diagnose.NewStore(f, diagnose.Config{Traffic: traffic, FabricFile: fabric})
 			failed := e.readEvidence(cmd.Context(), store, files, nil)
 			if failed != nil && store.Records() == 0 {
 				return failed
@@ -81,20 +79,6 @@ against flows whose paths are as long.`,
 	_ = cmd.RegisterFlagCompletionFunc("matrix", cobra.FixedCompletions(matrixExamples, cobra.ShellCompDirectiveNoSpace))
 	trace.add(cmd)
 	return cmd
-}
-
-// shellWord returns the name of a file as a shell takes it in a command; nothing for standard input, and for what no terminal should show.
-func shellWord(name string) string {
-	plain := func(r rune) bool {
-		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("/._-+=:@%,", r)
-	}
-	switch {
-	case name == "-" || graphs.Clean(name) != name:
-		return ""
-	case strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0:
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // without refuses flags that would be passed over.

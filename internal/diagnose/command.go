@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -292,7 +291,11 @@ func (v *vision) blind(src, dst graphs.NodeID) bool {
 
 // probeCommand begins the command that probes as this evidence was probed: where reflectors listen decides which way a flow takes, too.
 func (s *Store) probeCommand() string {
-	command := "whichlink probe --fabric " + cmp.Or(s.cfg.FabricFile, "FILE")
+	file := "FILE"
+	if name := s.cfg.FabricFile; name != "" && name != "-" && graphs.Clean(name) == name {
+		file = shellWord(name)
+	}
+	command := "whichlink probe --fabric " + file
 	if port := s.agentPort(); port != probes.DefaultPort {
 		command += fmt.Sprintf(" --port %d", port)
 	}

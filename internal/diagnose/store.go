@@ -66,7 +66,7 @@ type Config struct {
 	Series *PortSeries
 	// Traffic is the measured traffic between hosts or switches that loads are held against; nil to estimate it from the loads.
 	Traffic []heat.Flow
-	// FabricFile is the fabric's file in commands that are told, as a shell takes it; FILE where it is empty.
+	// FabricFile is the name of the fabric's file in commands that are told; FILE where it is empty, standard input (-) or nothing that a terminal should show.
 	FabricFile string
 	// Partial is where nobody else measures: however little of the fabric the evidence crosses, what it crosses is judged.
 	Partial bool

@@ -267,9 +267,7 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 				}
 				says = append(says, text)
 				newest = later(newest, w.at)
-				if first.IsZero() || w.since.Before(first) {
-					first = w.since
-				}
+				first = soonest(first, w.since)
 			}
 		}
 	}

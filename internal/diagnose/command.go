@@ -41,8 +41,7 @@ const (
 type run struct {
 	src     graphs.NodeID
 	choices []next.Choice
-	port    uint16 // of the reflectors
-	enough  int    // packets along a new flow
+	enough  int // packets along a new flow
 }
 
 // splitting finds the flows of one host that tell most about a suspect. Hosts that were heard of are asked first: others may run no agent.
@@ -59,8 +58,8 @@ func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.Node
 			one[0][i].Weight /= sus.Probability
 		}
 	}
-	out := run{port: s.agentPort(), enough: max(newFlowPackets, next.Enough(sus.Loss))}
-	cfg := next.Config{Known: s.known(out.port), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind, Unsplit: sus.Loss > deadLoss,
+	out := run{enough: max(newFlowPackets, next.Enough(sus.Loss))}
+	cfg := next.Config{Known: s.known(s.agentPort()), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind, Unsplit: sus.Loss > deadLoss,
 		Traces: min(max(fewTraces, len(sus.Class)), mostTracedAtOnce)}
 	seen := s.presence
 	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {

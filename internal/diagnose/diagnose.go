@@ -196,9 +196,9 @@ func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
 			continue
 		}
 		name := s.fabric.NodeName(r.Node)
-		how := fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, s.whyFew(&r, suspects))
-		if r.Answered == 0 {
-			how = fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
+		how := fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
+		if r.Answered > 0 {
+			how = fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, s.whyFew(&r, suspects))
 		}
 		out = append(out, Cleared{ID: name, Why: how + ", yet traffic through it arrives"})
 	}
@@ -207,6 +207,7 @@ func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
 
 // whyFew says why a switch answers few probes: it limits its answers, or these or the probes are lost on their way, where what is named loses as much.
 func (s *Store) whyFew(r *localize.Responder, suspects []Suspect) string {
+	probers := s.probers()
 	held := 1 - float64(r.Answered)/float64(r.Sent)
 	for i := range suspects {
 		x := &suspects[i]
@@ -221,20 +222,32 @@ func (s *Store) whyFew(r *localize.Responder, suspects []Suspect) string {
 		} else if n, ok := s.fabric.NodeByName(x.ID); ok {
 			arcs = s.fabric.Out(n)
 		}
-		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.between(r.Node, a) }) {
+		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.between(r.Node, a, probers) }) {
 			return "a rate limit, or lost with " + x.ID
 		}
 	}
 	return "rate limit"
 }
 
-// between reports whether an arc is on a shortest path from a switch to a host that sends probes, or from such a host to it.
-func (s *Store) between(n graphs.NodeID, a graphs.ArcID) bool {
+// probers returns the hosts from which flows were measured.
+func (s *Store) probers() []graphs.NodeID {
+	var hosts []graphs.NodeID
+	for _, l := range s.order {
+		if l.src != graphs.None {
+			hosts = append(hosts, l.src)
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// between reports whether an arc is on a shortest path from a switch to one of some hosts, or from such a host to it.
+func (s *Store) between(n graphs.NodeID, a graphs.ArcID, hosts []graphs.NodeID) bool {
 	on := func(from, to graphs.NodeID) bool {
 		before, after := s.ecmp.Distance(from, s.fabric.Tail(a)), s.ecmp.Distance(s.fabric.Head(a), to)
 		return before >= 0 && after >= 0 && before+1+after == s.ecmp.Distance(from, to)
 	}
-	return slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.src != graphs.None && (on(n, l.src) || on(l.src, n)) })
+	return slices.ContainsFunc(hosts, func(h graphs.NodeID) bool { return on(n, h) || on(h, n) })
 }
 
 // totals counts all packets that were measured, those of probes that were lost, and those that captures tell to be.

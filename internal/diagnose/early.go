@@ -63,10 +63,7 @@ func (s *Store) errorsOf(a graphs.ArcID) timing {
 			if !slices.ContainsFunc([]way{e.path, e.back}, func(w way) bool { return w.certain() && slices.Contains(w.alternatives[0], a) }) {
 				continue
 			}
-			if from.IsZero() || e.start.Before(from) {
-				from = e.start
-			}
-			to = later(to, e.end)
+			from, to = soonest(from, e.start), later(to, e.end)
 		}
 	}
 	var t timing

@@ -124,9 +124,7 @@ type upWord struct {
 
 // word notes from when until when an end said that the link is not there.
 func (x *linkState) word(from, to time.Time) {
-	if x.fell.IsZero() || from.Before(x.fell) {
-		x.fell = from
-	}
+	x.fell = soonest(x.fell, from)
 	x.since = later(x.since, to)
 }
 

@@ -47,9 +47,7 @@ func (l *portLog) disabled() []stretch {
 // two polls, and as changes of its state between two polls that both read up, or of which the former read down. Of these a poll sees no more than one. All of these may tell of the
 // same outages, so the one that tells of the most counts. What a port did while either end of its link was told to be down, it did for that.
 func (l *portLog) outages(disabled []stretch) portOutages {
-	told := func(at time.Time) bool {
-		return slices.ContainsFunc(disabled, func(x stretch) bool { return !at.Before(x.from) && !at.After(x.to) })
-	}
+	told := func(at time.Time) bool { return during(disabled, at) }
 	var at []time.Time
 	for i, e := range l.events {
 		if evidence.UpOrDown(e.what) != evidence.Down || told(e.at) {

@@ -45,9 +45,7 @@ func (s *Store) passages(k graphs.LinkID, after, until time.Time) passage {
 		}
 		had := false
 		take := func(from, to time.Time) {
-			if x.first.IsZero() || from.Before(x.first) {
-				x.first = from
-			}
+			x.first = soonest(x.first, from)
 			x.last = later(x.last, to)
 			had = true
 		}

@@ -301,6 +301,14 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
+// soonest returns the earlier of two times, of which the first is zero as long as there is none.
+func soonest(first, at time.Time) time.Time {
+	if first.IsZero() {
+		return at
+	}
+	return earlier(first, at)
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

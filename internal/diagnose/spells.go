@@ -91,8 +91,12 @@ func (s *Store) spells() []stretch {
 
 // within reports whether most of a window lies in one of some stretches.
 func within(list []stretch, from, to time.Time) bool {
-	middle := from.Add(to.Sub(from) / 2)
-	return slices.ContainsFunc(list, func(x stretch) bool { return !middle.Before(x.from) && !middle.After(x.to) })
+	return during(list, from.Add(to.Sub(from)/2))
+}
+
+// during reports whether a moment lies in one of some stretches.
+func during(list []stretch, at time.Time) bool {
+	return slices.ContainsFunc(list, func(x stretch) bool { return !at.Before(x.from) && !at.After(x.to) })
 }
 
 // spellNote says what was left out.

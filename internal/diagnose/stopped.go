@@ -43,7 +43,7 @@ func (x *stop) tell(out *Suspect) {
 		text = "nothing was lost since %s to what may be it, where %.0f losses were to be expected: it has probably stopped"
 		out.Until = &x.since
 	}
-	text = fmt.Sprintf(text, x.since.UTC().Format("15:04:05Z"), x.expected)
+	text = fmt.Sprintf(text, clock(x.since), x.expected)
 	out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceProbe), text})
 	out.Against = text + "; " + out.Against
 }

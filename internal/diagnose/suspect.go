@@ -214,7 +214,7 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 	out.For = fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
 	out.Against = "a drained link looks the same to probes as one that is down"
 	if !w.since.IsZero() {
-		out.For += fmt.Sprintf("; flows left it at %s", w.since.UTC().Format("15:04:05Z"))
+		out.For += fmt.Sprintf("; flows left it at %s", clock(w.since))
 	}
 	out.Evidence = []Evidence{{"probe", out.For}, {"probe", "capacity lost: " + s.capacityLost(first)}}
 	ends := first.links[0]
@@ -286,7 +286,7 @@ func (x *Suspect) sentence() string {
 			}
 			does += x.when
 		case x.Until != nil:
-			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), x.Until.UTC().Format("15:04:05Z"))
+			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), clock(*x.Until))
 		}
 	case Corruption:
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))

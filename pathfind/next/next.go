@@ -268,7 +268,7 @@ func (b *batch) takeKnown() {
 	at := map[int]int{}
 	for i := range known {
 		k := &known[i]
-		if !b.may[0](k.Src) || !b.may[1](k.Dst) {
+		if !b.may[sends](k.Src) || !b.may[answers](k.Dst) {
 			continue
 		}
 		crosses := b.across(k.Src, k.Dst, 0, k.Path)

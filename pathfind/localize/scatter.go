@@ -31,15 +31,7 @@ func (s *search) scatter(i int32) int32 {
 	s.setBackground(h.background)
 	for range 2 {
 		s.loadHazards(comps, rates)
-		losses := s.divide(comps, rates)
-		kept := 0
-		for j, c := range comps {
-			if losses[j] > slight {
-				comps[kept], rates[kept] = c, rates[j]
-				kept++
-			}
-		}
-		comps, rates = comps[:kept], rates[:kept]
+		comps, rates = hold(comps, rates, s.divide(comps, rates, s.ev.exposure), len(comps))
 	}
 	if len(comps) > s.cfg.MaxFaults {
 		return -1
@@ -53,8 +45,8 @@ func (s *search) scatter(i int32) int32 {
 }
 
 // divide gives each component of a loaded hypothesis the rate that its share of all losses asks for, until all rates agree (expectation
-// maximisation). It asks for the hazards of branches and changes them only, and returns the losses that each explains.
-func (m *model) divide(comps []int32, rates []float64) []float64 {
+// maximisation); clean are the packets of flows without loss that crossed it. It asks for the hazards of branches and changes them only, and returns the losses that each explains.
+func (m *model) divide(comps []int32, rates []float64, clean []float64) []float64 {
 	losses := make([]float64, len(comps))
 	m.stale = true
 	// What the hazards do not change is looked up once.
@@ -69,7 +61,7 @@ func (m *model) divide(comps []int32, rates []float64) []float64 {
 	crossings := make([]crossing, 0, n)
 	ends, passed := make([]int, len(comps)), make([]float64, len(comps))
 	for i, c := range comps {
-		passed[i] = m.ev.exposure[c]
+		passed[i] = clean[c]
 		for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
 			x := crossing{branch: e.branch, times: e.times}
 			if t := &m.ev.terms[e.term]; t.lost > 0 && t.meter == nil {

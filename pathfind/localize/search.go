@@ -18,6 +18,7 @@ type search struct {
 
 	parent     int32       // the hypothesis in expansion
 	atHand     int32       // the one that was refitted last and is loaded, or -1
+	cut        bool        // whether what grew last did not go on for want of effort
 	candidates []int32     // components that a lossy observation crosses
 	lossy      []int32     // by component, how many do, by their weight
 	cache      memory      // see cached
@@ -173,6 +174,9 @@ func (s *search) explore() {
 	if slices.ContainsFunc(s.hyps[s.likeliest()].comps, s.ix.manifold) {
 		s.growOn()
 		s.follow()
+	}
+	if s.cut {
+		s.flood()
 	}
 }
 

@@ -371,14 +371,20 @@ func (s *Store) notes(seen *observer) []string {
 	return notes
 }
 
-// gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together.
+// gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together. Others are those that probe, too: switches may
+// be polled, and notes taken, for as long as anybody likes.
 func (s *Store) gapNotes() []string {
 	const most = 4
 	var names, notes []string
+	var last time.Time
+	list := slices.DeleteFunc(s.sourceList(), func(src Source) bool { return src.Source != string(evidence.SourceProbe) })
+	for _, src := range list {
+		last = later(last, src.Newest)
+	}
 	least := time.Duration(math.MaxInt64)
-	for _, src := range s.sourceList() {
-		age := s.to.Sub(src.Newest)
-		if age <= 5*time.Second || src.Source == string(evidence.SourceNote) || src.Source == string(evidence.SourceSNMP) || src.Source == string(evidence.SourcePcap) {
+	for _, src := range list {
+		age := last.Sub(src.Newest)
+		if age <= 5*time.Second {
 			continue
 		}
 		age = age.Round(time.Second)

@@ -96,3 +96,17 @@ func TestNotOver(t *testing.T) {
 		}
 	}
 }
+
+// TestEpisodesOfTwoRuns: the share of the time is that of the time in which anybody looked; what was not seen between two runs is not said to be irregular.
+func TestEpisodesOfTwoRuns(t *testing.T) {
+	p := newPlay(t, 128)
+	sick, _ := p.f.LinkByName("leaf1:swp2--spine2:swp1")
+	for range 2 {
+		p.run(24, func(a graphs.ArcID, w int) float64 { return is(a.Link() == sick && w%6 == 2) })
+		p.start = p.start.Add(5 * time.Minute)
+	}
+	x := p.store.Diagnose().Suspects[0]
+	if x.Symptom != Flap || len(x.Episodes) != 8 || math.Abs(x.Duty-1.0/6) > 0.03 || strings.Contains(x.For, "regular") {
+		t.Errorf("%s, duty %.3f, %d episodes: %s", x.Symptom, x.Duty, len(x.Episodes), x.For)
+	}
+}

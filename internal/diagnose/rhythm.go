@@ -35,7 +35,29 @@ func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) r
 	for _, l := range s.order {
 		t.flow(l)
 	}
-	return rhythm.Find(t.counts, milliseconds(quiet))
+	r := rhythm.Find(t.counts, milliseconds(quiet))
+	t.lookAway(&r)
+	return r
+}
+
+// lookAway leaves out of the duty of a rhythm when nothing crossed that was measured, as between two runs of probers.
+func (t *timeline) lookAway(r *rhythm.Rhythm) {
+	slices.SortFunc(t.watched, func(a, b stretch) int { return a.from.Compare(b.from) })
+	bad := r.Duty * (r.To - r.From)
+	for i := 1; i < len(t.watched); i++ {
+		last, next := &t.watched[i-1], &t.watched[i]
+		if next.from.Sub(last.to) > quiet {
+			from, to := t.at(last.to), t.at(next.from)
+			r.Unwatched += to - from
+			for _, e := range r.Episodes {
+				bad -= max(0, min(to, e.To)-max(from, e.From))
+			}
+		}
+		next.to = later(last.to, next.to)
+	}
+	if r.Unwatched > 0 && r.Kind != rhythm.Steady {
+		r.Duty = min(1, bad/(r.To-r.From-r.Unwatched))
+	}
 }
 
 // arcsOf returns the arcs on which a cause shows.
@@ -73,6 +95,8 @@ type timeline struct {
 	store  *Store
 	arcs   map[graphs.ArcID]bool
 	counts []rhythm.Count
+	// watched is when some of that was under way.
+	watched []stretch
 	// without are arcs whose flows are left out.
 	without map[graphs.ArcID]bool
 	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
@@ -112,6 +136,7 @@ func (t *timeline) flow(l *flowLog) {
 		}
 		if there, home := t.share(path), t.share(back); there+home > 0 {
 			t.echo(e, there+home-there*home)
+			t.watch(e.start, e.end)
 		}
 	}
 	t.flush()
@@ -124,6 +149,15 @@ func (t *timeline) flow(l *flowLog) {
 	for j := range l.captured {
 		t.captured(l, &l.captured[j], lossy)
 	}
+}
+
+// watch notes when a flow was under way, of which what is next mostly follows at once.
+func (t *timeline) watch(from, to time.Time) {
+	if n := len(t.watched); n > 0 && !from.Before(t.watched[n-1].from) && from.Sub(t.watched[n-1].to) <= quiet {
+		t.watched[n-1].to = later(t.watched[n-1].to, to)
+		return
+	}
+	t.watched = append(t.watched, stretch{from, to})
 }
 
 // losses says on which parts of its path a captured flow lost packets at any time.
@@ -223,6 +257,7 @@ func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int, 
 		over = all
 	}
 	if over > 0 {
+		t.watch(c.start, c.at)
 		t.counts = append(t.counts, rhythm.Count{From: t.at(c.start), To: t.at(c.at), Sent: sent, Lost: lost, Share: over / all})
 	}
 }

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -30,49 +32,38 @@ const (
 // storms finds the stretches of time in which far more was lost than usually. A link that flaps loses all it carries for a moment
 // and nothing in between; over the whole time that is a small and doubtful share, and within the storm as clear as day.
 func (s *Store) storms() []stretch {
-	bins := int(s.to.Sub(s.from)/stormBin) + 1
-	if bins < 10 || bins > 1e6 {
+	lost := s.weather()
+	if len(lost) < 10 {
 		return nil
 	}
-	lost := make([]spell, bins)
-	for _, l := range s.order {
-		for i := range l.echoes {
-			e := &l.echoes[i]
-			for _, ms := range e.lossTimes() {
-				at := e.start.Add(time.Duration(ms) * time.Millisecond)
-				if b := int(at.Sub(s.from) / stormBin); b >= 0 && b < bins {
-					lost[b].add(at)
-				}
-			}
-		}
-	}
-	counts := make([]int, bins)
-	for b := range lost {
-		counts[b] = lost[b].n
+	counts := make([]int, 0, len(lost))
+	for _, x := range lost {
+		counts = append(counts, x.n)
 	}
 	slices.Sort(counts)
-	usual := float64(counts[bins/2])
-	limit := stormLosses + 4*usual + 6*math.Sqrt(usual)
+	usual := counts[len(counts)/2]
+	limit := stormLosses + 4*float64(usual) + 6*math.Sqrt(float64(usual))
+	more := func(b int) bool { return lost[b] != nil && lost[b].n > usual }
 	var found []stretch
-	for b := 0; b < bins; b++ {
-		if float64(lost[b].n) < limit {
+	done := -1
+	for _, b := range slices.Sorted(maps.Keys(lost)) {
+		if b <= done || float64(lost[b].n) < limit {
 			continue
 		}
 		// What was lost just before and after is of the same storm. Its edges are those of the losses: beside them is calm.
-		whole := lost[b]
-		if b > 0 && float64(lost[b-1].n) > usual {
+		whole := *lost[b]
+		if more(b - 1) {
 			whole.from = lost[b-1].from
 		}
-		for b+1 < bins && float64(lost[b+1].n) > usual {
-			b++
-			whole.to = lost[b].to
+		for done = b; more(done + 1); done++ {
+			whole.to = lost[done+1].to
 		}
 		if whole.to.Sub(whole.from) >= stormLeast {
 			found = append(found, stretch{whole.from, whole.to})
 		}
 	}
 	if usual > 0 {
-		s.narrow(found, usual)
+		s.narrow(found, float64(usual))
 		found = slices.DeleteFunc(found, func(st stretch) bool { return st.to.Sub(st.from) < stormLeast })
 	}
 	var stormy time.Duration
@@ -80,10 +71,41 @@ func (s *Store) storms() []stretch {
 		stormy += found[i].to.Sub(found[i].from)
 		found[i].to = found[i].to.Add(time.Millisecond)
 	}
-	if stormy.Seconds() > stormShare*s.to.Sub(s.from).Seconds() {
+	if stormy.Seconds() > stormShare*float64(len(lost))*stormBin.Seconds() {
 		return nil
 	}
 	return found
+}
+
+// weather returns what was lost in each bin of the time in which probes were sent, by the number of the bin: that nothing was lost between two runs of probers says
+// nothing of what is usual. It is nil where there are too many.
+func (s *Store) weather() map[int]*spell {
+	const most = 1e6
+	lost := map[int]*spell{}
+	bin := func(at time.Time) int { return int(at.Sub(s.from) / stormBin) }
+	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			span := [2]int{bin(e.start), bin(e.end.Add(-1))}
+			if e.sent > 0 && !spans[span] {
+				spans[span] = true
+				for b := span[0]; b <= span[1] && len(lost) <= most; b++ {
+					lost[b] = cmp.Or(lost[b], &spell{})
+				}
+			}
+			for _, ms := range e.lossTimes() {
+				at := e.start.Add(time.Duration(ms) * time.Millisecond)
+				if x := lost[bin(at)]; x != nil {
+					x.add(at)
+				}
+			}
+			if len(lost) > most {
+				return nil
+			}
+		}
+	}
+	return lost
 }
 
 // stormParts is into how many parts a storm is cut to find its edges.

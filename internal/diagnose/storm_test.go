@@ -3,8 +3,10 @@ package diagnose
 import (
 	"math"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -33,5 +35,31 @@ func TestRivals(t *testing.T) {
 	}
 	if got := ofRivals(f, suspects, mine.Cause); math.Abs(got-0.35) > 1e-9 {
 		t.Errorf("got %.2f, want 0.35", got)
+	}
+}
+
+// TestProbersStopFirst: what is usual is told by the time in which probes were sent, and who stopped before the others by what others probed. Switches that are
+// polled for longer, or a note, make no storm of a whole run, and none of its probers one that is missing.
+func TestProbersStopFirst(t *testing.T) {
+	const dead = "leaf1:swp2--spine2:swp1"
+	diagnosed := func(also ...*evidence.Record) *Diagnosis {
+		p := newPlay(t, 60)
+		p.run(12, func(a graphs.ArcID, _ int) float64 { return is(p.f.LinkName(a.Link()) == dead) })
+		for _, r := range also {
+			r.Time = p.start.Add(time.Minute)
+			p.store.Add(r)
+		}
+		return p.store.Diagnose()
+	}
+	alone := diagnosed()
+	for _, also := range []*evidence.Record{
+		{Source: evidence.SourceSNMP, By: "leaf3", Kind: evidence.KindEvent, PortState: evidence.PortState{Port: "leaf3:swp5", Event: evidence.Up}},
+		{Source: evidence.SourceNote, By: "me", Kind: evidence.KindNote},
+	} {
+		d := diagnosed(also)
+		if len(d.Suspects) != 1 || d.Suspects[0].ID != dead || d.Suspects[0].For != alone.Suspects[0].For || d.Suspects[0].Against != alone.Suspects[0].Against ||
+			len(d.Notes) != len(alone.Notes) {
+			t.Errorf("with a later record of %s:\n%s\nalone:\n%s", also.By, d.Text(), alone.Text())
+		}
 	}
 }

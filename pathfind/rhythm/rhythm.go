@@ -88,6 +88,8 @@ type Rhythm struct {
 	Stray float64
 	// From and To bound the time of the evidence that Duty is a share of, in milliseconds as in Count.
 	From, To float64
+	// Unwatched is how much of it the caller knows to be without counts, in milliseconds, and has left out of Duty.
+	Unwatched float64
 	// Duty is the share of the time of the evidence that the episodes take up; what TellDuty makes of it is the share in which the suspect was bad.
 	Duty float64
 	// DutyLow and DutyHigh bound that share in nine of ten cases; zero before TellDuty.

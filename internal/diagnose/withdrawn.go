@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -38,46 +37,58 @@ const firstTrace = 3 * time.Second
 // maxWithdrawn bounds the search: beyond it the fabric file and the fabric have little in common.
 const maxWithdrawn = 8
 
-// withdrawn finds what routing avoids. One link that is down may take all traffic from others, so the fewest absent things that
-// explain all the silence are the answer.
+// withdrawn finds what routing avoids.
 func (s *Store) withdrawn() []withdrawal {
 	if s.model != pathfind.Model(s.ecmp) {
 		return nil // where flows are expected is known of shortest paths only
 	}
-	ways := s.currentWays()
-	unseen := s.unexpected(s.ecmp, ways)
-	gone := map[graphs.LinkID]bool{}
+	return s.absences(s.currentWays())
+}
+
+// absences finds what no way crosses. One link that is down may take all traffic from others, so the fewest absent things that
+// explain all the silence are the answer.
+func (s *Store) absences(ways []tracedWay) []withdrawal {
 	var found []withdrawal
-	for left := unseen; len(left) > 0 && len(found) < maxWithdrawn; {
+	v := s.survey(ways)
+	for left := v.unexpected(); len(left) > 0 && len(found) < maxWithdrawn; {
+		// Switches come last, and explain the most: what surely leaves more than they do need not be looked at.
 		candidates := s.candidates(left)
-		rests := make([][]silence, len(candidates))
-		for i, c := range candidates {
-			without := func(k graphs.LinkID) bool { return gone[k] || slices.Contains(c.links, k) }
-			rests[i] = s.unexpected(pathfind.NewECMPWithout(s.fabric, without), ways)
+		var class []absent
+		var rest []silence
+		var then *survey
+		fewest := len(left) - 1
+		for _, c := range slices.Backward(candidates) {
+			if v.remain(left, c.links, fewest) > fewest {
+				continue
+			}
+			without := v.without(c.links)
+			after := without.unexpected()
+			if len(after) > fewest {
+				continue
+			}
+			if len(after) < fewest {
+				class = nil
+			}
+			class = append(class, c)
+			fewest, rest, then = len(after), after, without
 		}
-		best := slices.IndexFunc(rests, func(r []silence) bool {
-			return !slices.ContainsFunc(rests, func(o []silence) bool { return len(o) < len(r) })
-		})
-		if len(rests[best]) >= len(left) {
+		if class == nil {
 			break // no single absence explains any of it
 		}
+		slices.Reverse(class)
 		w := withdrawal{ways: left[0].ways, chance: left[0].chance}
-		for i, c := range candidates {
-			// What explains as much is no other name for it where it is silent without it, too: two links that are down are two.
-			apart := func(x silence) bool { return slices.Contains(c.links, x.link) }
-			if len(rests[i]) == len(rests[best]) && !slices.ContainsFunc(rests[best], apart) {
-				w.class = append(w.class, c)
-			}
-		}
+		// What explains as much is no other name for it where it is silent without it, too: two links that are down are two.
+		w.class = slices.DeleteFunc(class, func(c absent) bool {
+			return slices.ContainsFunc(rest, func(x silence) bool { return slices.Contains(c.links, x.link) })
+		})
 		for _, l := range w.class[0].links {
-			gone[l] = true
 			w.since = later(w.since, s.leftAt(l))
 			if i := slices.IndexFunc(left, func(x silence) bool { return x.link == l }); i >= 0 {
 				w.ways, w.chance = left[i].ways, left[i].chance
 			}
 		}
 		found = append(found, w)
-		left = rests[best]
+		left, v = rest, then
 	}
 	return found
 }
@@ -141,65 +152,6 @@ type silence struct {
 	link   graphs.LinkID
 	ways   int
 	chance float64
-}
-
-// A doubt sums up what speaks for a link's silence being no chance.
-type doubt struct {
-	tried             int     // ways that might have crossed the link
-	expected          float64 // of them, by the model
-	untraced          int     // of which it is not known whether they do
-	logChance, direct float64 // of no way crossing it by chance; direct of those alone that had no other way to go
-}
-
-// unexpected returns the links that no way crosses, against all expectation of a forwarding model.
-func (s *Store) unexpected(e *pathfind.ECMP, ways []tracedWay) []silence {
-	crossed := make([]bool, s.fabric.NumLinks())
-	doubts := make([]doubt, s.fabric.NumLinks())
-	shares := map[[2]graphs.NodeID][]pathfind.ArcShare{}
-	for _, w := range ways {
-		for _, a := range w.arcs {
-			crossed[a.Link()] = true
-		}
-		sh, ok := shares[w.pair]
-		if !ok {
-			sh = e.Shares(w.pair[0], w.pair[1])
-			shares[w.pair] = sh
-		}
-		// A way that is longer than it need be is telling: something on all the short ones is gone. But a share of one does not make a
-		// single way proof enough, for routes may be on the move while it is traced.
-		most := 0.9
-		if len(w.arcs) > e.Distance(w.pair[0], w.pair[1]) {
-			most = 0.999
-		}
-		for _, x := range sh {
-			d := &doubts[x.Arc.Link()]
-			d.tried++
-			d.expected += x.Share
-			if w.arcs == nil {
-				d.untraced++
-				continue
-			}
-			c := math.Log1p(-min(x.Share, most))
-			d.logChance += c
-			if x.Share > 0.999 {
-				d.direct += c
-			}
-		}
-	}
-	var out []silence
-	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		if d := &doubts[l]; !crossed[l] && !s.fabric.IsHostArc(l.Forward()) && d.settled() {
-			out = append(out, silence{l, d.tried - d.untraced, math.Exp(d.logChance)})
-		}
-	}
-	return out
-}
-
-// settled reports whether chance is out of the question. All ways that cross a link may be among those that could not be traced,
-// if a switch next to it does not answer; so these must be far fewer than the ways that are expected to cross it.
-func (d *doubt) settled() bool {
-	limit := math.Log(withdrawnChance)
-	return d.direct < limit || d.logChance < limit && float64(d.untraced) < d.expected-4*math.Sqrt(d.expected)
 }
 
 // crossedSince reports whether a flow was seen to go over a link after a time: when it was traced, or, where echoes alone tell its path, by one that was

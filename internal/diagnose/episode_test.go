@@ -109,4 +109,12 @@ func TestEpisodesOfTwoRuns(t *testing.T) {
 	if x.Symptom != Flap || len(x.Episodes) != 8 || math.Abs(x.Duty-1.0/6) > 0.03 || strings.Contains(x.For, "regular") {
 		t.Errorf("%s, duty %.3f, %d episodes: %s", x.Symptom, x.Duty, len(x.Episodes), x.For)
 	}
+	p = newPlay(t, 128)
+	for range 5 {
+		p.run(12, func(a graphs.ArcID, w int) float64 { return is(a.Link() == sick && w == 2) })
+		p.start = p.start.Add(5 * time.Minute)
+	}
+	if x = p.store.Diagnose().Suspects[0]; x.Symptom != Flap || len(x.Episodes) != 5 || x.PeriodMS != 0 {
+		t.Errorf("%s, %d episodes, the period of the runs is told: %d ms", x.Symptom, len(x.Episodes), x.PeriodMS)
+	}
 }

@@ -40,7 +40,7 @@ func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) r
 	return r
 }
 
-// lookAway leaves out of the duty of a rhythm when nothing crossed that was measured, as between two runs of probers.
+// lookAway leaves out of the duty of a rhythm when nothing crossed that was measured, as between two runs of probers; where that is most of the time, no period is known.
 func (t *timeline) lookAway(r *rhythm.Rhythm) {
 	slices.SortFunc(t.watched, func(a, b stretch) int { return a.from.Compare(b.from) })
 	bad := r.Duty * (r.To - r.From)
@@ -57,6 +57,9 @@ func (t *timeline) lookAway(r *rhythm.Rhythm) {
 	}
 	if r.Unwatched > 0 && r.Kind != rhythm.Steady {
 		r.Duty = min(1, bad/(r.To-r.From-r.Unwatched))
+	}
+	if 2*r.Unwatched > r.To-r.From {
+		r.Period, r.Jitter = 0, 0 // it may be that of the runs
 	}
 }
 

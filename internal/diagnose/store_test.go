@@ -35,6 +35,7 @@ type playFlow struct {
 	flow       evidence.Flow
 	by         string
 	path, back []graphs.ArcID
+	untraced   bool
 }
 
 func newPlay(t *testing.T, flows int, down ...graphs.LinkID) *play {
@@ -84,6 +85,9 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 			fl := &p.flows[i]
 			r := &evidence.Record{V: 1, Time: at, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
 				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500}
+			if fl.untraced {
+				r.Path, r.Back = nil, nil
+			}
 			if w%4 == 0 && !p.plain {
 				seen := *r
 				seen.Kind, seen.Time, seen.WindowMS = evidence.KindPath, r.Start(), 0
@@ -226,6 +230,24 @@ func TestFlapBesideLoss(t *testing.T) {
 				t.Errorf("rate %g: a storm lasts %v", rate, long)
 			}
 		}
+	}
+}
+
+// TestFlapBesideUntraced: what flows lose that may have crossed a link which went down, and did not, does not make its outages something that loses only a part.
+func TestFlapBesideUntraced(t *testing.T) {
+	p := newPlay(t, 256)
+	flaps, _ := p.f.LinkByName("leaf4:swp3--spine3:swp4")
+	for i := range p.flows {
+		fl := &p.flows[i]
+		fl.untraced = !crosses(fl.path, flaps) && !crosses(fl.back, flaps)
+	}
+	p.run(32, func(a graphs.ArcID, w int) float64 {
+		return max(is(a.Link() == flaps && w%16 == 2), 0.1*is(slices.Contains([]string{"leaf1:swp1>spine1:swp1", "spine1:swp3>leaf3:swp1", "leaf2:swp2>spine2:swp2"}, p.f.ArcName(a))))
+	})
+	p.store.arrange()
+	storms := p.store.storms()
+	if found := p.store.outagesOf(p.store.observeStorms(storms)); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
+		t.Errorf("in %d storms: %+v", len(storms), found)
 	}
 }
 

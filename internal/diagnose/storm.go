@@ -254,6 +254,9 @@ func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 			continue
 		}
 		out := seen.outage(graphs.LinkID(link.ID))
+		if sus.Kind == localize.Link && sus.Loss > out.Loss { // most of what others lose that may have crossed it did not
+			out.Loss, out.Low, out.High = sus.Loss, sus.Low, sus.High
+		}
 		if out.Loss < stormLoss {
 			continue
 		}

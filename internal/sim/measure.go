@@ -180,7 +180,8 @@ func (m *Measurement) send(span time.Duration) {
 			if s.losses > worthMore {
 				share += extra / lossy
 			}
-			s.owed += packets * share / (n + extra)
+			due, gain := s.owed, packets*share/(n+extra)
+			s.owed += gain
 			sent := int(s.owed)
 			s.owed -= float64(sent)
 			s.losses *= keep
@@ -189,7 +190,7 @@ func (m *Measurement) send(span time.Duration) {
 			back := m.cross(&s.ways[1], sent-there.Lost, hazard)
 			s.losses += float64(there.Lost + back.Lost)
 			if m.journal != nil {
-				m.note(i, span, there, back)
+				m.note(i, func(n int) time.Duration { return time.Duration((float64(n+1) - due) / gain * float64(span)) }, there, back)
 			}
 		}
 	}

@@ -81,13 +81,13 @@ func (m *Measurement) names(arcs []graphs.ArcID) []string {
 	return names
 }
 
-// note adds packets of a flow, sent in a span of time, to its window. The numbers of those that were lost are in m.lost.
-func (m *Measurement) note(i int32, span time.Duration, there, back Count) {
+// note adds packets of a flow to its window, and when from now each was due. The numbers of those that were lost are in m.lost.
+func (m *Measurement) note(i int32, due func(n int) time.Duration, there, back Count) {
 	e := &m.journal.flows[i]
 	e.there.add(there)
 	e.lostBack += back.Lost
 	for _, n := range m.lost {
-		at := m.now - m.journal.from + span*time.Duration(n)/time.Duration(there.Sent)
+		at := m.now - m.journal.from + due(n)
 		e.lostAt = append(e.lostAt, int(at.Milliseconds()))
 	}
 	for range min(back.Sent-back.Lost, samples) {

@@ -32,6 +32,7 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 // rhythmWithout finds the rhythm of what crossed a cause and none of some arcs. What crosses the other direction of an arc tells nothing of it: that may be well.
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) rhythm.Rhythm {
 	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without}
+	t.settle()
 	for _, l := range s.order {
 		t.flow(l)
 	}
@@ -102,6 +103,8 @@ type timeline struct {
 	watched []stretch
 	// without are arcs whose flows are left out.
 	without map[graphs.ArcID]bool
+	// settled is the probability that flows cross the arcs which are known to do so by some of their ways only.
+	settled map[passing]float64
 	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
 	// says it all.
 	clean rhythm.Count
@@ -133,12 +136,13 @@ func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.s
 func (t *timeline) flow(l *flowLog) {
 	for j := range l.echoes {
 		e := &l.echoes[j]
-		path, back := l.at(e, false)
-		if t.elsewhere(path) || t.elsewhere(back) {
-			continue
+		there, home := t.shares(l, e)
+		share := there + home - there*home
+		if share > 0 && share < 1 {
+			share = t.settled[passing{l, e.epoch}]
 		}
-		if there, home := t.share(path), t.share(back); there+home > 0 {
-			t.echo(e, there+home-there*home)
+		if share > 0 {
+			t.echo(e, share)
 			t.watch(e.start, e.end)
 		}
 	}
@@ -161,6 +165,15 @@ func (t *timeline) watch(from, to time.Time) {
 		return
 	}
 	t.watched = append(t.watched, stretch{from, to})
+}
+
+// shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out.
+func (t *timeline) shares(l *flowLog, e *echo) (there, home float64) {
+	path, back := l.at(e, false)
+	if t.elsewhere(path) || t.elsewhere(back) {
+		return 0, 0
+	}
+	return t.share(path), t.share(back)
 }
 
 // losses says on which parts of its path a captured flow lost packets at any time.

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -119,4 +121,50 @@ func forwarding(t testing.TB, f *graphs.Fabric, model string) *graphs.Fabric {
 		t.Fatal(err)
 	}
 	return with
+}
+
+// TestListedHeals: where of each path only is known which few it may be, what healed midway is told to have lost packets until then, and as large a share of them
+// as it did: what passed over it is not taken to have gone elsewhere.
+func TestListedHeals(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(4) {
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 150, -1, seed
+		cfg.Faults = arcFaults(1, 0.03, 0.03)(f, rand.New(rand.NewPCG(seed, 'F')))
+		cfg.Faults[0].Period, cfg.Faults[0].Down = time.Hour, 10*time.Second
+		store := diagnose.NewStore(f, diagnose.Config{})
+		m := Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg)
+		m.Record(time.Unix(1e9, 0), func(r *evidence.Record) {
+			x := *r
+			x.Candidates, x.CandidatesBack = m.listed(r.Flow.Src, r.Flow.Dst), m.listed(r.Flow.Dst, r.Flow.Src)
+			store.Add(&x)
+		})
+		m.Run(20 * time.Second)
+		d := store.Diagnose()
+		x := d.Suspects[0]
+		lost := 0.0
+		if _, after, ok := strings.Cut(x.For, "in which "); ok {
+			if _, err := fmt.Sscanf(after, "%g %%", &lost); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Contains(x.Class, f.ArcName(graphs.ArcID(cfg.Faults[0].ID))) || !strings.Contains(x.For, "bad until some moment") || lost < 2 || lost > 4 {
+			t.Errorf("seed %d: %s: %s", seed, d.Summary, x.For)
+		}
+	}
+}
+
+// listed returns the paths from the host of one address to that of another, by the names of their arcs.
+func (m *Measurement) listed(from, to netip.Addr) [][]string {
+	src, _ := m.f.Owner(from)
+	dst, _ := m.f.Owner(to)
+	paths, _ := pathfind.NewECMP(m.f).Paths(src.Node, dst.Node, 64)
+	var list [][]string
+	for _, p := range paths {
+		list = append(list, m.names(p.Arcs))
+	}
+	return list
 }

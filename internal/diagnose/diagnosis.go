@@ -112,6 +112,8 @@ type Suspect struct {
 	when string // of one that loses packets some of the time: when that was, in words
 	most string // how many of its losses were then, in words
 	then bool   // its loss is that of this time, not of all the time
+
+	perhaps time.Time // when it may have stopped, where that is not told from chance
 }
 
 // Evidence is one sentence of proof and where it comes from.

@@ -33,9 +33,8 @@ func (t *timeline) settle() {
 			n, k = n+t.settled[x.passing]*x.sent, k+t.settled[x.passing]*x.lost
 		}
 		loss := min(max(k/max(n, 1), 2*normal), 1-normal)
-		more, less := math.Log(loss/normal), math.Log((1-loss)/(1-normal))
 		for _, x := range list {
-			odds := x.share / (1 - x.share) * math.Exp(x.lost*more+(x.sent-x.lost)*less)
+			odds := x.share / (1 - x.share) * math.Exp(convicts(x.sent, x.lost, loss))
 			t.settled[x.passing] = 1 - 1/(1+odds)
 		}
 	}

@@ -24,32 +24,43 @@ const (
 	// leftBehind is the part of what was lost from which on the flows that lost it are not measured any more. Where they still are, how much they lose in the
 	// mean tells all of this.
 	leftBehind = 0.75
-	// leastStopped is the probability of having stopped from which it is told.
-	leastStopped = 0.15
+	// leastStopped is the probability of having stopped from which it is told that it may have, and surelyStopped that from which it is told to have: who takes a
+	// fault that lives for one that is over does not look for it any more.
+	leastStopped, surelyStopped = 0.15, 0.95
 )
 
-// A stop is since when nothing was lost to a suspect, how much should have been, how likely that was if it is a fault, and how probable it is then that it
-// has stopped.
+// A stop is since when next to nothing was lost to a suspect, how much was and should have been, how much likelier that is if it is a fault than if it is none, and
+// how probable it is then that it has stopped.
 type stop struct {
 	since               time.Time
+	lost                int
 	expected            float64
 	likely, probability float64
 }
 
 // tell says so.
 func (x *stop) tell(out *Suspect) {
-	text := "nothing was lost since %s to what may be it, where %.0f losses were to be expected: it may have stopped"
-	if x.probability >= Named {
-		text = "nothing was lost since %s to what may be it, where %.0f losses were to be expected: it has probably stopped"
-		out.Until = &x.since
+	lost := "nothing was"
+	if x.lost > 0 {
+		lost = fmt.Sprintf("no more than %d were", x.lost)
 	}
-	text = fmt.Sprintf(text, clock(x.since), x.expected)
+	text := fmt.Sprintf("%s lost since %s to what may be it, where %.0f losses were to be expected: it ", lost, clock(x.since), x.expected)
+	switch {
+	case x.probability >= surelyStopped:
+		text += "has probably stopped"
+		out.Until = &x.since
+	case x.probability >= Named:
+		text += "may have stopped, which is not yet told from chance"
+		out.perhaps = x.since
+	default:
+		text += "may have stopped"
+	}
 	out.Doubts = append(out.Doubts, Evidence{string(evidence.SourceProbe), text})
 	out.Against = text + "; " + out.Against
 }
 
-// halt asks of the suspects that are likely whether they have stopped. Those that probably have are told as they were before, for what was measured since
-// says nothing of them.
+// halt asks of the suspects that are likely whether they have stopped. Those that have rather than not are told as they were before, for what was measured since
+// says nothing of them if they did.
 func (s *Store) halt(suspects []localize.Suspect, seen *observer, cfg localize.Config) []localize.Suspect {
 	s.stops = map[localize.Cause]stop{}
 	pasts := map[time.Time]*past{}
@@ -172,29 +183,76 @@ func (s *Store) observeSplit(at time.Time) (before, after *observer) {
 	return before, after
 }
 
-// stopped returns how likely it is that a suspect has stopped, given what was measured since: it lost nothing to any of its class.
+// stopped returns how likely it is that a suspect has stopped, given what was measured since. How likely that is if it goes on is told by how much more than if
+// nothing but chance loses packets any more.
 func (o *observer) stopped(sus *localize.Suspect, since time.Time) stop {
 	x := stop{since: since}
-	weights, unseen := 0.0, 0.0
+	weights, lives := 0.0, 0.0
+	lossy := map[int]bool{} // observations since
 	for i, c := range sus.Class {
 		w := 1.0
 		if len(sus.Weights) == len(sus.Class) {
 			w = sus.Weights[i]
 		}
-		lost := 0.0 // that should have been
+		var crossed []portion
 		for j := range o.list {
-			if obs := &o.list[j]; obs.Responder == graphs.None {
-				lost += o.share(obs, c) * float64(obs.Sent) * sus.Loss
+			obs := &o.list[j]
+			if obs.Responder != graphs.None {
+				continue
+			}
+			if share := o.share(obs, c); share > 0 {
+				crossed = append(crossed, portion{share, float64(obs.Sent), float64(obs.Lost)})
+				x.expected += w * share * float64(obs.Sent) * sus.Loss
+				if obs.Lost > 0 && !lossy[j] {
+					lossy[j] = true
+					x.lost += obs.Lost
+				}
 			}
 		}
 		weights += w
-		unseen += w * math.Exp(-lost)
-		x.expected += w * lost
+		lives += w * goesOn(sus, crossed)
 	}
 	x.expected /= weights
-	x.likely = stopsBefore + (1-stopsBefore)*unseen/weights
+	x.likely = stopsBefore + (1-stopsBefore)*lives/weights
 	x.probability = stopsBefore / x.likely
 	return x
+}
+
+// A portion is packets of one flow, all of which cross a cause with a probability, or none.
+type portion struct{ share, sent, lost float64 }
+
+// told is the logarithm of how much likelier it is that they fare as they do where the cause loses some share of what crosses it than where it is good.
+func (x portion) told(loss float64) float64 {
+	nats := convicts(x.sent, x.lost, loss)
+	if nats > 0 {
+		return nats + math.Log(x.share+(1-x.share)*math.Exp(-nats))
+	}
+	return math.Log(1 - x.share + x.share*math.Exp(nats))
+}
+
+// convicts is the logarithm of how much likelier so many of some packets are lost on a cause that loses a share than on one that is good.
+func convicts(sent, lost, loss float64) float64 {
+	const normal = localize.NormalLoss
+	return lost*math.Log(loss/normal) + (sent-lost)*math.Log((1-loss)/(1-normal))
+}
+
+// goesOn returns how much likelier it is that packets which may cross a suspect fare as they do if it goes on than if it is good. Where few losses tell its loss, that
+// may be a small part of what it seems, so the mean is over all that it may be: log-normal, as wide as its interval of 90 %.
+func goesOn(sus *localize.Suspect, crossed []portion) float64 {
+	const wide, most, step = 2 * 1.645, 3, 0.5 // standard deviations
+	spread := 1.0
+	if s := math.Log(sus.High/sus.Low) / wide; s > 0 && !math.IsInf(s, 1) {
+		spread = min(s, 2)
+	}
+	sum, all := 0.0, 0.0
+	for z := -float64(most); z <= most; z += step {
+		weight, nats := math.Exp(-z*z/2), 0.0
+		for _, x := range crossed {
+			nats += x.told(min(sus.Loss*math.Exp(spread*z), 1-localize.NormalLoss))
+		}
+		sum, all = sum+weight*math.Exp(nats), all+weight
+	}
+	return sum / all
 }
 
 // share returns the share of the packets of an observation that cross a cause.

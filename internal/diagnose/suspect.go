@@ -170,7 +170,7 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
 func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
-	if x := s.stops[sus.Cause]; x.probability >= Named {
+	if x := s.stops[sus.Cause]; x.probability >= surelyStopped {
 		return Step{"it has probably stopped: see whether it comes back", fmt.Sprintf("run %s --for 60s on many hosts", s.probeCommand())}, true
 	}
 	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)
@@ -287,6 +287,8 @@ func (x *Suspect) sentence() string {
 			does += x.when
 		case x.Until != nil:
 			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), clock(*x.Until))
+		case !x.perhaps.IsZero():
+			does += ", or did until " + clock(x.perhaps)
 		}
 	case Corruption:
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))

@@ -224,3 +224,21 @@ func TestStoppedStory(t *testing.T) {
 		t.Errorf("%d have stopped", stopped)
 	}
 }
+
+// TestLivingStory: what loses few packets and goes on is not said to have stopped, be it that by chance none of them was lost for a while, or that others were while this was asked of
+// another suspect.
+func TestLivingStory(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{3, 7, 9, 10} {
+		s := newStory(t, f, arcFaults(1, 0.003, 0.003)(f, rand.New(rand.NewPCG(seed, 'F'))))
+		d, _ := s.end(5)
+		for _, x := range d.Suspects {
+			if x.Until != nil {
+				t.Errorf("seed %d: %s: %s", seed, d.Summary, x.Against)
+			}
+		}
+	}
+}

@@ -300,6 +300,7 @@ func (s *search) flaps() []Suspect {
 			break
 		}
 	}
+	s.divide(found)
 	for i := range found {
 		s.explain(&found[i].candidate)
 	}

@@ -2,10 +2,12 @@ package flaps
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
 
@@ -91,4 +93,49 @@ func (s *search) common(a, b *flap, least float64) []candidate {
 	}
 	slices.SortFunc(list, func(x, y candidate) int { return cmp.Compare(x.arc, y.arc) })
 	return list
+}
+
+// divide has finds part anew what several of them may explain: which was found first took all of that, and with it outages of others.
+func (s *search) divide(found []flap) {
+	for i := range found {
+		for j := range found {
+			if i != j {
+				s.yield(&found[i], &found[j])
+			}
+		}
+	}
+}
+
+// may reports whether an observation may have crossed an arc.
+func (s *search) may(o *localize.Observation, a graphs.ArcID) bool {
+	return slices.Contains(o.Path, a) || s.paths != nil && o.From != o.To && s.share(o, a) > 0
+}
+
+// yield leaves to one find what it lost in its episodes by its own word and another has taken, if both prove more so: an episode less is one less to be paid for.
+func (s *search) yield(x, to *flap) {
+	contested := map[int32]bool{}
+	for o := range x.took {
+		if s.obs[o].Lost > 0 && s.within(o, to.times.Episodes) && s.may(&s.obs[o], to.arc) {
+			contested[o] = true
+		}
+	}
+	if len(contested) == 0 {
+		return
+	}
+	wasX, wasTo := *x, *to
+	x.took, to.took = maps.Clone(x.took), maps.Clone(to.took)
+	for o := range contested {
+		delete(x.took, o)
+		to.took[o] = true
+	}
+	s.anew(x)
+	s.anew(to)
+	if x.proof+to.proof > wasX.proof+wasTo.proof && x.proof != wasX.proof && to.proof != wasTo.proof {
+		return
+	}
+	s.leave(x.took)
+	s.leave(to.took)
+	*x, *to = wasX, wasTo
+	s.retake(x.took)
+	s.retake(to.took)
 }

@@ -46,6 +46,43 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestApart: of two links that flap each at its own times, among unknown paths that some flows may have taken over both, neither is told with an outage of the other.
+func TestApart(t *testing.T) {
+	during := func(ws [][2]float64, from, to float64) bool {
+		return slices.ContainsFunc(ws, func(x [2]float64) bool { return from < x[1]+5 && to > x[0]-5 })
+	}
+	for _, seed := range []uint64{900, 933, 947} {
+		w := newWorld(t, seed)
+		outages := map[graphs.ArcID][][2]float64{}
+		first, second := w.switchArc(), w.switchArc()
+		outages[first], outages[second] = [][2]float64{{200, 240}, {500, 530}}, [][2]float64{{350, 390}, {800, 840}}
+		obs, spans := w.flows(2000, func(a graphs.ArcID, ms float64) float64 {
+			if slices.ContainsFunc(outages[a], func(x [2]float64) bool { return ms >= x[0] && ms < x[1] }) {
+				return 1
+			}
+			return 5e-5
+		})
+		w.hidePaths(obs)
+		told := 0
+		for _, x := range Solve(w.f, obs, spans, localize.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)}).Suspects {
+			for a, own := range outages {
+				if x.Probability < named || !slices.Contains(x.Class, localize.Cause{Kind: localize.Arc, ID: int32(a)}) {
+					continue
+				}
+				told++
+				for _, e := range x.Rhythm.Episodes {
+					if !during(own, e.From, e.To) {
+						t.Errorf("seed %d: arcs %d and %d: %d is told to be bad from %.0f to %.0f ms", seed, first, second, a, e.From, e.To)
+					}
+				}
+			}
+		}
+		if told != 2 {
+			t.Errorf("seed %d: %d told", seed, told)
+		}
+	}
+}
+
 // seen returns what is found by the losses of some time alone.
 func (s *search) seen(from, to float32) []flap {
 	hidden := map[int32]bool{}

@@ -187,15 +187,11 @@ func (t *timeline) echo(e *echo, share float64) {
 		t.counts = append(t.counts, rhythm.Count{From: from, To: to, Sent: e.sent, Lost: e.lost, Share: share})
 		return
 	}
-	every := (to - from) / float64(max(1, e.sent))
-	answered, density := e.sent-e.lost, 0.0
-	if answered > 0 {
-		density = float64(answered) / (to - from) // of the losses' own time there is none
-	}
+	every, answered := (to-from)/float64(max(1, e.sent)), e.sent-e.lost
 	at, passed := from, 0
-	for _, ms := range e.lossTimes() {
+	for i, ms := range e.lossTimes() {
 		lost := from + float64(ms)
-		n := min(int(math.Round((lost-from)*density)), answered) - passed
+		n := min(int(math.Round((lost-from)/every))-i, answered) - passed // of what was sent before it
 		t.pass(at, lost, n, every, share)
 		passed += max(n, 0)
 		t.lose(lost, share)

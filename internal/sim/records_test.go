@@ -145,13 +145,7 @@ func TestListedHeals(t *testing.T) {
 		m.Run(20 * time.Second)
 		d := store.Diagnose()
 		x := d.Suspects[0]
-		lost := 0.0
-		if _, after, ok := strings.Cut(x.For, "in which "); ok {
-			if _, err := fmt.Sscanf(after, "%g %%", &lost); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !slices.Contains(x.Class, f.ArcName(graphs.ArcID(cfg.Faults[0].ID))) || !strings.Contains(x.For, "bad until some moment") || lost < 2 || lost > 4 {
+		if lost := lostIn(t, &x); !slices.Contains(x.Class, f.ArcName(graphs.ArcID(cfg.Faults[0].ID))) || !strings.Contains(x.For, "bad until some moment") || lost < 2 || lost > 4 {
 			t.Errorf("seed %d: %s: %s", seed, d.Summary, x.For)
 		}
 	}
@@ -167,4 +161,32 @@ func (m *Measurement) listed(from, to netip.Addr) [][]string {
 		list = append(list, m.names(p.Arcs))
 	}
 	return list
+}
+
+// lostIn is the share that a suspect is told to have lost while it was bad, in percent.
+func lostIn(t *testing.T, x *diagnose.Suspect) (percent float64) {
+	if _, after, ok := strings.Cut(x.For, "in which "); ok {
+		if _, err := fmt.Sscanf(after, "%g %%", &percent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return percent
+}
+
+// TestOutagesAreWhole: what is dead for a while in each period is told to lose nearly all of what crosses it then. What its flows were answered was sent before and after.
+func TestOutagesAreWhole(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1e6, seed
+		cfg.Faults = arcFaults(1, 1, 1)(f, rand.New(rand.NewPCG(seed, 'F')))
+		cfg.Faults[0].From, cfg.Faults[0].Period, cfg.Faults[0].Down = 1700*time.Millisecond, 4*time.Second, 200*time.Millisecond
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		if x := &d.Suspects[0]; x.Symptom != diagnose.Flap || lostIn(t, x) < 90 {
+			t.Errorf("seed %d: %s: %s", seed, d.Summary, x.For)
+		}
+	}
 }

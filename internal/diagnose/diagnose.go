@@ -32,14 +32,15 @@ func (s *Store) Diagnose() *Diagnosis {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
 	storms := s.storms()
-	outages := s.outages(storms)
+	outages, stormy := s.outages(storms)
 	s.flapping = outages
 	if outages == nil {
 		storms = nil // not of the kind that a link makes which goes down
 	}
 	seen, solved := s.solve(d, storms, ports)
 	d.Coverage = s.coverage()
-	causes := s.lossSuspects(d, append(outages, solved.Suspects...), seen, ports, gone)
+	causes := s.lossSuspects(d, outages, stormy, ports, gone)
+	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone))
 	s.shade(d, causes, seen, ports.counted)
 	seen.mute = s.mute(d, causes, seen)
 	s.earlySuspects(d, solved, seen, ports)

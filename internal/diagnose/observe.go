@@ -26,6 +26,7 @@ type observer struct {
 	spells  []stretch    // what was measured outside of these is left out; nil where nothing is
 	mute    bool         // nothing was answered, and no one cause explains that
 	many    bool         // pairs of many paths are spread over them, and these not listed
+	stormy  bool         // what was measured outside of storms is left out
 	dropped int          // packets that no path is known for
 	crowded crowd        // those of them whose paths are too many
 }
@@ -69,6 +70,7 @@ func (s *Store) observe(storms []stretch) *observer {
 // observeStorms sums up what was measured in storms.
 func (s *Store) observeStorms(storms []stretch) *observer {
 	o := s.observer()
+	o.stormy = true
 	for i, l := range s.order {
 		for j := range l.echoes {
 			storm := l.echoes[j].within(storms, true)

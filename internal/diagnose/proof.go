@@ -43,11 +43,12 @@ type witnesses struct {
 	unsureProbes, unsureCaptures witness // on paths that may
 	hops                         witness // answers of switches behind it
 	files                        []string
+	stormy                       bool // all of that in storms
 }
 
 // hear gathers what packets tell of a cause.
 func (o *observer) hear(c localize.Cause) *witnesses {
-	w := &witnesses{}
+	w := &witnesses{stormy: o.stormy}
 	for i := range o.list {
 		obs := &o.list[i]
 		surely, maybe := o.crossing(obs, c)
@@ -150,10 +151,14 @@ func (w *witnesses) proofs(loss float64) []proof {
 		list = append(list, proof{Evidence{string(source), fmt.Sprintf(format, args...)}, on})
 	}
 	packets := func(x *witness) string {
-		if x.lost == 0 {
-			return fmt.Sprintf("%s clean of %s packets", thousands(x.sent), thousands(x.sent))
+		when := ""
+		if w.stormy {
+			when = " in its outages"
 		}
-		return fmt.Sprintf("%s of %s packets", thousands(x.lost), thousands(x.sent))
+		if x.lost == 0 {
+			return fmt.Sprintf("%s clean of %s packets%s", thousands(x.sent), thousands(x.sent), when)
+		}
+		return fmt.Sprintf("%s of %s packets%s", thousands(x.lost), thousands(x.sent), when)
 	}
 	files := strings.Join(w.files[:min(len(w.files), 3)], ", ")
 	x := &w.probes

@@ -181,21 +181,21 @@ func (x *spell) add(at time.Time) {
 	x.n++
 }
 
-// outages finds the links that lost nearly all that they carried in storms.
-func (s *Store) outages(storms []stretch) []localize.Suspect {
+// outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these.
+func (s *Store) outages(storms []stretch) ([]localize.Suspect, *observer) {
 	if storms == nil {
-		return nil
+		return nil, nil
 	}
 	all := s.observeStorms(storms)
 	found := s.outagesOf(all)
 	if all.lostOn(found) >= stormTold {
-		return found
+		return found, all
 	}
 	found = s.outagesApart(storms)
 	if all.lostOn(found) < stormTold {
-		return nil
+		return nil, all
 	}
-	return found
+	return found, all
 }
 
 const (

@@ -179,14 +179,22 @@ func TestOutagesAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stormy := 0
 	for seed := range uint64(3) {
 		cfg := noise
 		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1e6, seed
 		cfg.Faults = arcFaults(1, 1, 1)(f, rand.New(rand.NewPCG(seed, 'F')))
 		cfg.Faults[0].From, cfg.Faults[0].Period, cfg.Faults[0].Down = 1700*time.Millisecond, 4*time.Second, 200*time.Millisecond
 		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
-		if x := &d.Suspects[0]; x.Symptom != diagnose.Flap || lostIn(t, x) < 90 {
+		x := &d.Suspects[0]
+		if x.Symptom != diagnose.Flap || lostIn(t, x) < 90 {
 			t.Errorf("seed %d: %s: %s", seed, d.Summary, x.For)
 		}
+		if strings.Contains(x.For, "in its outages") { // the calm between them tells nothing of a link that flaps
+			stormy++
+		}
+	}
+	if stormy == 0 {
+		t.Error("what crossed it in its outages is not told")
 	}
 }

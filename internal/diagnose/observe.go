@@ -67,14 +67,16 @@ func (s *Store) observe(storms []stretch) *observer {
 	return o
 }
 
-// observeStorms sums up what was measured in storms.
-func (s *Store) observeStorms(storms []stretch) *observer {
+// observeStorms sums up what was measured in storms of what may not have crossed some arcs.
+func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool) *observer {
 	o := s.observer()
 	o.stormy = true
 	for i, l := range s.order {
 		for j := range l.echoes {
 			storm := l.echoes[j].within(storms, true)
-			o.echo(i, l, &storm, true)
+			if path, back := l.at(&storm, true); !path.someOf(without) && !back.someOf(without) {
+				o.echo(i, l, &storm, true)
+			}
 		}
 	}
 	return o

@@ -123,10 +123,10 @@ func (t *timeline) share(w way) float64 {
 	return float64(n) / float64(max(1, len(w.alternatives)))
 }
 
-// elsewhere reports whether a way crosses an arc whose flows are left out.
-func (t *timeline) elsewhere(w way) bool {
-	return len(t.without) > 0 && slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return t.without[a] })
+// someOf reports whether a way may cross one of some arcs.
+func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
+	return len(arcs) > 0 && slices.ContainsFunc(w.alternatives, func(path []graphs.ArcID) bool {
+		return slices.ContainsFunc(path, func(a graphs.ArcID) bool { return arcs[a] })
 	})
 }
 
@@ -170,7 +170,7 @@ func (t *timeline) watch(from, to time.Time) {
 // shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out.
 func (t *timeline) shares(l *flowLog, e *echo) (there, home float64) {
 	path, back := l.at(e, false)
-	if t.elsewhere(path) || t.elsewhere(back) {
+	if path.someOf(t.without) || back.someOf(t.without) {
 		return 0, 0
 	}
 	return t.share(path), t.share(back)

@@ -246,7 +246,7 @@ func TestFlapBesideUntraced(t *testing.T) {
 	})
 	p.store.arrange()
 	storms := p.store.storms()
-	if found := p.store.outagesOf(p.store.observeStorms(storms)); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
+	if found := p.store.outagesOf(p.store.observeStorms(storms, nil)); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
 		t.Errorf("in %d storms: %+v", len(storms), found)
 	}
 }

@@ -85,6 +85,7 @@ func (s *Store) weather() map[int]*spell {
 	bin := func(at time.Time) int { return int(at.Sub(s.from) / stormBin) }
 	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
 	for _, l := range s.order {
+		dead := l.lostShare() > stormLoss // all the time: that makes no weather
 		for i := range l.echoes {
 			e := &l.echoes[i]
 			span := [2]int{bin(e.start), bin(e.end.Add(-1))}
@@ -94,18 +95,30 @@ func (s *Store) weather() map[int]*spell {
 					lost[b] = cmp.Or(lost[b], &spell{})
 				}
 			}
+			if len(lost) > most {
+				return nil
+			}
+			if dead {
+				continue
+			}
 			for _, ms := range e.lossTimes() {
 				at := e.start.Add(time.Duration(ms) * time.Millisecond)
 				if x := lost[bin(at)]; x != nil {
 					x.add(at)
 				}
 			}
-			if len(lost) > most {
-				return nil
-			}
 		}
 	}
 	return lost
+}
+
+// lostShare is the share of its probes that a flow lost.
+func (l *flowLog) lostShare() float64 {
+	sent, lost := 0, 0
+	for i := range l.echoes {
+		sent, lost = sent+l.echoes[i].sent, lost+l.echoes[i].lost
+	}
+	return float64(lost) / float64(max(1, sent))
 }
 
 // stormParts is into how many parts a storm is cut to find its edges.
@@ -186,16 +199,33 @@ func (s *Store) outages(storms []stretch) ([]localize.Suspect, *observer) {
 	if storms == nil {
 		return nil, nil
 	}
-	all := s.observeStorms(storms)
+	dead := s.deadAlways(storms)
+	all := s.observeStorms(storms, dead)
 	found := s.outagesOf(all)
 	if all.lostOn(found) >= stormTold {
 		return found, all
 	}
-	found = s.outagesApart(storms)
+	found = s.outagesApart(storms, dead)
 	if all.lostOn(found) < stormTold {
 		return nil, all
 	}
 	return found, all
+}
+
+// deadAlways returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
+// together would be taken for what flows cross before or behind them.
+func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
+	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.lostShare() > stormLoss }) {
+		return nil
+	}
+	var dead []localize.Suspect
+	for _, x := range localize.Solve(s.fabric, s.observe(storms).list, localize.Config{}).Suspects {
+		if (x.Kind == localize.Arc || x.Kind == localize.Link) && x.Loss > stormLoss {
+			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, x.Cause)[0])} // of what is dead one way, little is known of the other
+			dead = append(dead, x)
+		}
+	}
+	return s.beside(nil, dead)
 }
 
 const (
@@ -206,14 +236,14 @@ const (
 )
 
 // outagesApart finds the links between switches that go down each at its own times, and are well in the storms of the others.
-func (s *Store) outagesApart(storms []stretch) []localize.Suspect {
+func (s *Store) outagesApart(storms []stretch, dead map[graphs.ArcID]bool) []localize.Suspect {
 	if len(storms) > mostApart {
 		return nil
 	}
 	own := map[localize.Cause][]stretch{}
 	var links []localize.Cause
 	for i := range storms {
-		for _, x := range s.outagesOf(s.observeStorms(storms[i : i+1])) {
+		for _, x := range s.outagesOf(s.observeStorms(storms[i:i+1], dead)) {
 			if s.fabric.IsHostArc(graphs.LinkID(x.ID).Forward()) {
 				continue
 			}
@@ -228,7 +258,7 @@ func (s *Store) outagesApart(storms []stretch) []localize.Suspect {
 		if len(own[l]) < leastOwn {
 			continue
 		}
-		for _, x := range s.outagesOf(s.observeStorms(own[l])) {
+		for _, x := range s.outagesOf(s.observeStorms(own[l], dead)) {
 			if x.Cause == l {
 				found = append(found, x)
 			}

@@ -14,6 +14,7 @@ import (
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
 )
 
 // diagnosed is what the program says of records, and what of the time of the processors and of memory that took.
@@ -196,5 +197,41 @@ func TestOutagesAreWhole(t *testing.T) {
 	}
 	if stormy == 0 {
 		t.Error("what crossed it in its outages is not told")
+	}
+}
+
+// TestFlapBesideDead: a link that flaps is found beside one of the same switch that is dead all the time, though in its outages nothing gets through the switch at all. Neither is
+// told from what flows cross before or behind both.
+func TestFlapBesideDead(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 'F'))
+		edge := f.Head(f.Out(f.Hosts()[rng.IntN(len(f.Hosts()))])[0])
+		var up []graphs.LinkID
+		for _, a := range f.Out(edge) {
+			if !f.IsHostArc(a) {
+				up = append(up, a.Link())
+			}
+		}
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1e6, seed
+		for i := range 2 {
+			cfg.Faults = append(cfg.Faults, Fault{Cause: localize.Cause{Kind: localize.Link, ID: int32(up[i])}, Loss: 1})
+		}
+		cfg.Faults[0].From, cfg.Faults[0].Period, cfg.Faults[0].Down = 1700*time.Millisecond, 4*time.Second, 1*time.Second
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		for i, x := range d.Suspects {
+			if x.Probability >= diagnose.Named && x.Link != f.LinkName(up[0]) && x.Link != f.LinkName(up[1]) {
+				t.Errorf("seed %d: %d. %s %s %.2f; what flaps is %s", seed, i+1, x.ID, x.Symptom, x.Probability, f.LinkName(up[0]))
+			}
+		}
+		if !slices.ContainsFunc(d.Suspects, func(x diagnose.Suspect) bool {
+			return x.Link == f.LinkName(up[0]) && x.Symptom == diagnose.Flap && x.Probability >= diagnose.Named
+		}) {
+			t.Errorf("seed %d: %s: %s is not told to flap", seed, d.Summary, f.LinkName(up[0]))
+		}
 	}
 }

@@ -49,6 +49,11 @@ func (s *scan) priceOf(eps []episode, ends [][2]edge) float64 {
 	if len(eps) == 1 && (eps[0].begun || eps[0].lasting) {
 		return s.full(eps) // what began or ended is not known to come and go
 	}
+	return s.renewed(eps, ends)
+}
+
+// renewed is the price of episodes that come and go.
+func (s *scan) renewed(eps []episode, ends [][2]edge) float64 {
 	cost, time := 0.0, 0.0
 	if len(eps) == 1 {
 		cost = once

@@ -133,6 +133,9 @@ func Find(counts []Count, quiet float64) Rhythm {
 			best, level, value = refined, bad, worth
 		}
 	}
+	if one, bad, worth, ok := s.single(best, value); ok {
+		best, level, value = one, bad, worth
+	}
 	r := Rhythm{Bayes: value - steady, Proof: value - s.good}
 	if r.Bayes < decisive {
 		return r
@@ -147,6 +150,31 @@ func Find(counts []Count, quiet float64) Rhythm {
 	}
 	r.Period, r.Jitter = regular(r.Episodes)
 	return r
+}
+
+// single returns one episode in the place of several, unless these explain the counts decisively better where its changes of state cost no more than theirs: what began or
+// ended once shows quiet by chance now and then. What it is worth is at its own price.
+func (s *scan) single(eps []episode, value float64) (one []episode, bad, worth float64, ok bool) {
+	if len(eps) < 2 || len(eps) > mostWeighed {
+		return nil, 0, 0, false
+	}
+	whole := episode{eps[0].from, eps[len(eps)-1].to, eps[0].begun, eps[len(eps)-1].lasting}
+	begun, lasting := whole, whole
+	begun.from, begun.begun = s.begin, true
+	lasting.to, lasting.lasting = s.end, true
+	least := value - decisive
+	for _, e := range []episode{whole, begun, lasting} {
+		x := []episode{e}
+		most, level := s.level(x)
+		if e.begun && e.lasting || most <= least {
+			continue
+		}
+		v := s.bayes(x, level)
+		if fair := v + s.price(x, level) - s.renewed(x, [][2]edge{s.ends(x, 0, level)}); fair > least {
+			one, bad, worth, least, ok = x, level, v, fair, true
+		}
+	}
+	return one, bad, worth, ok
 }
 
 // joinedBy is join, with the loss in what it makes of them and what that is worth.

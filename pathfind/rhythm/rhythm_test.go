@@ -287,3 +287,23 @@ func TestMeasureDuty(t *testing.T) {
 		}
 	}
 }
+
+// TestEndedOnce: a loss that ended midway is hardly ever taken for one that came and went, for the quiet that chance makes in it.
+func TestEndedOnce(t *testing.T) {
+	wrong, told := 0, 0
+	for _, n := range []int{20, 60, 200} {
+		for seed := range uint64(100) {
+			r := rand.New(rand.NewPCG(seed, 6))
+			counts := flows(r, n, 5, 50, 1000, true, within([]window{{-1, 500}}, 0.5, 0))
+			switch Find(counts, 0).Kind {
+			case Flapping:
+				wrong++
+			case Until, Once:
+				told++
+			}
+		}
+	}
+	if wrong > 8 || told < 270 {
+		t.Errorf("of 300 that ended %d are said to flap, and %d to have ended", wrong, told)
+	}
+}

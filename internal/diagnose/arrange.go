@@ -83,7 +83,7 @@ func compareEchoes(a, b echo) int {
 }
 
 func compareHops(a, b hop) int {
-	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.ttl, b.ttl), cmp.Compare(a.node, b.node))
+	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.ttl, b.ttl), cmp.Compare(a.node, b.node), cmp.Compare(a.port, b.port))
 }
 
 func compareCaptured(a, b captured) int {

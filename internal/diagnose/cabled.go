@@ -202,18 +202,10 @@ func (s *Store) miswired(c *cabled) []Suspect {
 	var out []Suspect
 	told := map[graphs.LinkID]bool{}
 	for i := range c.Mends {
-		var links []graphs.LinkID
-		for _, m := range c.Mends[i].Moves {
-			for _, name := range []string{m.From, m.To, m.Stays} {
-				if p, ok := s.fabric.PortByName(name); ok {
-					if l := s.fabric.Port(p).Link; !slices.Contains(links, l) && !told[l] && c.touches(s.fabric, l) {
-						links = append(links, l)
-						told[l] = true
-					}
-				}
-			}
+		links := slices.DeleteFunc(s.linksOfMend(c, i), func(l graphs.LinkID) bool { return told[l] })
+		for _, l := range links {
+			told[l] = true
 		}
-		slices.Sort(links)
 		for _, l := range links {
 			out = append(out, s.miswire(c, l, links, c.Mends[i].Text()))
 		}
@@ -227,6 +219,35 @@ func (s *Store) miswired(c *cabled) []Suspect {
 		}
 	}
 	return slices.DeleteFunc(out, func(x Suspect) bool { return x.Probability < leastListed })
+}
+
+// linksOfMend lists the planned links that the plugs of a mend belong to, as far as something was heard of them.
+func (s *Store) linksOfMend(c *cabled, i int) []graphs.LinkID {
+	var links []graphs.LinkID
+	for _, m := range c.Mends[i].Moves {
+		for _, name := range []string{m.From, m.To, m.Stays} {
+			if p, ok := s.fabric.PortByName(name); ok {
+				if l := s.fabric.Port(p).Link; c.touches(s.fabric, l) {
+					links = append(links, l)
+				}
+			}
+		}
+	}
+	slices.Sort(links)
+	return slices.Compact(links)
+}
+
+// mendOf says which plugs to move for a link, if that is known.
+func (s *Store) mendOf(c *cabled, l graphs.LinkID) string {
+	if c.Comparison == nil {
+		return ""
+	}
+	for i := range c.Mends {
+		if slices.Contains(s.linksOfMend(c, i), l) {
+			return c.Mends[i].Text()
+		}
+	}
+	return ""
 }
 
 // touches reports whether a port of a planned link is at either end of a cable that was heard.

@@ -290,13 +290,17 @@ func (v *vision) blind(src, dst graphs.NodeID) bool {
 
 // probeCommand begins the command that probes as this evidence was probed: where reflectors listen decides which way a flow takes, too.
 func (s *Store) probeCommand() string {
-	file := "FILE"
-	if name := s.cfg.FabricFile; name != "" && name != "-" && graphs.Clean(name) == name {
-		file = shellWord(name)
-	}
-	command := "whichlink probe --fabric " + file
+	command := "whichlink probe --fabric " + s.fabricFile()
 	if port := s.agentPort(); port != probes.DefaultPort {
 		command += fmt.Sprintf(" --port %d", port)
 	}
 	return command
+}
+
+// fabricFile names the fabric's file in commands that are told.
+func (s *Store) fabricFile() string {
+	if name := s.cfg.FabricFile; name != "" && name != "-" && graphs.Clean(name) == name {
+		return shellWord(name)
+	}
+	return "FILE"
 }

@@ -27,7 +27,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
 	gone := s.stateSuspects(d, ports, s.withdrawn())
-	gone = s.miswireSuspects(d, ports.cabled, gone)
+	gone = s.straySuspects(d, s.miswireSuspects(d, ports.cabled, gone))
 	for _, w := range gone {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
@@ -349,6 +349,9 @@ func (s *Store) notes(seen *observer) []string {
 	}
 	if seen.spells != nil {
 		notes = append(notes, seen.spellNote())
+	}
+	if n := seen.unplanned; n.sent > 0 {
+		notes = append(notes, fmt.Sprintf("%s probes left out, of which %s were lost: cables are not where the plan has them, so that it is not known where these went", thousands(n.sent), thousands(n.lost)))
 	}
 	if n := seen.dropped - seen.crowded.sent; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(n)))

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"whichlink/graphs"
@@ -29,6 +30,8 @@ type observer struct {
 	stormy  bool         // what was measured outside of storms is left out
 	dropped int          // packets that no path is known for
 	crowded crowd        // those of them whose paths are too many
+	// unplanned are packets that went by cables which are not where the plan has them, or may have.
+	unplanned struct{ sent, lost int }
 }
 
 func (s *Store) observer() *observer {
@@ -249,6 +252,9 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 		return
 	}
 	prefix := path.alternatives[0][:h.ttl]
+	if len(o.s.misplaced) > 0 && slices.ContainsFunc(prefix, func(a graphs.ArcID) bool { return o.s.misplaced[a.Link()] }) {
+		return
+	}
 	responder := o.s.fabric.Head(prefix[h.ttl-1])
 	if h.node != graphs.None && h.node != responder {
 		return
@@ -266,7 +272,7 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 }
 
 func (o *observer) add(c count, w way) {
-	if c.sent == 0 {
+	if c.sent == 0 || o.astray(&c, &w) {
 		return
 	}
 	switch {

@@ -24,13 +24,14 @@ type Store struct {
 	// spread is how flows spread over the paths of ECMP; nil until asked for.
 	spread *pathfind.EqualCost
 
-	solved   *localize.Result        // of the newest diagnosis
-	flapping []localize.Suspect      // the outages of the newest diagnosis
-	measured []bool                  // by arc, as that diagnosis has it
-	chooser  *next.Planner           // of flows that would tell more; nil until asked for
-	presence *presence               // of hosts, as that diagnosis has it
-	stops    map[localize.Cause]stop // which suspects of that diagnosis may have stopped
-	vision   *vision                 // of traces, as that diagnosis has it
+	solved    *localize.Result        // of the newest diagnosis
+	flapping  []localize.Suspect      // the outages of the newest diagnosis
+	measured  []bool                  // by arc, as that diagnosis has it
+	chooser   *next.Planner           // of flows that would tell more; nil until asked for
+	presence  *presence               // of hosts, as that diagnosis has it
+	stops     map[localize.Cause]stop // which suspects of that diagnosis may have stopped
+	vision    *vision                 // of traces, as that diagnosis has it
+	misplaced map[graphs.LinkID]bool  // cables that traces find elsewhere than planned
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog
@@ -139,6 +140,7 @@ type hop struct {
 	at, start      time.Time
 	ttl            int
 	node           graphs.NodeID
+	port           graphs.PortID // where the probe came in, as the address tells that answered; None where it tells none
 	sent, answered int
 }
 
@@ -240,6 +242,7 @@ func (s *Store) Add(r *evidence.Record) {
 		l.paths = filed(l.paths, seen, compareSightings, &l.late)
 	case evidence.KindHop:
 		h := hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered}
+		h.port = s.portOfAddress(r, h.node)
 		l.hops = filed(l.hops, h, compareHops, &l.late)
 	}
 }

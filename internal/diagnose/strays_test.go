@@ -1,0 +1,186 @@
+package diagnose
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind"
+)
+
+// exchanged is a fabric with the far ends of two links exchanged; ports keep their names.
+func exchanged(t *testing.T, plan *graphs.Fabric, one, other graphs.LinkID) *graphs.Fabric {
+	t.Helper()
+	var b graphs.Builder
+	for n := range graphs.NodeID(plan.NumNodes()) {
+		node := *plan.Node(n)
+		if _, err := b.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for l := range graphs.LinkID(plan.NumLinks()) {
+		ends := plan.Link(l).Ends
+		switch l {
+		case one:
+			ends[1] = plan.Link(other).Ends[1]
+		case other:
+			ends[1] = plan.Link(one).Ends[1]
+		}
+		end := func(p graphs.PortID) graphs.End { return graphs.End{Node: plan.Port(p).Node, Port: plan.Port(p).Name} }
+		if _, err := b.AddLink(end(ends[0]), end(ends[1]), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A tracing is flows over a fabric that is cabled otherwise than planned, each traced hop by hop again and again, the way that it takes from the plan where that has one.
+type tracing struct {
+	plan  *graphs.Fabric
+	store *Store
+	start time.Time
+	rng   *rand.Rand
+}
+
+// run traces each flow so many times, two seconds apart. Of what arcs of the real fabric lose, probes of ten a second are lost.
+func (x *tracing) run(real *graphs.Fabric, flows, rounds int, from time.Duration, lose func(a graphs.ArcID) float64) {
+	e, planned := pathfind.NewECMP(real), pathfind.NewECMP(x.plan)
+	hosts := x.plan.Hosts()
+	for i := range flows {
+		src, dst := hosts[i%len(hosts)], hosts[(i+1+x.rng.IntN(len(hosts)-1))%len(hosts)]
+		flow := evidence.Flow{Src: x.plan.Address(src, false), Dst: x.plan.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + i), DstPort: 862}
+		walk := func(a, b graphs.NodeID) ([]graphs.ArcID, []pathfind.Hop, []string) {
+			paths, _ := e.Paths(a, b, 100)
+			arcs := paths[x.rng.IntN(len(paths))].Arcs
+			hops := make([]pathfind.Hop, len(arcs))
+			for i, a := range arcs {
+				p, _ := x.plan.PortByName(real.PortName(real.HeadPort(a)))
+				hops[i] = pathfind.Hop{Answered: true, Node: real.Head(a), Port: p}
+			}
+			var names []string
+			if found := pathfind.Resolve(planned, a, b, hops, 2); len(found) == 1 {
+				for _, a := range found[0].Arcs {
+					names = append(names, x.plan.ArcName(a))
+				}
+			}
+			return arcs, hops, names
+		}
+		there, hops, path := walk(src, dst)
+		home, _, back := walk(dst, src)
+		record := func(kind evidence.Kind, at time.Duration) *evidence.Record {
+			return &evidence.Record{V: 1, Time: x.start.Add(from + at), Source: evidence.SourceProbe, By: x.plan.NodeName(src), Kind: kind, Flow: &flow}
+		}
+		for round := range rounds {
+			at := time.Duration(round)*2*time.Second + 100*time.Millisecond
+			for ttl := 2; ttl < len(hops); ttl++ {
+				r := record(evidence.KindHop, at+time.Duration(ttl)*10*time.Millisecond)
+				r.TTL, r.Node, r.Address = ttl, x.plan.NodeName(hops[ttl-1].Node), x.plan.Port(hops[ttl-1].Port).Prefixes[0].Addr().String()
+				r.Sent, r.Answered = evidence.Int(1), evidence.Int(1)
+				x.store.Add(r)
+			}
+			r := record(evidence.KindPath, at+200*time.Millisecond)
+			r.Path, r.Back = path, back
+			x.store.Add(r)
+			lost := [2]int{}
+			for range 20 {
+				for k, arcs := range [][]graphs.ArcID{there, home} {
+					if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return lose != nil && x.rng.Float64() < lose(a) }) {
+						lost[k]++
+						break
+					}
+				}
+			}
+			r = record(evidence.KindEcho, at+2*time.Second)
+			r.Path, r.Back, r.WindowMS = path, back, 1700
+			r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(20), evidence.Int(lost[0]+lost[1]), evidence.Int(lost[0]), evidence.Int(lost[1])
+			x.store.Add(r)
+		}
+	}
+}
+
+func newTracing(t *testing.T, seed uint64) *tracing {
+	t.Helper()
+	plan, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tracing{plan, NewStore(plan, Config{}), time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), rand.New(rand.NewPCG(seed, 3))}
+}
+
+// pick draws two links between four switches.
+func (x *tracing) pick() (one, other graphs.LinkID) {
+	nodes := func(l graphs.LinkID) [2]graphs.NodeID {
+		return [2]graphs.NodeID{x.plan.Tail(l.Forward()), x.plan.Head(l.Forward())}
+	}
+	for {
+		one, other = graphs.LinkID(x.rng.IntN(x.plan.NumLinks())), graphs.LinkID(x.rng.IntN(x.plan.NumLinks()))
+		a, b := nodes(one), nodes(other)
+		if x.plan.IsHostArc(one.Forward()) || x.plan.IsHostArc(other.Forward()) || slices.Contains(b[:], a[0]) || slices.Contains(b[:], a[1]) {
+			continue
+		}
+		return one, other
+	}
+}
+
+// On a random graph two cables that are exchanged are told by nothing but answers from behind other switches than planned. They were two links that are down, or nothing.
+func TestExchangedCables(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			x := newTracing(t, seed)
+			one, other := x.pick()
+			real := exchanged(t, x.plan, one, other)
+			sick := graphs.LinkID(0)
+			for sick == one || sick == other || real.IsHostArc(sick.Forward()) {
+				sick++
+			}
+			x.run(real, 128, 5, 0, func(a graphs.ArcID) float64 {
+				if a == sick.Forward() {
+					return 0.05
+				}
+				return 0
+			})
+			want := map[string]Symptom{x.plan.LinkName(one): Miswire, x.plan.LinkName(other): Miswire, x.plan.LinkName(sick): Loss}
+			d := x.store.Diagnose()
+			for _, y := range d.Suspects {
+				if y.Probability < Named {
+					continue
+				}
+				if want[y.Link] != y.Symptom {
+					t.Errorf("%s %s %s at %.2f\n%s", y.Kind, y.ID, y.Symptom, y.Probability, d.Text())
+				}
+				if y.Symptom == Miswire && !strings.Contains(y.Next[len(y.Next)-1].Do, "exchange the plugs") {
+					t.Errorf("%s: next %v", y.ID, y.Next)
+				}
+				delete(want, y.Link)
+			}
+			if len(want) > 0 {
+				t.Errorf("not told: %v\n%s", want, d.Text())
+			}
+		})
+	}
+}
+
+// Cables that were put right again are not told, nor those that are where the plan has them while paths change.
+func TestStraysOver(t *testing.T) {
+	x := newTracing(t, 4)
+	one, other := x.pick()
+	x.run(exchanged(t, x.plan, one, other), 64, 4, 0, nil)
+	if n := len(x.store.strays()); n == 0 {
+		t.Fatal("no stray while cables are exchanged")
+	}
+	x.run(x.plan, 64, 4, time.Minute, nil)
+	x.store.arrange()
+	if list := x.store.strays(); len(list) > 0 {
+		t.Errorf("strays after cables were put right: %+v", list)
+	}
+}

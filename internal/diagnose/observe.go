@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"whichlink/graphs"
@@ -252,7 +251,7 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 		return
 	}
 	prefix := path.alternatives[0][:h.ttl]
-	if len(o.s.misplaced) > 0 && slices.ContainsFunc(prefix, func(a graphs.ArcID) bool { return o.s.misplaced[a.Link()] }) {
+	if len(o.s.misplaced) > 0 && o.s.offPlan(l, prefix) {
 		return
 	}
 	responder := o.s.fabric.Head(prefix[h.ttl-1])

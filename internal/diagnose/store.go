@@ -24,14 +24,15 @@ type Store struct {
 	// spread is how flows spread over the paths of ECMP; nil until asked for.
 	spread *pathfind.EqualCost
 
-	solved    *localize.Result        // of the newest diagnosis
-	flapping  []localize.Suspect      // the outages of the newest diagnosis
-	measured  []bool                  // by arc, as that diagnosis has it
-	chooser   *next.Planner           // of flows that would tell more; nil until asked for
-	presence  *presence               // of hosts, as that diagnosis has it
-	stops     map[localize.Cause]stop // which suspects of that diagnosis may have stopped
-	vision    *vision                 // of traces, as that diagnosis has it
-	misplaced map[graphs.LinkID]bool  // cables that traces find elsewhere than planned
+	solved   *localize.Result        // of the newest diagnosis
+	flapping []localize.Suspect      // the outages of the newest diagnosis
+	measured []bool                  // by arc, as that diagnosis has it
+	chooser  *next.Planner           // of flows that would tell more; nil until asked for
+	presence *presence               // of hosts, as that diagnosis has it
+	stops    map[localize.Cause]stop // which suspects of that diagnosis may have stopped
+	vision   *vision                 // of traces, as that diagnosis has it
+	// misplaced are cables that traces find elsewhere than planned, nextTo planned ones between switches that have such a cable between them.
+	misplaced, nextTo map[graphs.LinkID]bool
 
 	arcs    map[string]graphs.ArcID
 	flows   map[flowKey]*flowLog

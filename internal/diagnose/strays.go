@@ -141,7 +141,7 @@ func (s *Store) hearsPlanned(p graphs.PortID) bool {
 
 // straySuspects adds the links that traces find plugged otherwise than planned. That no flow crosses them as planned is the effect.
 func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
-	s.misplaced = map[graphs.LinkID]bool{}
+	s.misplaced, s.nextTo = map[graphs.LinkID]bool{}, map[graphs.LinkID]bool{}
 	found := s.strays()
 	wrong := map[graphs.LinkID]bool{}
 	for i := range found {
@@ -153,6 +153,9 @@ func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 		x := &found[i]
 		l := s.fabric.Port(x.port).Link
 		words[l] = append(words[l], x)
+		for _, a := range s.fabric.Out(x.from) {
+			s.nextTo[a.Link()] = s.nextTo[a.Link()] || s.fabric.Head(a) == s.fabric.Port(x.port).Node
+		}
 		far := s.plugAt(found, x, func(k graphs.LinkID) bool { return k != l && (wrong[k] || s.isGone(gone, k)) })
 		if far == graphs.None {
 			continue
@@ -246,13 +249,21 @@ func (o *observer) astray(c *count, w *way) bool {
 	if len(o.s.misplaced) == 0 {
 		return false
 	}
-	w.alternatives = slices.DeleteFunc(slices.Clone(w.alternatives), func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return o.s.misplaced[a.Link()] })
-	})
+	l := o.s.order[c.flow]
+	w.alternatives = slices.DeleteFunc(slices.Clone(w.alternatives), func(arcs []graphs.ArcID) bool { return o.s.offPlan(l, arcs) })
 	if w.known() {
 		return false
 	}
 	o.unplanned.sent += c.sent
 	o.unplanned.lost += c.lost
 	return true
+}
+
+// offPlan reports whether a path crosses a cable that is elsewhere, or may: one between switches that have such a cable between them is only crossed for sure if its own
+// port answered.
+func (s *Store) offPlan(l *flowLog, arcs []graphs.ArcID) bool {
+	return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool {
+		return s.misplaced[a.Link()] ||
+			s.nextTo[a.Link()] && !slices.ContainsFunc(l.hops, func(h hop) bool { return h.answered > 0 && h.port == s.fabric.HeadPort(a) })
+	})
 }

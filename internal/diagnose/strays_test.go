@@ -114,6 +114,10 @@ func newTracing(t *testing.T, seed uint64) *tracing {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tracingOf(plan, seed)
+}
+
+func tracingOf(plan *graphs.Fabric, seed uint64) *tracing {
 	return &tracing{plan, NewStore(plan, Config{}), time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), rand.New(rand.NewPCG(seed, 3))}
 }
 
@@ -182,5 +186,32 @@ func TestStraysOver(t *testing.T) {
 	x.store.arrange()
 	if list := x.store.strays(); len(list) > 0 {
 		t.Errorf("strays after cables were put right: %+v", list)
+	}
+}
+
+// What a cable loses that is not where the plan has it is no fault of a planned one: neither of that in whose place it is, nor of one between the same switches.
+func TestExchangedAndLossy(t *testing.T) {
+	for seed := range uint64(20) {
+		x := newTracing(t, seed)
+		if seed%2 == 1 {
+			plan, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x = tracingOf(plan, seed)
+		}
+		one, other := x.pick()
+		x.run(exchanged(t, x.plan, one, other), 128, 5, 0, func(a graphs.ArcID) float64 {
+			if a == one.Forward() {
+				return 0.1
+			}
+			return 0
+		})
+		d := x.store.Diagnose()
+		for _, y := range d.Suspects {
+			if y.Probability >= Named && y.Symptom != Miswire {
+				t.Errorf("seed %d: %s %s at %.2f\n%s", seed, y.ID, y.Symptom, y.Probability, d.Text())
+			}
+		}
 	}
 }

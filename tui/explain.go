@@ -178,7 +178,7 @@ func ruleOf(y diagnose.Symptom) string {
 	case diagnose.Corruption:
 		return "The port behind it counts packets that arrived broken while somebody looked; they are too few for probes to miss, or probes miss them as well."
 	case diagnose.Miswire:
-		return "What its ports hear as their neighbours (LLDP) is not what is planned."
+		return "What its ports hear as their neighbours (LLDP) is not what is planned, or traces are answered at them from right behind another switch."
 	case diagnose.Pause:
 		return "Its port was paused, or paused others, for a share of the time."
 	case diagnose.MTU:

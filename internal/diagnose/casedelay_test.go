@@ -197,3 +197,64 @@ func TestDelaySuspects(t *testing.T) {
 		}
 	}
 }
+
+// A queue that is full delays and drops: that is one thing to mend. It was told as two.
+func TestOneQueue(t *testing.T) {
+	f, err := random(16, 4)(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, name := graphs.ArcID(4), f.ArcName(4)
+	for _, c := range []struct {
+		name string
+		out  evidence.Counters
+		in   evidence.Counters
+		want string
+	}{
+		{"no counters", evidence.Counters{}, evidence.Counters{}, "delay"},
+		{"discards", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(900)}, evidence.Counters{}, "delay"},
+		{"discards are counted, and there is none", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(0)}, evidence.Counters{}, "delay loss"},
+		{"packets arrive broken", evidence.Counters{}, evidence.Counters{Unicast: evidence.Count(50_000), Errors: evidence.Count(900), FCS: evidence.Count(900)}, "delay loss"},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, _ int) (float64, float64) {
+			if a == bad {
+				return 1500, 3000
+			}
+			return 0, 0
+		}}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		var last time.Time
+		for _, r := range d.records(10) {
+			lost := []*int{evidence.Int(0), evidence.Int(0)}
+			for k, path := range [][]string{r.Path, r.Back} {
+				if slices.Contains(path, name) {
+					*lost[k] = d.rng.IntN(3)
+				}
+			}
+			r.Lost, r.LostForward, r.LostBack = evidence.Int(*lost[0]+*lost[1]), lost[0], lost[1]
+			store.Add(r)
+			last = r.Time
+		}
+		for _, state := range map[graphs.PortID]evidence.PortState{
+			f.TailPort(bad): {Port: f.PortName(f.TailPort(bad)), IntervalMS: 14_000, Out: &c.out}, f.HeadPort(bad): {Port: f.PortName(f.HeadPort(bad)), IntervalMS: 14_000, In: &c.in},
+		} {
+			if c.out.Unicast != nil || c.in.Unicast != nil {
+				store.Add(&evidence.Record{V: 1, Time: last, Source: evidence.SourceSNMP, By: "poll", Kind: evidence.KindCounters, PortState: state})
+			}
+		}
+		var said []string
+		got := store.Diagnose()
+		for _, x := range got.Suspects {
+			if x.Probability >= diagnose.Named && x.ID == name {
+				said = append(said, string(x.Symptom))
+			}
+		}
+		slices.Sort(said)
+		if strings.Join(said, " ") != c.want {
+			t.Errorf("%s: told as %v, expected %q\n%s", c.name, said, c.want, got.Text())
+		}
+		if c.want == "delay" && (got.Suspects[0].Loss == nil || !strings.Contains(got.Summary, "its queue is full") || strings.Contains(got.Summary, "more")) {
+			t.Errorf("%s: %s", c.name, got.Summary)
+		}
+	}
+}

@@ -47,6 +47,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	d.Suspects = append(d.Suspects, s.corruption()...)
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
+	s.oneQueue(d, causes, ports.counted)
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	s.lightOf(d)
 	s.doubtStrained(d)

@@ -178,6 +178,9 @@ func typical(windows []*echo, tail bool) (delay.Microseconds, bool) {
 	return 0, false
 }
 
+// tellQueue is why to look at the port of an arc that adds delay.
+const tellQueue = "tell a queue from a detour or a slow port"
+
 func (s *Store) delayName(c delay.Cause) string {
 	if c.Kind == delay.Arc {
 		return s.fabric.ArcName(graphs.ArcID(c.ID))
@@ -205,7 +208,7 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 	case delay.Arc:
 		a := graphs.ArcID(x.ID)
 		out.Link = s.fabric.LinkName(a.Link())
-		out.Next = append(out.Next, Step{"tell a queue from a detour or a slow port",
+		out.Next = append(out.Next, Step{tellQueue,
 			fmt.Sprintf("read the queue, the output rate and the speed of %s", s.fabric.PortName(s.fabric.TailPort(a)))})
 	case delay.Host:
 		out.Next = append(out.Next, Step{"tell its network card and CPU from its link", fmt.Sprintf("on %s: ethtool -S, and the load of its CPUs", out.ID)})
@@ -230,16 +233,9 @@ func (s *Store) atHost(c, other delay.Cause) bool {
 	return len(s.fabric.Out(h)) == 1 && (s.fabric.Tail(a) == h || s.fabric.Head(a) == h)
 }
 
-// addSlow adds what is slow to a diagnosis. What loses packets and is slow as well has a queue that is full.
+// addSlow adds what is slow to a diagnosis.
 func (s *Store) addSlow(d *Diagnosis) {
-	slow := s.slow()
-	for i := range d.Suspects {
-		x := &d.Suspects[i]
-		if us := slow.by[x.ID]; us > 0 && x.Symptom == Loss {
-			x.Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it adds %s of delay as well: a queue that is full, rather than a bad cable", Micros(us))})
-		}
-	}
-	for _, x := range slow.suspects {
+	for _, x := range s.slow().suspects {
 		if !slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.reroutes(&x) }) {
 			d.Suspects = append(d.Suspects, x)
 		}

@@ -315,6 +315,9 @@ func (x *Suspect) sentence() string {
 		does += ": " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")
 	case Slow:
 		does = fmt.Sprintf("adds %s of delay", Micros(*x.Delay))
+		if x.Loss != nil {
+			does += fmt.Sprintf(" and drops %s of packets: its queue is full", Percent(*x.Loss))
+		}
 	default:
 		does = "shows " + string(x.Symptom)
 	}

@@ -196,15 +196,16 @@ func Sparks(values []float64, ascii bool) string {
 	return b.String()
 }
 
-// Extent says how much is lost or late, with a comma before it; "" where the symptom has no number.
+// Extent says how much is lost and late, with a comma before it; "" where the symptom has no number.
 func Extent(x *diagnose.Suspect) string {
-	switch {
-	case x.Loss != nil && x.LossLow != nil && x.LossHigh != nil:
-		return fmt.Sprintf(", %s of packets (90 %%: %s to %s)", diagnose.Percent(*x.Loss), diagnose.Percent(*x.LossLow), diagnose.Percent(*x.LossHigh))
-	case x.Delay != nil && x.DelayLow != nil && x.DelayHigh != nil:
-		return fmt.Sprintf(", %s more (95 %%: %s to %s)", diagnose.Micros(*x.Delay), diagnose.Micros(*x.DelayLow), diagnose.Micros(*x.DelayHigh))
+	text := ""
+	if x.Loss != nil && x.LossLow != nil && x.LossHigh != nil {
+		text += fmt.Sprintf(", %s of packets (90 %%: %s to %s)", diagnose.Percent(*x.Loss), diagnose.Percent(*x.LossLow), diagnose.Percent(*x.LossHigh))
 	}
-	return ""
+	if x.Delay != nil && x.DelayLow != nil && x.DelayHigh != nil {
+		text += fmt.Sprintf(", %s more (95 %%: %s to %s)", diagnose.Micros(*x.Delay), diagnose.Micros(*x.DelayLow), diagnose.Micros(*x.DelayHigh))
+	}
+	return text
 }
 
 // Proof returns what speaks for a suspect and is not in its for and against already.

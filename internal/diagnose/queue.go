@@ -1,0 +1,54 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"whichlink/pathfind/localize"
+)
+
+// oneQueue tells of what loses packets and adds delay once: a queue that is full does both. Where ports count that its packets arrive broken, or count what queues drop and
+// there was nothing, the loss has a reason of its own.
+func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *counted) {
+	for i := 0; i < len(d.Suspects); i++ {
+		x := d.Suspects[i]
+		at := slices.IndexFunc(d.Suspects, func(y Suspect) bool { return y.Symptom == Slow && y.Kind == x.Kind && y.ID == x.ID })
+		if x.Symptom != Loss || at < 0 {
+			continue
+		}
+		y := &d.Suspects[at]
+		if x.Probability < Named || y.Probability < Named || s.countsErrors(c, causes[x.ID]) || s.dropsNothing(c, causes[x.ID]) {
+			d.Suspects[i].Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it adds %s of delay as well", Micros(*y.Delay))})
+			continue
+		}
+		y.Loss, y.LossLow, y.LossHigh = x.Loss, x.LossLow, x.LossHigh
+		y.Probability = max(x.Probability, y.Probability)
+		y.Class = slices.DeleteFunc(slices.Clone(y.Class), func(id string) bool { return !slices.Contains(x.Class, id) })
+		y.For += "; " + x.For
+		y.Against += "; " + x.Against
+		y.Evidence = append(append(y.Evidence, x.Evidence...), Evidence{s.instrument(), "what is late and what is lost have one cause: a queue that is full"})
+		y.Doubts = append(y.Doubts, x.Doubts...)
+		y.Next = slices.DeleteFunc(y.Next, func(step Step) bool { return step.Why == tellQueue })
+		if a, ok := s.fabric.ArcByName(y.ID); ok {
+			y.Next = append(y.Next, Step{"see what fills the queue", fmt.Sprintf("read the output rate, the discards and the speed of %s, and sample what it sends (sFlow)", s.fabric.PortName(s.fabric.TailPort(a)))})
+		}
+		for _, step := range x.Next {
+			if step.Why != tellEnds { // no optic is in question
+				y.Next = append(y.Next, step)
+			}
+		}
+		d.Suspects = slices.Delete(d.Suspects, i, i+1)
+		i--
+	}
+}
+
+// dropsNothing reports whether all sending ports of a cause count what their queues drop, and dropped nothing.
+func (s *Store) dropsNothing(c *counted, cause localize.Cause) bool {
+	arcs := s.arcsOf(cause)
+	for _, a := range arcs {
+		if t := c.out[s.fabric.TailPort(a)]; t == nil || !t.hasDiscards || t.discards > 0 || t.span < leastLoad {
+			return false
+		}
+	}
+	return len(arcs) > 0
+}

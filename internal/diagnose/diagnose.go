@@ -76,6 +76,7 @@ func (s *Store) solve(d *Diagnosis, storms []stretch, ports *portWords) (*observ
 	if storms == nil && seen.since.IsZero() {
 		seen, solved = s.retry(d, seen, solved, cfg)
 	}
+	s.sparing(seen, solved, cfg)
 	s.solved, s.presence, s.vision = solved, s.presentHosts(), s.look()
 	return seen, solved
 }
@@ -97,6 +98,9 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		s.prove(&out, sus.Cause, sus.Loss, seen, ports)
 		if x, ok := s.stops[sus.Cause]; ok {
 			x.tell(&out)
+		}
+		if s.spared[sus.Cause] {
+			s.tellSpared(&out, sus.Cause, seen)
 		}
 		s.blameHost(&out, &sus, refused)
 		d.Suspects = append(d.Suspects, out)
@@ -272,7 +276,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	probes, lost, captured := s.totals()
 	lost += captured
 	what := "probes"
-	if s.instrument() == string(evidence.SourcePcap) {
+	if slices.ContainsFunc(s.order, func(l *flowLog) bool { return len(l.captured) > 0 }) {
 		what = "packets"
 	}
 	d.Notes = s.notes(seen)

@@ -114,6 +114,8 @@ type Suspect struct {
 	then bool   // its loss is that of this time, not of all the time
 
 	perhaps time.Time // when it may have stopped, where that is not told from chance
+
+	spares bool // only packets of captures suffer from it, and no probes
 }
 
 // Evidence is one sentence of proof and where it comes from.

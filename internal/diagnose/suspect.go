@@ -83,7 +83,7 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 		}
 		out.Evidence = append(out.Evidence, Evidence{s.instrument(), out.BadInPart(parts)})
 	}
-	if symptom == Loss {
+	if symptom == Loss && !s.spared[sus.Cause] {
 		s.tellRhythm(&out, sus)
 	}
 	out.Next = s.next(&out, sus)
@@ -170,6 +170,9 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
 func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
+	if s.spared[sus.Cause] {
+		return Step{}, false // probes tell nothing of it
+	}
 	if x := s.stops[sus.Cause]; x.probability >= surelyStopped {
 		return Step{"it has probably stopped: see whether it comes back", fmt.Sprintf("run %s --for 60s on many hosts", s.probeCommand())}, true
 	}
@@ -280,6 +283,8 @@ func (x *Suspect) sentence() string {
 	case Loss:
 		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
 		switch {
+		case x.spares:
+			does += " of captures, and none of probes"
 		case x.when != "":
 			if !x.then {
 				does += ", " + x.most

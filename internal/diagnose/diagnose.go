@@ -400,8 +400,26 @@ func (s *Store) gapNotes() []string {
 		names, least = append(names, src.By), min(least, age)
 		notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age))
 	}
+	if ahead := s.wroteOn(names); len(ahead) > 0 {
+		return []string{fmt.Sprintf("%s wrote on for %s after the %d other probers ended: these stopped, or clocks differ", firstOf(ahead, most), least, len(names))}
+	}
 	if len(notes) > most {
 		return []string{fmt.Sprintf("%s: each wrote nothing for %s or longer before the others ended (or its clock is off): coverage gaps, no faults", firstOf(names, most), least)}
 	}
 	return notes
+}
+
+// wroteOn lists the probers that are not among those which ended before them, if these are many more: then it is the few that stand out.
+func (s *Store) wroteOn(ended []string) []string {
+	const manyMore = 3
+	var rest []string
+	for _, src := range s.sourceList() {
+		if src.Source == string(evidence.SourceProbe) && !slices.Contains(ended, src.By) {
+			rest = append(rest, src.By)
+		}
+	}
+	if len(ended) < manyMore*len(rest) {
+		return nil
+	}
+	return rest
 }

@@ -28,7 +28,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	ports := s.hearPorts()
 	gone := s.stateSuspects(d, ports, s.withdrawn())
 	gone = s.straySuspects(d, s.miswireSuspects(d, ports.cabled, gone))
-	for _, w := range gone {
+	for _, w := range s.groupSuspects(d, gone) {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
 	storms := s.storms()
@@ -42,6 +42,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	causes := s.lossSuspects(d, outages, stormy, ports, gone)
 	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone))
 	s.shade(d, causes, seen, ports.counted)
+	shadeByClass(s.fabric, d)
 	seen.mute = s.mute(d, causes, seen)
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
@@ -376,6 +377,7 @@ func (s *Store) notes(seen *observer) []string {
 	if stateless > 0 {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
+	notes = append(notes, s.unusedNotes()...)
 	notes = append(notes, s.gapNotes()...)
 	return notes
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -63,4 +64,29 @@ observations:
 		sent, lost = sent+obs.Sent, lost+obs.Lost
 	}
 	return sent, lost
+}
+
+// shadeByClass lowers suspects that lose packets and are not told apart from a link that is named for going down: what it loses at the edges of its outages needs no other
+// cause.
+func shadeByClass(f *graphs.Fabric, d *Diagnosis) {
+	linkOf := func(id string) string {
+		if a, ok := f.ArcByName(id); ok {
+			return f.LinkName(a.Link())
+		}
+		return id
+	}
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		for j := range d.Suspects {
+			y := &d.Suspects[j]
+			if i == j || x.Symptom != Loss && x.Symptom != Flap || y.Symptom != Flap && y.Symptom != Down || y.Link == "" || y.Probability < Named || y.Probability <= x.Probability || x.Link == y.Link {
+				continue
+			}
+			if slices.ContainsFunc(x.Class, func(id string) bool { return linkOf(id) == y.Link }) {
+				x.Probability = min(x.Probability, shaded)
+				x.Against = fmt.Sprintf("%s, which is named for going down, may have lost these; %s", y.Link, x.Against)
+				break
+			}
+		}
+	}
 }

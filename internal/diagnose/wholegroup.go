@@ -1,0 +1,41 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// groupSuspects tells of links that routing goes around all together as the shared-risk group that they are: that it failed is likelier than that each of them did. It returns
+// the other withdrawals.
+func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
+	for g := range graphs.GroupID(s.fabric.NumGroups()) {
+		links := s.fabric.Group(g).Links
+		var whole []withdrawal
+		for _, w := range gone {
+			if first := w.class[0]; first.node == graphs.None && slices.Contains(links, first.links[0]) {
+				whole = append(whole, w)
+			}
+		}
+		if len(links) < 2 || len(whole) < len(links) {
+			continue
+		}
+		cause := localize.Cause{Kind: localize.Group, ID: int32(g)}
+		w := withdrawal{class: []absent{{graphs.None, links}}, ways: whole[0].ways, chance: whole[0].chance}
+		for _, x := range whole {
+			w.ways, w.chance, w.since = max(w.ways, x.ways), max(w.chance, x.chance), later(w.since, x.since)
+		}
+		out := s.downSuspect(w)
+		out.Kind, out.ID, out.Link, out.Class = string(localize.Group), s.name(cause), "", []string{s.name(cause)}
+		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of its %d links, though each might (chance of one of them %s at most)", w.ways, len(links), chanceWords(w.chance))
+		out.Evidence[0].Text = out.For
+		out.Next = []Step{{"what they share is sick, not each link, or was drained", "inspect " + out.ID}}
+		d.Suspects = append(d.Suspects, out)
+		gone = slices.DeleteFunc(slices.Clone(gone), func(x withdrawal) bool {
+			return slices.Contains(links, x.class[0].links[0]) && x.class[0].node == graphs.None
+		})
+	}
+	return gone
+}

@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+)
+
+// rebuilt is a fabric with the links that are kept, the shared-risk groups that are named, and a second uplink of each host to the switch after its own.
+func rebuilt(t *testing.T, f *graphs.Fabric, kept func(l graphs.LinkID) bool, group func(l graphs.LinkID) []string, two bool) *graphs.Fabric {
+	t.Helper()
+	var b graphs.Builder
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if _, err := b.AddNode(*f.Node(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func(p graphs.PortID) graphs.End {
+		return graphs.End{Node: f.Port(p).Node, Port: f.Port(p).Name, Prefixes: f.Port(p).Prefixes}
+	}
+	add := func(x, y graphs.End, groups ...string) {
+		if _, err := b.AddLink(x, y, 0, groups...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for l := range graphs.LinkID(f.NumLinks()) {
+		if e := f.Link(l).Ends; kept(l) {
+			add(end(e[0]), end(e[1]), group(l)...)
+		}
+	}
+	for i, h := range f.Hosts() {
+		if two {
+			add(graphs.End{Node: h, Port: "second"}, graphs.End{Node: f.Switches()[(i+1)%len(f.Switches())], Port: "to-" + f.NodeName(h)})
+		}
+	}
+	out, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func all(graphs.LinkID) bool           { return true }
+func ungrouped(graphs.LinkID) []string { return nil }
+
+// Links of one shared-risk group that routing goes around are one fault, not three.
+func TestWholeGroupIsGone(t *testing.T) {
+	plain, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 10, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := []graphs.LinkID{2, 9, 14}
+	for _, part := range []int{3, 2} {
+		plan := rebuilt(t, plain, all, func(l graphs.LinkID) []string {
+			if slices.Contains(in, l) {
+				return []string{"box-1"}
+			}
+			return nil
+		}, false)
+		x := tracingOf(plan, 1)
+		x.run(rebuilt(t, plan, func(l graphs.LinkID) bool { return !slices.Contains(in[:part], l) }, ungrouped, false), 200, 5, 0, nil)
+		d := x.store.Diagnose()
+		named := ""
+		for _, y := range d.Suspects {
+			if y.Probability >= Named {
+				named += y.Kind + " " + string(y.Symptom) + " "
+			}
+		}
+		if want := map[int]string{3: "group down ", 2: "link down link down "}[part]; named != want {
+			t.Errorf("%d of 3 links gone: %q, expected %q\n%s", part, named, want, d.Text())
+		}
+	}
+}
+
+// An uplink that no flow takes, of a host that is reached by its other one, may be down: that was passed over.
+func TestUnusedUplink(t *testing.T) {
+	plain, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 8, Degree: 3, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := rebuilt(t, plain, all, ungrouped, true)
+	h := plan.Hosts()[3]
+	down := plan.Out(h)[0].Link()
+	x := tracingOf(plan, 1)
+	x.run(rebuilt(t, plan, func(l graphs.LinkID) bool { return l != down }, ungrouped, false), 200, 3, 0, nil)
+	want := "no flow takes " + plan.LinkName(down) + ", though the host is reached by its other uplinks"
+	if d := x.store.Diagnose(); !strings.Contains(strings.Join(d.Notes, "\n"), want) {
+		t.Errorf("notes lack %q\n%s", want, d.Text())
+	}
+}

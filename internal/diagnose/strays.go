@@ -142,6 +142,11 @@ func (s *Store) hearsPlanned(p graphs.PortID) bool {
 // straySuspects adds the links that traces find plugged otherwise than planned. That no flow crosses them as planned is the effect.
 func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 	s.misplaced, s.nextTo = map[graphs.LinkID]bool{}, map[graphs.LinkID]bool{}
+	for i := range d.Suspects {
+		if l, ok := s.fabric.LinkByName(d.Suspects[i].Link); ok && d.Suspects[i].Symptom == Miswire && d.Suspects[i].Probability >= Named {
+			s.misplaced[l] = true
+		}
+	}
 	found := s.strays()
 	wrong := map[graphs.LinkID]bool{}
 	for i := range found {

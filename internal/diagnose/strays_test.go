@@ -50,6 +50,8 @@ type tracing struct {
 	store *Store
 	start time.Time
 	rng   *rand.Rand
+	// untold leaves out whose answers told the paths.
+	untold bool
 }
 
 // run traces each flow so many times, two seconds apart. Of what arcs of the real fabric lose, probes of ten a second are lost.
@@ -82,7 +84,7 @@ func (x *tracing) run(real *graphs.Fabric, flows, rounds int, from time.Duration
 		}
 		for round := range rounds {
 			at := time.Duration(round)*2*time.Second + 100*time.Millisecond
-			for ttl := 2; ttl < len(hops); ttl++ {
+			for ttl := 2; ttl < len(hops) && !x.untold; ttl++ {
 				r := record(evidence.KindHop, at+time.Duration(ttl)*10*time.Millisecond)
 				r.TTL, r.Node, r.Address = ttl, x.plan.NodeName(hops[ttl-1].Node), x.plan.Port(hops[ttl-1].Port).Prefixes[0].Addr().String()
 				r.Sent, r.Answered = evidence.Int(1), evidence.Int(1)
@@ -118,7 +120,7 @@ func newTracing(t *testing.T, seed uint64) *tracing {
 }
 
 func tracingOf(plan *graphs.Fabric, seed uint64) *tracing {
-	return &tracing{plan, NewStore(plan, Config{}), time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), rand.New(rand.NewPCG(seed, 3))}
+	return &tracing{plan: plan, store: NewStore(plan, Config{}), start: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
 // pick draws two links between four switches.
@@ -202,6 +204,36 @@ func TestExchangedAndLossy(t *testing.T) {
 		}
 		one, other := x.pick()
 		x.run(exchanged(t, x.plan, one, other), 128, 5, 0, func(a graphs.ArcID) float64 {
+			if a == one.Forward() {
+				return 0.1
+			}
+			return 0
+		})
+		d := x.store.Diagnose()
+		for _, y := range d.Suspects {
+			if y.Probability >= Named && y.Symptom != Miswire {
+				t.Errorf("seed %d: %s %s at %.2f\n%s", seed, y.ID, y.Symptom, y.Probability, d.Text())
+			}
+		}
+	}
+}
+
+// Where ports tell of wrong cables, flows that went by them convict no planned one either.
+func TestExchangedAsHeard(t *testing.T) {
+	for seed := range uint64(12) {
+		x := newTracing(t, seed)
+		x.untold = true
+		one, other := x.pick()
+		real := exchanged(t, x.plan, one, other)
+		for _, l := range []graphs.LinkID{one, other} {
+			for side, p := range real.Link(l).Ends {
+				near, far := real.PortName(p), real.Link(l).Ends[1-side]
+				r := &evidence.Record{V: 1, Time: x.start.Add(9 * time.Second), Source: evidence.SourceSNMP, By: "poll", Kind: evidence.KindNeighbour}
+				r.Port, r.RemoteSystem, r.RemotePort = near, real.NodeName(real.Port(far).Node), real.Port(far).Name
+				x.store.Add(r)
+			}
+		}
+		x.run(real, 128, 5, 0, func(a graphs.ArcID) float64 {
 			if a == one.Forward() {
 				return 0.1
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 )
 
 // unusedNotes tells of uplinks of hosts that no flow takes though it might, and the host is reached by others: whether these are down or stand by is not known.
@@ -42,7 +43,8 @@ func (s *Store) unusedNotes() []string {
 	})
 	var names []string
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		if _, no := unused[l]; no && chance[l] < math.Log(withdrawnChance) {
+		told := s.portLog(s.fabric.Link(l).Ends[0]).now().oper == evidence.Down || s.portLog(s.fabric.Link(l).Ends[1]).now().oper == evidence.Down
+		if _, no := unused[l]; no && !told && chance[l] < math.Log(withdrawnChance) {
 			names = append(names, s.fabric.LinkName(l))
 		}
 	}

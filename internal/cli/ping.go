@@ -35,13 +35,14 @@ type pingTarget struct {
 	Dst    netip.Addr `json:"dst"`
 	Node   string     `json:"node,omitempty"`
 	Method string     `json:"method,omitempty"`
-	Why    string     `json:"why,omitempty"` // of a method other than stamp
+	Why    string     `json:"why,omitempty"` // of a method other than stamp, or of long echoes that are lost
 	Sent   int        `json:"sent"`
 	Lost   int        `json:"lost"`
 	Flows  []pingFlow `json:"flows"`
 	Bad    int        `json:"bad"`
 
 	streams []*probes.Stream
+	silent  bool // no reflector has answered
 }
 
 // A pingResult is ping's JSON.
@@ -143,7 +144,10 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 		if t.streams, err = p.open(engine, t.Src, t.Dst, probes.Options{Size: p.size}); err != nil {
 			return nil, err
 		}
-		if err := t.choose(ctx, pacer, p.size); err != nil {
+		if err := t.choose(ctx, pacer); err != nil {
+			return nil, err
+		}
+		if err := p.shorter(ctx, e, pacer, t); err != nil {
 			return nil, err
 		}
 		if t.Method == probes.MethodSTAMP {
@@ -167,7 +171,7 @@ func (p *pinging) run(ctx context.Context, e *env, f *graphs.Fabric, names []str
 }
 
 // choose finds out by which method a destination answers: a few flows ask, for at most half a second.
-func (t *pingTarget) choose(ctx context.Context, p *pacer, size int) error {
+func (t *pingTarget) choose(ctx context.Context, p *pacer) error {
 	some := t.streams[:min(4, len(t.streams))]
 	for try := range 10 {
 		for _, s := range some {
@@ -193,9 +197,30 @@ func (t *pingTarget) choose(ctx context.Context, p *pacer, size int) error {
 		}
 	}
 	t.Method, t.Why = probes.MethodTCPSYN, fmt.Sprintf("nothing answers at UDP port %d", t.streams[0].Flow().DstPort)
-	if size > probes.DefaultSize {
-		t.Why += fmt.Sprintf("; that is of echoes of %d bytes, and shorter ones may pass", size)
+	t.silent = true
+	return nil
+}
+
+// shorter asks a destination that answers no long echo with short ones: if those are answered, the long ones are lost on the way, and are what is to be counted.
+func (p *pinging) shorter(ctx context.Context, e *env, pacer *pacer, t *pingTarget) error {
+	if !t.silent || p.size <= probes.DefaultSize {
+		return nil
 	}
+	engine, err := probes.NewEngine(probes.Config{NoChecksum: true, Logger: e.logger()})
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	few := p.flowing
+	few.flows = 4
+	short := pingTarget{Name: t.Name, Src: t.Src, Dst: t.Dst}
+	if short.streams, err = few.open(engine, t.Src, t.Dst, probes.Options{}); err != nil {
+		return err
+	}
+	if err := short.choose(ctx, pacer); err != nil || short.Method != probes.MethodSTAMP {
+		return err
+	}
+	t.Method, t.Why = short.Method, fmt.Sprintf("echoes of %d bytes are answered, and the first ones of %d were not: look at the MTU on the way", probes.DefaultSize, p.size)
 	return nil
 }
 

@@ -97,34 +97,80 @@ func (s *Store) behind(p graphs.PortID) graphs.NodeID {
 	return s.fabric.Head(s.fabric.ArcFrom(p))
 }
 
-// strays are the ports that answered behind one switch, and that another than the planned one, since either end of their cable was last seen as planned. Paths that
-// change meanwhile show a port behind several switches, or in one order only, and so does a switch that answers from other ports than that at which the probe came in.
-func (s *Store) strays() []stray {
-	by := s.followers()
-	planned := map[graphs.LinkID]time.Time{}
-	for p, all := range by {
+// sightings is where ports answered, by port, and when either end of a link last did so behind the switch to which the plan cables it.
+type sightings struct {
+	by      map[graphs.PortID][]follower
+	planned map[graphs.LinkID]time.Time
+	// proven are switches that answer from the port at which a probe came in: to one prober from two and more, each behind the switch that the plan has there. Mixed are
+	// those of which a port answered behind several, as where paths change, or where the port is that by which the answer leaves (RFC 1812, 4.3.2.4).
+	proven, mixed map[graphs.NodeID]bool
+}
+
+func (s *Store) sightings() *sightings {
+	x := &sightings{s.followers(), map[graphs.LinkID]time.Time{}, map[graphs.NodeID]bool{}, map[graphs.NodeID]bool{}}
+	for p, all := range x.by {
 		for _, y := range all {
 			if l := s.fabric.Port(p).Link; y.from == s.behind(p) {
-				planned[l] = later(planned[l], y.at)
+				x.planned[l] = later(x.planned[l], y.at)
 			}
 		}
 	}
+	type asked struct{ node, prober graphs.NodeID }
+	ports := map[asked]graphs.PortID{}
+	for p, all := range x.by {
+		n := s.fabric.Port(p).Node
+		since := x.planned[s.fabric.Port(p).Link]
+		elsewhere := graphs.NodeID(graphs.None)
+		for _, y := range all {
+			if y.from == s.behind(p) {
+				k := asked{n, y.flow.src}
+				other, known := ports[k]
+				x.proven[n] = x.proven[n] || known && other != p
+				ports[k] = p
+				continue
+			}
+			if elsewhere == graphs.None {
+				elsewhere = y.from
+			}
+			x.mixed[n] = x.mixed[n] || y.from != elsewhere || !y.at.After(since)
+		}
+	}
+	return x
+}
+
+// inward reports whether a switch answers from the port at which a probe came in, by its own answers or as nearly all others do.
+func (x *sightings) inward(n graphs.NodeID) bool {
+	count := func(set map[graphs.NodeID]bool) (n int) {
+		for _, is := range set {
+			if is {
+				n++
+			}
+		}
+		return n
+	}
+	return !x.mixed[n] && (x.proven[n] || count(x.proven) >= max(3, 3*count(x.mixed)))
+}
+
+// strays are the ports that answered behind one switch, and that another than the planned one, since either end of their cable was last seen as planned. Paths that
+// change meanwhile show a port behind several switches, or in one order only, and so does a switch that answers from other ports than that at which the probe came in.
+func (s *Store) strays() []stray {
+	seen := s.sightings()
 	var list []stray
-	for p, all := range by {
+	for p, all := range seen.by {
 		l := s.fabric.Port(p).Link
-		all = slices.DeleteFunc(all, func(y follower) bool { return !y.at.After(planned[l]) })
-		if len(all) == 0 || l == graphs.None || s.hearsPlanned(p) {
+		all = slices.DeleteFunc(all, func(y follower) bool { return !y.at.After(seen.planned[l]) })
+		if len(all) == 0 || l == graphs.None || !seen.inward(s.fabric.Port(p).Node) || s.hearsPlanned(p) {
 			continue
 		}
 		x := stray{port: p, from: all[0].from}
 		flows := map[*flowLog]bool{}
-		after, before, other := false, false, false
+		after, before := false, false
 		for _, y := range all {
 			flows[y.flow] = true
 			x.at = later(x.at, y.at)
-			after, before, other = after || y.later, before || y.sooner, other || y.from != x.from
+			after, before = after || y.later, before || y.sooner
 		}
-		if x.flows = len(flows); after && before && !other {
+		if x.flows = len(flows); after && before {
 			list = append(list, x)
 		}
 	}

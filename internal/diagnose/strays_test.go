@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -52,6 +53,10 @@ type tracing struct {
 	rng   *rand.Rand
 	// untold leaves out whose answers told the paths.
 	untold bool
+	// outward has one of so many switches answer from the port by which the answer leaves (RFC 1812, 4.3.2.4), not from that at which the probe came in; 0 has none.
+	outward int
+	spread  int // by how much the ways of these answers differ from flow to flow
+	probers int // how many hosts probe, or 0 for all
 }
 
 // run traces each flow so many times, two seconds apart. Of what arcs of the real fabric lose, probes of ten a second are lost.
@@ -59,7 +64,8 @@ func (x *tracing) run(real *graphs.Fabric, flows, rounds int, from time.Duration
 	e, planned := pathfind.NewECMP(real), pathfind.NewECMP(x.plan)
 	hosts := x.plan.Hosts()
 	for i := range flows {
-		src, dst := hosts[i%len(hosts)], hosts[(i+1+x.rng.IntN(len(hosts)-1))%len(hosts)]
+		prober := i % cmp.Or(x.probers, len(hosts))
+		src, dst := hosts[prober], hosts[(prober+1+x.rng.IntN(len(hosts)-1))%len(hosts)]
 		flow := evidence.Flow{Src: x.plan.Address(src, false), Dst: x.plan.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + i), DstPort: 862}
 		walk := func(a, b graphs.NodeID) ([]graphs.ArcID, []pathfind.Hop, []string) {
 			paths, _ := e.Paths(a, b, 100)
@@ -67,6 +73,11 @@ func (x *tracing) run(real *graphs.Fabric, flows, rounds int, from time.Duration
 			hops := make([]pathfind.Hop, len(arcs))
 			for i, a := range arcs {
 				p, _ := x.plan.PortByName(real.PortName(real.HeadPort(a)))
+				if x.outward > 0 && int(real.Head(a))%x.outward == 0 && real.Head(a) != b {
+					ways, _ := e.Paths(real.Head(a), src, 100)
+					way := ways[(int(real.Head(a)+src)+i*x.spread)%len(ways)]
+					p, _ = x.plan.PortByName(real.PortName(real.TailPort(way.Arcs[0])))
+				}
 				hops[i] = pathfind.Hop{Answered: true, Node: real.Head(a), Port: p}
 			}
 			var names []string
@@ -149,7 +160,7 @@ func TestExchangedCables(t *testing.T) {
 			for sick == one || sick == other || real.IsHostArc(sick.Forward()) {
 				sick++
 			}
-			x.run(real, 128, 5, 0, func(a graphs.ArcID) float64 {
+			x.run(real, 192, 5, 0, func(a graphs.ArcID) float64 {
 				if a == sick.Forward() {
 					return 0.05
 				}
@@ -180,11 +191,11 @@ func TestExchangedCables(t *testing.T) {
 func TestStraysOver(t *testing.T) {
 	x := newTracing(t, 4)
 	one, other := x.pick()
-	x.run(exchanged(t, x.plan, one, other), 64, 4, 0, nil)
+	x.run(exchanged(t, x.plan, one, other), 128, 4, 0, nil)
 	if n := len(x.store.strays()); n == 0 {
 		t.Fatal("no stray while cables are exchanged")
 	}
-	x.run(x.plan, 64, 4, time.Minute, nil)
+	x.run(x.plan, 128, 4, time.Minute, nil)
 	x.store.arrange()
 	if list := x.store.strays(); len(list) > 0 {
 		t.Errorf("strays after cables were put right: %+v", list)
@@ -243,6 +254,29 @@ func TestExchangedAsHeard(t *testing.T) {
 		for _, y := range d.Suspects {
 			if y.Probability >= Named && y.Symptom != Miswire {
 				t.Errorf("seed %d: %s %s at %.2f\n%s", seed, y.ID, y.Symptom, y.Probability, d.Text())
+			}
+		}
+	}
+}
+
+// Switches that answer from the port by which the answer leaves, as Linux does by itself, all or some, are not cabled otherwise than planned.
+func TestOutwardAnswers(t *testing.T) {
+	for seed := range uint64(90) {
+		x := newTracing(t, seed)
+		if seed%3 == 1 {
+			plan, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x = tracingOf(plan, seed)
+		}
+		x.spread = int(seed) / 30 % 2
+		x.outward, x.probers = 1+int(seed)/60, []int{0, 1, 2, 4}[seed%4]
+		x.run(x.plan, []int{16, 128}[seed/4%2], 5, 0, nil)
+		d := x.store.Diagnose()
+		for _, y := range d.Suspects {
+			if y.Probability >= Named {
+				t.Errorf("seed %d: %s %s %s at %.2f: %s", seed, y.Kind, y.ID, y.Symptom, y.Probability, y.For)
 			}
 		}
 	}

@@ -6,18 +6,24 @@ import (
 	"slices"
 )
 
-// Where many arcs lose much, most flows lose packets, each may lose them at several places, and whatever is added takes the losses of what is still to come:
+// Where many arcs lose much, many flows lose packets, each may lose them at several places, and whatever is added takes the losses of what is still to come:
 // what grows from nothing costs all effort before it explains most of them. Then all arcs are put into a hypothesis together, with as much of the losses each
 // as fits beside all others, and those that explain most of them are what is looked at from there on.
+
+// flooding is the share of all flows that lose packets from which it is worth it: several bad switches reach it, a dozen bad arcs do not.
+const flooding = 0.08
 
 // floods is how often all arcs share the losses anew, and refills how often those that are left do.
 const floods, refills = 3, 2
 
-// abundance is the effort that is worth it.
+// abundance is the effort that may be made then.
 const abundance = 3 * effort
 
 // flood looks for what explains the evidence from the hypothesis that all arcs are faulty.
 func (s *search) flood() {
+	if float64(s.ev.flows) < flooding*s.ev.allFlows() {
+		return
+	}
 	best := s.best
 	s.work, s.best, s.bonus, s.parent, s.atHand = effort-abundance, math.Inf(-1), 0, 0, -1
 	comps := slices.DeleteFunc(slices.Clone(s.candidates), func(c int32) bool { return s.ix.kindOf(c) != 0 })

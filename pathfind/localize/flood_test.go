@@ -12,7 +12,7 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// TestFlood: where several switches lose up to a third of what crosses most of their arcs, nearly every flow loses packets. Each of them is told, with those in
+// TestFlood: several switches lose up to a third of what crosses most of their arcs, and many flows lose packets at more than one place. Each of them is told, with those in
 // whose place it may be as no way is known, and nothing else is.
 func TestFlood(t *testing.T) {
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})

@@ -201,10 +201,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 	if from.found < by.least {
 		return false
 	}
-	list, known := from.apart(h), by.own+by.other+float64(s.ev.flows)
-	for _, n := range s.ev.clean {
-		known += float64(n)
-	}
+	list, known := from.apart(h), by.own+by.other+s.ev.allFlows()
 	var own float64
 	var kinds [len(keeping)]float64
 	for range rounds {

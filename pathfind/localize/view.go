@@ -81,10 +81,7 @@ func (s *search) conclude() {
 // evident returns a loaded hypothesis without the members that flows which lose packets by themselves might stand for, and reports whether it seems
 // that many do, beside those that the hypothesis leaves.
 func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
-	flows := float64(s.ev.flows)
-	for _, n := range s.ev.clean {
-		flows += float64(n)
-	}
+	flows := s.ev.allFlows()
 	usual, own := s.cfg.Outlier*flows, left.own
 	many := max(several, oftener*usual)
 	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.

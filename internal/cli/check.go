@@ -130,7 +130,7 @@ func (e *env) checkHere(ctx context.Context, m *measuring, recorder func(*graphs
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.watch(e, f, diagnose.WatchConfig{FabricFile: m.fabric, Partial: true, Record: recorder(f), Every: diagnose.FollowEvery, Follow: true})
+	w, err := m.watch(e, f, diagnose.WatchConfig{Partial: true, Record: recorder(f), Every: diagnose.FollowEvery, Follow: true})
 	if err != nil {
 		return nil, err
 	}

@@ -200,6 +200,7 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 // A view shows what a watch or a replay found, with the records behind it.
 type view struct {
 	fabric *graphs.Fabric
+	file   string // that of the fabric, if there is one
 	tape   *tui.Tape
 	live   bool
 	status string
@@ -316,7 +317,7 @@ func (e *env) openHere(ctx context.Context, m *measuring) error {
 		if err != nil {
 			return nil, err
 		}
-		v := &view{fabric: f, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
+		v := &view{fabric: f, file: m.fabric, tape: tui.NewTape(f, 0), live: true, status: "from this host", rate: m.rate, ports: diagnose.NewPortSeries(0)}
 		w, err := m.watch(e, f, diagnose.WatchConfig{Record: v.record, Horizon: liveHorizon, Series: v.ports, Pictures: true, Follow: true})
 		if err != nil {
 			return nil, err

@@ -92,7 +92,7 @@ func (m *measuring) watch(e *env, f *graphs.Fabric, cfg diagnose.WatchConfig) (*
 	if err != nil {
 		return nil, err
 	}
-	cfg.Fabric, cfg.Hosts = f, []diagnose.WatchHost{{Node: host}}
+	cfg.Fabric, cfg.FabricFile, cfg.Hosts = f, m.fabric, []diagnose.WatchHost{{Node: host}}
 	cfg.Rate, cfg.SwitchRate, cfg.Port, cfg.Seed = m.rate, m.switchRate, m.port, m.seed
 	cfg.Logger = e.logger()
 	if m.withSNMP {

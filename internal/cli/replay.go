@@ -147,7 +147,7 @@ func (e *env) openFiles(ctx context.Context, fabric string, files []string) erro
 		if err != nil {
 			return nil, err
 		}
-		x := &replaying{rerun: &rerun{view: view{fabric: f, status: "replay"}, bare: !known, captures: len(packets.direct)}, packets: packets}
+		x := &replaying{rerun: &rerun{view: view{fabric: f, file: fabric, status: "replay"}, bare: !known, captures: len(packets.direct)}, packets: packets}
 		if x.files, x.forget, err = e.analyseFiles(ctx, f, known, files, packets); err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (e *env) replay(ctx context.Context, name string, open func(context.Context
 			return err
 		}
 		defer x.done()
-		store := diagnose.NewStore(x.fabric, diagnose.Config{})
+		store := diagnose.NewStore(x.fabric, diagnose.Config{FabricFile: x.file})
 		failed := x.read(ctx, store, nil)
 		if failed != nil && store.Records() == 0 {
 			return failed
@@ -205,7 +205,7 @@ func (x *replaying) done() {
 func (e *env) sceneOf(ctx context.Context, x *replaying, records *atomic.Int64) (*scene, error) {
 	x.Clear()
 	x.ports = diagnose.NewPortSeries(replayPoints)
-	store := diagnose.NewStore(x.fabric, diagnose.Config{Series: x.ports})
+	store := diagnose.NewStore(x.fabric, diagnose.Config{Series: x.ports, FabricFile: x.file})
 	failed := x.read(ctx, store, func(r *evidence.Record) {
 		records.Add(1)
 		x.Record(r)
@@ -223,7 +223,7 @@ func (e *env) sceneOf(ctx context.Context, x *replaying, records *atomic.Int64) 
 	x.whole.Store(x.now.Load())
 	s := &scene{source: stills{x.rerun}, packets: x.packets, finish: x.forget}
 	if len(x.files) > 0 {
-		x.Player = session.NewPlayer(x.fabric, x.files, d.To, x.rerun)
+		x.Player = session.NewPlayer(x.fabric, x.file, x.files, d.To, x.rerun)
 		s.source, s.run = x.rerun, func(ctx context.Context) error { x.Run(ctx); return nil }
 	}
 	return s, nil

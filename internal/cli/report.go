@@ -28,7 +28,7 @@ middle is used as far as it goes.`,
 			if err != nil {
 				return err
 			}
-			store, told := diagnose.NewStore(f, diagnose.Config{}), report.NewCollector(f)
+			store, told := diagnose.NewStore(f, diagnose.Config{FabricFile: fabric}), report.NewCollector(f)
 			failed := e.readEvidence(cmd.Context(), store, files, told.Add)
 			if failed != nil && store.Records() == 0 {
 				return failed

@@ -56,12 +56,12 @@ func (r *rewinder) Seek(to time.Time) {
 
 // enter begins a stay in the recording.
 func (r *rewinder) enter(at time.Time) {
-	p := &past{rerun: rerun{view: view{fabric: r.view.fabric}}}
+	p := &past{rerun: rerun{view: view{fabric: r.view.fabric, file: r.view.file}}}
 	p.Clear()
 	if err := r.view.recorder.Flush(); err != nil {
 		return // the header tells it
 	}
-	p.Player = session.NewPlayer(r.view.fabric, r.view.recorder.Files(), at, p)
+	p.Player = session.NewPlayer(r.view.fabric, r.view.file, r.view.recorder.Files(), at, p)
 	ctx, cancel := context.WithCancel(r.ctx)
 	var running sync.WaitGroup
 	running.Go(func() { p.Run(ctx) })

@@ -27,6 +27,7 @@ type Screen interface {
 // A Player moves through recorded evidence. Its methods return at once; Run does the work.
 type Player struct {
 	fabric *graphs.Fabric
+	file   string
 	names  []string
 	screen Screen
 	wake   chan struct{}
@@ -48,9 +49,9 @@ type State struct {
 	Err      error // why files cannot be read any more
 }
 
-// NewPlayer plays evidence files. What they hold in all is on the screen already, up to the time to.
-func NewPlayer(f *graphs.Fabric, names []string, to time.Time, screen Screen) *Player {
-	return &Player{fabric: f, names: names, screen: screen, wake: make(chan struct{}, 1), state: State{At: to, Whole: true, Speed: 1}}
+// NewPlayer plays evidence files over a fabric, of which file is the name for commands that are printed, if not empty. What they hold in all is on the screen already, up to the time to.
+func NewPlayer(f *graphs.Fabric, file string, names []string, to time.Time, screen Screen) *Player {
+	return &Player{fabric: f, file: file, names: names, screen: screen, wake: make(chan struct{}, 1), state: State{At: to, Whole: true, Speed: 1}}
 }
 
 // State returns where the player stands.
@@ -148,7 +149,7 @@ func (p *Player) obey(r *reel, store *diagnose.Store) *diagnose.Store {
 		return store
 	}
 	at := later(earlier(*want, r.to), r.from)
-	store = diagnose.NewStore(p.fabric, diagnose.Config{Horizon: Window})
+	store = diagnose.NewStore(p.fabric, diagnose.Config{Horizon: Window, FabricFile: p.file})
 	p.screen.Clear()
 	p.advance(r, store, at.Add(-Window), at)
 	p.change(func() { p.state.Whole, p.state.Busy = false, p.want != nil })

@@ -243,7 +243,7 @@ func TestPlayer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var screen watched
-	p := NewPlayer(f, []string{name}, r.to, &screen)
+	p := NewPlayer(f, "", []string{name}, r.to, &screen)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { p.Run(ctx); close(ended) }()
@@ -284,7 +284,7 @@ func TestPlayer(t *testing.T) {
 }
 
 func TestPlayerWithoutItsFile(t *testing.T) {
-	p := NewPlayer(fabric(t), []string{filepath.Join(t.TempDir(), "gone.jsonl")}, time.Unix(1, 0), &watched{})
+	p := NewPlayer(fabric(t), "", []string{filepath.Join(t.TempDir(), "gone.jsonl")}, time.Unix(1, 0), &watched{})
 	p.Run(t.Context())
 	if err := p.State().Err; err == nil {
 		t.Error("no error")

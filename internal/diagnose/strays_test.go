@@ -134,6 +134,17 @@ func tracingOf(plan *graphs.Fabric, seed uint64) *tracing {
 	return &tracing{plan: plan, store: NewStore(plan, Config{}), start: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
+// noneNamedBut fails where something is named that has another symptom.
+func (x *tracing) noneNamedBut(t *testing.T, symptom Symptom) {
+	t.Helper()
+	d := x.store.Diagnose()
+	for _, y := range d.Suspects {
+		if y.Probability >= Named && y.Symptom != symptom {
+			t.Errorf("%s: %s %s %s at %.2f\n%s", x.plan.Name(), y.Kind, y.ID, y.Symptom, y.Probability, d.Text())
+		}
+	}
+}
+
 // pick draws two links between four switches.
 func (x *tracing) pick() (one, other graphs.LinkID) {
 	nodes := func(l graphs.LinkID) [2]graphs.NodeID {
@@ -214,18 +225,8 @@ func TestExchangedAndLossy(t *testing.T) {
 			x = tracingOf(plan, seed)
 		}
 		one, other := x.pick()
-		x.run(exchanged(t, x.plan, one, other), 128, 5, 0, func(a graphs.ArcID) float64 {
-			if a == one.Forward() {
-				return 0.1
-			}
-			return 0
-		})
-		d := x.store.Diagnose()
-		for _, y := range d.Suspects {
-			if y.Probability >= Named && y.Symptom != Miswire {
-				t.Errorf("seed %d: %s %s at %.2f\n%s", seed, y.ID, y.Symptom, y.Probability, d.Text())
-			}
-		}
+		x.run(exchanged(t, x.plan, one, other), 128, 5, 0, func(a graphs.ArcID) float64 { return 0.1 * is(a == one.Forward()) })
+		x.noneNamedBut(t, Miswire)
 	}
 }
 
@@ -244,18 +245,8 @@ func TestExchangedAsHeard(t *testing.T) {
 				x.store.Add(r)
 			}
 		}
-		x.run(real, 128, 5, 0, func(a graphs.ArcID) float64 {
-			if a == one.Forward() {
-				return 0.1
-			}
-			return 0
-		})
-		d := x.store.Diagnose()
-		for _, y := range d.Suspects {
-			if y.Probability >= Named && y.Symptom != Miswire {
-				t.Errorf("seed %d: %s %s at %.2f\n%s", seed, y.ID, y.Symptom, y.Probability, d.Text())
-			}
-		}
+		x.run(real, 128, 5, 0, func(a graphs.ArcID) float64 { return 0.1 * is(a == one.Forward()) })
+		x.noneNamedBut(t, Miswire)
 	}
 }
 
@@ -273,11 +264,6 @@ func TestOutwardAnswers(t *testing.T) {
 		x.spread = int(seed) / 30 % 2
 		x.outward, x.probers = 1+int(seed)/60, []int{0, 1, 2, 4}[seed%4]
 		x.run(x.plan, []int{16, 128}[seed/4%2], 5, 0, nil)
-		d := x.store.Diagnose()
-		for _, y := range d.Suspects {
-			if y.Probability >= Named {
-				t.Errorf("seed %d: %s %s %s at %.2f: %s", seed, y.Kind, y.ID, y.Symptom, y.Probability, y.For)
-			}
-		}
+		x.noneNamedBut(t, "")
 	}
 }

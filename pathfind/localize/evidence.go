@@ -68,15 +68,6 @@ func (ev *evidence) weight(t *term) int32 {
 	return fullWeight
 }
 
-// allFlows is how many observations there are, those without loss among them.
-func (ev *evidence) allFlows() float64 {
-	n := float64(ev.flows)
-	for _, clean := range ev.clean {
-		n += float64(clean)
-	}
-	return n
-}
-
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}

@@ -47,6 +47,16 @@ func (s *search) grow(i int32, least int) int32 {
 	return next
 }
 
+// growOn goes on from what came of the hypothesis that nothing is faulty, if that is likely enough.
+func (s *search) growOn() {
+	if len(s.hyps) < 2 || s.hyps[1].score < s.best-horizon {
+		return
+	}
+	for i := int32(1); i >= 0; {
+		i = s.grow(i, 0)
+	}
+}
+
 // pick leaves in additions, best first, the components that should be faulty besides, but for those that share more than crowd of their lossy
 // observations with a better one. Most share with the best ones, and need not be weighed.
 func (s *search) pick(h *hypothesis) {

@@ -195,6 +195,15 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 	return sum
 }
 
+// allFlows is how many observations there are, those without loss among them.
+func (ev *evidence) allFlows() float64 {
+	n := float64(ev.flows)
+	for _, clean := range ev.clean {
+		n += float64(clean)
+	}
+	return n
+}
+
 // learn finds the habits of flows from those that the loaded hypothesis leaves unexplained, by expectation maximisation. It reports whether they were enough
 // to learn from: so many that probably lose packets by themselves at least. Faults that the hypothesis lacks make the habits worse rather than better.
 func (s *search) learn(h *habits, by school, from strangers) bool {

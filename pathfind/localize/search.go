@@ -180,16 +180,6 @@ func (s *search) explore() {
 	}
 }
 
-// growOn goes on from what came of the hypothesis that nothing is faulty, if that is likely enough.
-func (s *search) growOn() {
-	if len(s.hyps) < 2 || s.hyps[1].score < s.best-horizon {
-		return
-	}
-	for i := int32(1); i >= 0; {
-		i = s.grow(i, 0)
-	}
-}
-
 // follow expands hypotheses, best first, until there is nothing more to be gained. What promises to be better than all that was looked at is looked
 // at for longer: its score is but an estimate, and what is still to be taken out of it would be told for sure.
 func (s *search) follow() {

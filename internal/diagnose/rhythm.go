@@ -56,8 +56,8 @@ func (t *timeline) lookAway(r *rhythm.Rhythm) {
 		}
 		next.to = later(last.to, next.to)
 	}
-	if r.Unwatched > 0 && r.Kind != rhythm.Steady {
-		r.Duty = min(1, bad/(r.To-r.From-r.Unwatched))
+	if watched := r.To - r.From - r.Unwatched; r.Unwatched > 0 && watched > 0 && r.Kind != rhythm.Steady {
+		r.Duty = min(max(0, bad/watched), 1)
 	}
 	if 2*r.Unwatched > r.To-r.From {
 		r.Period, r.Jitter = 0, 0 // it may be that of the runs

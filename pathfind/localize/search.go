@@ -344,7 +344,7 @@ func (s *search) refit(h *hypothesis) {
 	for _, u := range s.uneven {
 		s.spare += u.gain
 		for _, c := range s.near(u.arc) {
-			s.overlap[c] += u.gain
+			s.overlap[c] += u.gain * float64(s.shared[c]) / float64(s.lossy[u.arc])
 		}
 	}
 	s.load(h.comps, h.rates)

@@ -1,0 +1,39 @@
+package localize
+
+import "testing"
+
+// TestManyWeak: where one arc in twenty-five loses a packet in five hundred, the others next to none, all of these are told. What lost at many of them a little more than
+// usual explains much, too, but nothing that one of them does.
+func TestManyWeak(t *testing.T) {
+	w := newWorld(fatTree(t, 8), 5)
+	bad := map[Cause]bool{}
+	for a := range int32(w.NumArcs()) {
+		w.fault(Arc, a, 1e-4*w.rng.Float64())
+		if a%25 == 0 {
+			w.fault(Arc, a, 0.002)
+			bad[Cause{Arc, a}] = true
+		}
+	}
+	w.mesh(12000, 400)
+	w.tellsOnly(t, bad)
+}
+
+// tellsOnly checks that the faults are told, and nothing else is.
+func (w *world) tellsOnly(t *testing.T, faults map[Cause]bool) *Result {
+	t.Helper()
+	r := Solve(w.Fabric, w.obs, Config{OneWay: true})
+	right, wrong := 0, 0
+	for _, s := range r.Suspects {
+		switch {
+		case s.Probability < 0.5:
+		case faults[s.Cause]:
+			right++
+		default:
+			wrong++
+		}
+	}
+	if right < len(faults) || wrong > 0 {
+		t.Errorf("%d of %d faults are told, and %d innocents", right, len(faults), wrong)
+	}
+	return r
+}

@@ -162,6 +162,7 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 	if r.Ignored > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d flows left out: no path joins their ends, or too many do", r.Ignored))
 	}
+	d.Notes = append(d.Notes, diagnose.TailNote(r.Result)...)
 	const least = 0.05
 	for i := range r.Suspects {
 		if s := &r.Suspects[i]; s.Probability >= least {
@@ -188,6 +189,8 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+	case r.Tail > 0:
+		d.Verdict, d.Summary = diagnose.Inconclusive, diagnose.NothingStandsOut
 	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
 		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
 	default:

@@ -280,7 +280,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	if slices.ContainsFunc(s.order, func(l *flowLog) bool { return len(l.captured) > 0 }) {
 		what = "packets"
 	}
-	d.Notes = s.notes(seen)
+	d.Notes = append(TailNote(solved), s.notes(seen)...)
 	named := 0
 	for i := range d.Suspects {
 		if d.Suspects[i].Probability >= Named {
@@ -314,6 +314,8 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
+	case solved.Tail > 0:
+		d.Verdict, d.Summary = Inconclusive, NothingStandsOut
 	case Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
@@ -322,6 +324,18 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
 	}
+}
+
+// NothingStandsOut is the summary where many arcs lose packets, none of them more than the others make usual: see [TailNote].
+const NothingStandsOut = "no link stands out, but many lose packets"
+
+// TailNote tells that a fabric loses more than others do, on so many arcs that they do not count as faulty, or nothing.
+func TailNote(solved *localize.Result) []string {
+	if solved.Tail == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("some %d arcs lose up to %s, more than links should: so many that lose so much alike count as usual here, and only what loses more is told",
+		solved.Tail, Percent(solved.Normal))}
 }
 
 // undecided says what keeps a suspect from being named.

@@ -87,12 +87,17 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 		}
 	}
 	for a := range ix.links {
-		if ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a) {
+		if ev.crosses(a) {
 			t.measured[ix.tail[a]]++
 			t.measured[ix.head[a]]++
 		}
 	}
 	return t
+}
+
+// crosses reports whether packets crossed an arc, or may have.
+func (ev *evidence) crosses(a int32) bool {
+	return ev.exposure[a] > 0 || ev.start[a] < ev.start[a+1] || ev.sets != nil && ev.sets.crosses(a)
 }
 
 // another returns one of the same switches, with counts of its own.

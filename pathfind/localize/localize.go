@@ -70,7 +70,8 @@ const NormalLoss = 2e-4
 type Config struct {
 	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 3.
 	Faults float64
-	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means [NormalLoss].
+	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means [NormalLoss], or more where the evidence shows that good arcs have a
+	// heavier tail.
 	NormalLoss float64
 	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
 	Outlier float64
@@ -120,6 +121,10 @@ type Result struct {
 	Loose []float64
 	// Background is the loss per crossing of a good arc.
 	Background float64
+	// Normal is the loss per crossing up to which an arc counts as good, and Tail how many do that would be bad in other fabrics: they are too many, and
+	// lose too much alike, to be faults. 0 where Config.NormalLoss is given.
+	Normal float64
+	Tail   int
 	// Healthy is the probability that nothing is faulty.
 	Healthy float64
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
@@ -200,10 +205,26 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 	if f == nil {
 		return &Result{Healthy: 1, Ignored: len(obs)}, Touched{}
 	}
+	learns := !(cfg.NormalLoss > 0)
 	cfg = cfg.withDefaults()
+	s := explain(f, obs, cfg)
+	tail := 0
+	if learns {
+		var normal float64
+		if normal, tail = s.heavyTail(); tail > 0 {
+			cfg.NormalLoss = normal
+			s = explain(f, obs, cfg)
+		}
+	}
+	r := s.result()
+	r.Tail = tail
+	return r, Touched{s.ev.lossy, s.crossing}
+}
+
+// explain searches for what explains the observations.
+func explain(f *graphs.Fabric, obs []Observation, cfg Config) *search {
 	ix := newIndex(f, cfg)
-	ev := compile(ix, obs, cfg)
-	s := newSearch(newModel(ix, ev, cfg))
+	s := newSearch(newModel(ix, compile(ix, obs, cfg), cfg))
 	s.run()
-	return s.result(), Touched{ev.lossy, s.crossing}
+	return s
 }

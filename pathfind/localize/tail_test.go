@@ -1,6 +1,9 @@
 package localize
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestManyWeak: where one arc in twenty-five loses a packet in five hundred, the others next to none, all of these are told. What lost at many of them a little more than
 // usual explains much, too, but nothing that one of them does.
@@ -16,6 +19,23 @@ func TestManyWeak(t *testing.T) {
 	}
 	w.mesh(12000, 400)
 	w.tellsOnly(t, bad)
+}
+
+// TestHeavyTail: where many arcs lose a packet in a thousand and more of them half as much, what is broken is told, and these are not.
+func TestHeavyTail(t *testing.T) {
+	w := newWorld(fatTree(t, 8), 5)
+	for a := range int32(w.NumArcs()) {
+		w.fault(Arc, a, min(3e-4*math.Exp(w.rng.NormFloat64()), 4e-3))
+	}
+	bad := map[Cause]bool{}
+	for len(bad) < 3 {
+		c := Cause{Arc, int32(w.fabricArc())}
+		w.faults[c], bad[c] = 0.03, true
+	}
+	w.mesh(12000, 400)
+	if r := w.tellsOnly(t, bad); r.Tail < 50 || r.Tail > 150 || r.Normal < 0.002 {
+		t.Errorf("%d arcs are said to lose up to %v; it is some 100 of them, and up to 0.4 %%", r.Tail, r.Normal)
+	}
 }
 
 // tellsOnly checks that the faults are told, and nothing else is.

@@ -59,13 +59,7 @@ func (h *hypothesis) keyBut(differs []int32) uint64 {
 
 // factor takes the posterior of the visited hypotheses apart.
 func (s *search) factor(weights []float64) *factored {
-	top := 0
-	for i := range weights {
-		// What was not expanded is not known from all sides.
-		if a, b := s.hyps[i].expanded, s.hyps[top].expanded; a && !b || a == b && weights[i] > weights[top] {
-			top = i
-		}
-	}
+	top := s.mode(weights)
 	mode := &s.hyps[top]
 	var all []neighbour
 	for i := range s.hyps {
@@ -96,6 +90,24 @@ func (s *search) factor(weights []float64) *factored {
 	f := &factored{mode: mode, of: map[int32]int{}}
 	f.split(all, u)
 	return f
+}
+
+// mode returns the likeliest hypothesis that was expanded, since what was not is not known from all sides; but the likeliest of all where those are left
+// out beside it, because the search ended before it could be expanded.
+func (s *search) mode(weights []float64) int {
+	likeliest, top := 0, -1
+	for i, w := range weights {
+		if w > weights[likeliest] {
+			likeliest = i
+		}
+		if s.hyps[i].expanded && (top < 0 || w > weights[top]) {
+			top = i
+		}
+	}
+	if top < 0 || weights[top] < faintest*weights[likeliest] {
+		return likeliest
+	}
+	return top
 }
 
 // joinDependent joins what differs from the mode at once and depends on each other: the weight of all is not the product of each one's.

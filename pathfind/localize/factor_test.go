@@ -55,3 +55,25 @@ func TestFactor(t *testing.T) {
 		t.Errorf("holds(3) = %v or %v, by the order of what was seen", a, b)
 	}
 }
+
+// TestFactorUnexpanded: what was found last, when there was no time left to look at it from all sides, counts by its weight beside what was looked at.
+func TestFactorUnexpanded(t *testing.T) {
+	cfg := Config{}.withDefaults()
+	ix := newIndex(leafSpine(t, 2, 2, 1), cfg)
+	for _, c := range []struct{ expanded, want float64 }{{0, 1}, {1e-9, 1}, {0.25, 0.8}} {
+		s := newSearch(newModel(ix, compile(ix, nil, cfg), cfg))
+		for i, comps := range [][]int32{nil, {1, 2, 8}, {1, 2, 3}} {
+			s.by[keyOf(comps)] = int32(i)
+			s.hyps = append(s.hyps, hypothesis{key: keyOf(comps), comps: comps, rates: make([]float64, len(comps)), expanded: i == 0})
+		}
+		f := s.factor([]float64{c.expanded, 1e-100, 1})
+		for _, x := range []int32{1, 2, 3} {
+			if got := f.holds([]int32{x}); !(math.Abs(got-c.want) < 1e-6) {
+				t.Errorf("holds(%d) = %v beside %v of what was expanded, want %v", x, got, c.expanded, c.want)
+			}
+		}
+		if got := f.holds([]int32{8}); !(math.Abs(got) < 1e-6) {
+			t.Errorf("holds(8) = %v beside %v of what was expanded, want 0", got, c.expanded)
+		}
+	}
+}

@@ -21,7 +21,7 @@ const abundance = 3 * effort
 
 // flood looks for what explains the evidence from the hypothesis that all arcs are faulty.
 func (s *search) flood() {
-	if float64(s.ev.flows) < flooding*s.ev.allFlows() {
+	if !s.floods() {
 		return
 	}
 	best := s.best
@@ -52,6 +52,17 @@ func (s *search) flood() {
 	}
 	s.best = max(s.best, best)
 	s.follow()
+}
+
+// floods reports whether so many flows lose packets that it is worth it.
+func (s *search) floods() bool { return float64(s.ev.flows) >= flooding*s.ev.allFlows() }
+
+// exhausted reports whether growing has to end. What grew in part explains little, and that badly: where no flood follows it goes on as long as anything may.
+func (s *search) exhausted() bool {
+	if s.floods() {
+		return s.work > effort
+	}
+	return s.work > utmost
 }
 
 // hold leaves the components that explain some losses, and no more than so many: those that explain most.

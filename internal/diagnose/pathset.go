@@ -53,23 +53,25 @@ func (o *observer) spreadOver(obs *localize.Observation, c localize.Cause) float
 	if obs.From == obs.To {
 		return 0
 	}
-	sets := o.s.pathSets()
 	if c.Kind == localize.Node {
-		return sets.Reach(obs.From, graphs.NodeID(c.ID), obs.To)
-	}
-	most := 0.0
-	over := func(a graphs.ArcID) {
-		if sets.Step(a, obs.To) > 0 {
-			most = max(most, sets.Reach(obs.From, o.s.fabric.Tail(a), obs.To)*sets.Step(a, obs.To))
-		}
+		return o.s.pathSets().Reach(obs.From, graphs.NodeID(c.ID), obs.To)
 	}
 	if c.Kind == localize.Arc {
-		over(graphs.ArcID(c.ID))
-		return most
+		return o.arcShare(obs.From, obs.To, graphs.ArcID(c.ID))
 	}
+	most := 0.0
 	for _, l := range linksOf(o.s.fabric, c) {
-		over(l.Forward())
-		over(l.Backward())
+		most = max(most, o.arcShare(obs.From, obs.To, l.Forward()), o.arcShare(obs.From, obs.To, l.Backward()))
 	}
 	return most
+}
+
+// arcShare returns the share of what spreads between two switches that crosses an arc.
+func (o *observer) arcShare(from, to graphs.NodeID, a graphs.ArcID) float64 {
+	sets := o.s.pathSets()
+	step := sets.Step(a, to)
+	if step == 0 {
+		return 0
+	}
+	return sets.Reach(from, o.s.fabric.Tail(a), to) * step
 }

@@ -31,7 +31,8 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 
 // rhythmWithout finds the rhythm of what crossed a cause and none of some arcs. What crosses the other direction of an arc tells nothing of it: that may be well.
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) rhythm.Rhythm {
-	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without}
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, model: s.observer(), pairs: map[[2]graphs.NodeID]pairShare{}}
+	t.model.many = true
 	t.settle()
 	for _, l := range s.order {
 		t.flow(l)
@@ -103,6 +104,9 @@ type timeline struct {
 	watched []stretch
 	// without are arcs whose flows are left out.
 	without map[graphs.ArcID]bool
+	// model knows which ways flows may take that were never traced, pairs what it said.
+	model *observer
+	pairs map[[2]graphs.NodeID]pairShare
 	// settled is the probability that flows cross the arcs which are known to do so by some of their ways only.
 	settled map[passing]float64
 	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
@@ -112,31 +116,14 @@ type timeline struct {
 	run bool
 }
 
-// share returns the share of the ways of a flow that cross the arcs.
-func (t *timeline) share(w way) float64 {
-	n := 0
-	for _, arcs := range w.alternatives {
-		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return t.arcs[a] }) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(w.alternatives)))
-}
-
-// someOf reports whether a way may cross one of some arcs.
-func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
-	return len(arcs) > 0 && slices.ContainsFunc(w.alternatives, func(path []graphs.ArcID) bool {
-		return slices.ContainsFunc(path, func(a graphs.ArcID) bool { return arcs[a] })
-	})
-}
-
 func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.store.from)) }
 
 // flow adds what is known of a flow.
 func (t *timeline) flow(l *flowLog) {
+	untraced := l.untraced()
 	for j := range l.echoes {
 		e := &l.echoes[j]
-		there, home := t.shares(l, e)
+		there, home := t.shares(l, e, untraced)
 		share := there + home - there*home
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]
@@ -165,15 +152,6 @@ func (t *timeline) watch(from, to time.Time) {
 		return
 	}
 	t.watched = append(t.watched, stretch{from, to})
-}
-
-// shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out.
-func (t *timeline) shares(l *flowLog, e *echo) (there, home float64) {
-	path, back := l.at(e, false)
-	if path.someOf(t.without) || back.someOf(t.without) {
-		return 0, 0
-	}
-	return t.share(path), t.share(back)
 }
 
 // losses says on which parts of its path a captured flow lost packets at any time.
@@ -241,7 +219,7 @@ func (t *timeline) captured(l *flowLog, c *captured, lossy losses) {
 	if !c.start.Before(c.at) {
 		return
 	}
-	set := t.store.observer().set(l.src, l.dst)
+	set := t.model.set(l.src, l.dst)
 	if c.paired {
 		t.add(c, c.part(t.store.fabric, l, set), c.packets, c.between, lossy.between)
 		return

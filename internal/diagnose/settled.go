@@ -49,9 +49,10 @@ func (t *timeline) settle() {
 func (t *timeline) unsettled() (sent, lost float64, list []unsettled) {
 	at := map[passing]int{}
 	for _, l := range t.store.order {
+		untraced := l.untraced()
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			there, home := t.shares(l, e)
+			there, home := t.shares(l, e, untraced)
 			n, k := float64(e.sent), float64(e.lost)
 			switch {
 			case e.split && home == 0:

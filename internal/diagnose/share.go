@@ -1,0 +1,92 @@
+package diagnose
+
+import (
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// share returns the share of the ways of a flow that cross the arcs.
+func (t *timeline) share(w way) float64 {
+	n := 0
+	for _, arcs := range w.alternatives {
+		if slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return t.arcs[a] }) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(w.alternatives)))
+}
+
+// someOf reports whether a way may cross one of some arcs.
+func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
+	return len(arcs) > 0 && slices.ContainsFunc(w.alternatives, func(path []graphs.ArcID) bool {
+		return slices.ContainsFunc(path, func(a graphs.ArcID) bool { return arcs[a] })
+	})
+}
+
+// shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out. Of a flow that was never traced, which ways the
+// forwarding model allows tells.
+func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (there, home float64) {
+	path, back := l.at(e, false)
+	there, aside := t.share(path), path.someOf(t.without) || back.someOf(t.without)
+	home = t.share(back)
+	if untraced[0] {
+		x := t.pair(l.src, l.dst)
+		there, aside = x.share, aside || x.aside
+	}
+	if untraced[1] {
+		x := t.pair(l.dst, l.src)
+		home, aside = x.share, aside || x.aside
+	}
+	if aside {
+		return 0, 0
+	}
+	return there, home
+}
+
+// untraced reports of which of the ways there and back of a flow nothing was ever known.
+func (l *flowLog) untraced() [2]bool {
+	known := func(of func(*echo) way) bool {
+		return slices.ContainsFunc(l.echoes, func(e echo) bool { return of(&e).known() })
+	}
+	return [2]bool{!known(func(e *echo) way { return e.path }), !known(func(e *echo) way { return e.back })}
+}
+
+// A pairShare is the share of the ways from one host to another that cross the arcs, and whether some may cross those that are left out.
+type pairShare struct {
+	share float64
+	aside bool
+}
+
+// pair asks the forwarding model for the ways of a pair; there are none that it knows where cables are elsewhere than planned.
+func (t *timeline) pair(src, dst graphs.NodeID) pairShare {
+	k := [2]graphs.NodeID{src, dst}
+	x, ok := t.pairs[k]
+	if !ok && len(t.store.misplaced) == 0 {
+		x = pairShare{t.model.over(src, dst, t.arcs), t.model.over(src, dst, t.without) > 0}
+		t.pairs[k] = x
+	}
+	return x
+}
+
+// over returns the share of what is sent from one host to another, by ways that are not known, that crosses some arcs: of several that one way does not cross
+// together, the one that most cross.
+func (o *observer) over(src, dst graphs.NodeID, arcs map[graphs.ArcID]bool) float64 {
+	sum := 0.0
+	x, many := o.spread(src, dst)
+	if !many {
+		for _, alt := range o.set(src, dst) {
+			if slices.ContainsFunc(alt.Arcs, func(a graphs.ArcID) bool { return arcs[a] }) {
+				sum += alt.Share
+			}
+		}
+		return min(sum, 1)
+	}
+	for a := range arcs {
+		if slices.Contains(x.ends, a) {
+			return 1
+		}
+		sum = max(sum, o.arcShare(x.from, x.to, a))
+	}
+	return sum
+}

@@ -11,6 +11,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
 )
 
 // leastListed is the probability below which a suspect is not worth a line.
@@ -31,15 +32,11 @@ func (s *Store) Diagnose() *Diagnosis {
 	for _, w := range s.groupSuspects(d, gone) {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
-	storms := s.storms()
-	outages, stormy := s.outages(storms)
-	s.flapping = outages
-	if outages == nil {
-		storms = nil // not of the kind that a link makes which goes down
-	}
-	seen, solved := s.solve(d, storms, ports)
+	over, then, rest := s.over(ports)
+	s.flapping = over
+	seen, solved := s.solve(d, rest, then == nil, ports)
 	d.Coverage = s.coverage()
-	causes := s.lossSuspects(d, outages, stormy, ports, gone)
+	causes := s.lossSuspects(d, over, then, ports, gone)
 	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone))
 	s.shade(d, causes, seen, ports.counted)
 	shadeByClass(s.fabric, d)
@@ -57,24 +54,51 @@ func (s *Store) Diagnose() *Diagnosis {
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects)...)
 	s.conclude(d, seen, solved)
+	if then != nil && then.spells != nil {
+		d.Notes = append(d.Notes, then.spellNote())
+	}
 	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
 	return d
 }
 
-// solve localizes what packets were lost, of the storms alone if there are any, and keeps what is asked about it later.
-func (s *Store) solve(d *Diagnosis, storms []stretch, ports *portWords) (*observer, *localize.Result) {
-	seen := s.observe(storms)
+// over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
+// nothing of the kind.
+func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
+	storms := s.storms()
+	if suspects, then = s.outages(storms); suspects != nil { // else they are not of the kind that a link makes which goes down
+		return suspects, then, s.observe(storms, time.Time{})
+	}
+	var since time.Time
+	switch bad, kind := s.failing(); kind {
+	case rhythm.Since:
+		since = bad.from
+	case rhythm.Until, rhythm.Once:
+		if suspects, then = s.past(bad, ports); suspects != nil {
+			return suspects, then, s.observeThen([]stretch{bad}, false)
+		}
+	}
+	return nil, nil, s.observe(nil, since)
+}
+
+// solver is what localization is told beside observations.
+func (s *Store) solver(ports *portWords) localize.Config {
 	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints}
 	if s.spread != nil {
 		cfg.Paths = s.spread
 	}
+	return cfg
+}
+
+// solve localizes what packets were lost, of what was seen, and keeps what is asked about it later. Whole tells that this is all that tells of what goes on.
+func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords) (*observer, *localize.Result) {
+	cfg := s.solver(ports)
 	solved := localize.Solve(s.fabric, seen.list, cfg)
 	s.stops = nil
-	if storms == nil {
+	if whole {
 		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
 	}
 	s.measured = seen.measured(solved.Exposure)
-	if storms == nil && seen.since.IsZero() {
+	if whole && seen.since.IsZero() {
 		seen, solved = s.retry(d, seen, solved, cfg)
 	}
 	s.sparing(seen, solved, cfg)

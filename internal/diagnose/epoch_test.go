@@ -28,7 +28,7 @@ func TestEpochs(t *testing.T) {
 	echo("2", 0, nil, nil)
 	echo("2", 0, fl.path, fl.back)
 	echo("3", 0, fl.path, fl.back)
-	seen := p.store.observe(nil)
+	seen := p.store.observe(nil, time.Time{})
 	for i := range seen.list {
 		if l := seen.flow(&seen.list[i]); l.flow != fl.flow {
 			t.Errorf("observation %d is told of flow %v", i, l.flow)

@@ -86,7 +86,7 @@ func TestEmptyPath(t *testing.T) {
 	r := &evidence.Record{V: 1, Time: p.start, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
 		Sent: evidence.Int(100), Lost: evidence.Int(9), Path: []string{}, Back: []string{}}
 	p.store.Add(r)
-	for _, o := range p.store.observe(nil).list {
+	for _, o := range p.store.observe(nil, time.Time{}).list {
 		if len(o.Path) == 0 && len(o.Alternatives) == 0 && o.From == o.To {
 			t.Errorf("%d packets are known to have crossed nothing", o.Sent)
 		}

@@ -37,13 +37,10 @@ func (s *Store) observer() *observer {
 	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[[2]graphs.NodeID]listing{}}
 }
 
-// observe sums up what was measured outside of storms, and, where something has failed for good, since then.
-func (s *Store) observe(storms []stretch) *observer {
+// observe sums up what was measured outside of storms, and since a moment, unless that is zero.
+func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	o := s.observer()
-	o.many = true
-	if since, ok := s.onset(); ok && storms == nil {
-		o.since = since
-	}
+	o.many, o.since = true, since
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]

@@ -8,40 +8,66 @@ import (
 )
 
 const (
-	// onsetBin is the resolution at which it is looked for when losses begin, and onsetBins how many bins there are at most.
+	// onsetBin is the resolution at which it is looked for when losses begin and end, and onsetBins how many bins there are at most.
 	onsetBin  = 100 * time.Millisecond
 	onsetBins = 10000
-	// onsetFlows, onsetLosses and onsetTime are how many flows must lose packets since then, how many, and for how long, and onsetRise how many times
-	// more must be lost than before, for what was measured before to be left out.
+	// onsetFlows, onsetLosses and onsetTime are how many flows must lose packets in that time, how many, and for how long, and onsetRise how many times
+	// more must be lost than at other times, for what was measured then to be left out.
 	onsetFlows, onsetLosses = 8, 50
 	onsetTime               = 3 * time.Second
 	onsetRise               = 10
 )
 
-// onset looks for a moment from which on all flows together lose far more than before, to the end of the evidence: something has failed. Packets that crossed
-// it before are no evidence that it is good, and where it is dead there are no others: the way back, which only an answer to a probe takes, is without loss
-// before, and not used at all since.
-func (s *Store) onset() (since time.Time, ok bool) {
+// failing looks for a time in which all flows together lose far more than at any other: something has failed, or had. Packets that crossed it at other times
+// are no evidence that it is good, and where it is dead there are no others while it is: the way back, which only an answer to a probe takes, is without loss before, and not used at all
+// since. It tells how that time lies in all of the evidence.
+func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 	counts, bin := s.lostInTime()
 	r := rhythm.Find(counts, milliseconds(quiet))
-	if r.Kind != rhythm.Since {
-		return time.Time{}, false
+	if r.Kind == rhythm.Steady || r.Kind == rhythm.Flapping {
+		return bad, rhythm.Steady
 	}
-	last := r.Episodes[len(r.Episodes)-1]
-	since = s.from.Add(duration(last.From) + bin) // a few packets of before would make something that is dead lose not quite all
-	before := 0
+	x := r.Episodes[len(r.Episodes)-1]
+	if bad = (stretch{s.from.Add(duration(x.From)), s.from.Add(duration(x.To))}); r.Kind == rhythm.Since {
+		bad.from = bad.from.Add(bin) // a few packets of before would make something that is dead lose not quite all
+	} else {
+		bad = s.lossesIn(stretch{bad.from.Add(-bin), bad.to.Add(bin)}) // and a few of it beside that time would convict others
+	}
+	others := 0
 	for i := range counts {
-		if counts[i].To <= last.From {
-			before += counts[i].Sent
+		if counts[i].To <= x.From || counts[i].From >= x.To {
+			others += counts[i].Sent
 		}
 	}
 	lossy := 0
 	for _, l := range s.order {
-		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(since, s.to) }) {
+		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(bad.from, bad.to) }) {
 			lossy++
 		}
 	}
-	return since, lossy >= onsetFlows && last.Lost >= onsetLosses && s.to.Sub(since) >= onsetTime && r.Loss*float64(before) > onsetRise*r.Stray
+	if lossy < onsetFlows || x.Lost < onsetLosses || bad.to.Sub(bad.from) < onsetTime || r.Loss*float64(others) <= onsetRise*r.Stray {
+		return bad, rhythm.Steady
+	}
+	return bad, r.Kind
+}
+
+// lossesIn returns the time from the first loss in a stretch of time to the last.
+func (s *Store) lossesIn(st stretch) stretch {
+	var x spell
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			for _, ms := range e.lossTimes() {
+				if at := e.start.Add(time.Duration(ms) * time.Millisecond); during([]stretch{st}, at) {
+					x.add(at)
+				}
+			}
+		}
+	}
+	if x.n == 0 {
+		return st
+	}
+	return stretch{x.from, x.to.Add(time.Millisecond)}
 }
 
 // lostInTime counts what all flows together sent and lost in bins of time.

@@ -27,29 +27,52 @@ func (s *Store) retry(d *Diagnosis, seen *observer, solved *localize.Result, cfg
 	if spells == nil {
 		return seen, solved
 	}
-	then := s.observer()
-	then.many, then.spells = true, spells
-	for i, l := range s.order {
-		for j := range l.echoes {
-			if e := &l.echoes[j]; within(spells, e.start, e.end) {
-				then.echo(i, l, e, false)
-			}
-		}
-		for j := range l.hops {
-			if h := &l.hops[j]; within(spells, h.start, h.at) {
-				then.hop(i, l, h)
-			}
-		}
-		for j := range l.captured {
-			if c := &l.captured[j]; within(spells, c.start, c.at) {
-				then.captured(i, l, c)
-			}
-		}
-	}
+	then := s.observeThen(spells, true)
+	then.spells = spells
 	if again := localize.Solve(s.fabric, then.list, cfg); named(again) && then.unanswered() == 0 {
 		return then, again
 	}
 	return seen, solved
+}
+
+// observeThen sums up what was measured in some stretches of time, or outside of them.
+func (s *Store) observeThen(spells []stretch, inside bool) *observer {
+	o := s.observer()
+	o.many = true
+	for i, l := range s.order {
+		for j := range l.echoes {
+			e := &l.echoes[j]
+			if e.lost == 0 || len(e.lostAt) > 0 {
+				part := e.within(spells, inside)
+				o.echo(i, l, &part, false)
+			} else if within(spells, e.start, e.end) == inside { // nobody knows when in it
+				o.echo(i, l, e, false)
+			}
+		}
+		for j := range l.hops {
+			if h := &l.hops[j]; within(spells, h.start, h.at) == inside {
+				o.hop(i, l, h)
+			}
+		}
+		for j := range l.captured {
+			if c := &l.captured[j]; within(spells, c.start, c.at) == inside {
+				o.captured(i, l, c)
+			}
+		}
+	}
+	return o
+}
+
+// past looks at a time by itself in which something has failed that is over: what was measured at other times acquits it, where flows are traced only then or
+// take other paths, and others are convicted for it. It returns what is named then and what was seen of it, and nothing where that is nobody.
+func (s *Store) past(bad stretch, ports *portWords) ([]localize.Suspect, *observer) {
+	then := s.observeThen([]stretch{bad}, true)
+	then.spells = []stretch{bad}
+	named := slices.DeleteFunc(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, func(x localize.Suspect) bool { return x.Probability < Named })
+	if len(named) == 0 || then.unanswered() > 0 {
+		return nil, nil
+	}
+	return named, then
 }
 
 // spells are the stretches of time in which losses came, as wide as the windows of the records that tell them; nil if they came all the time.

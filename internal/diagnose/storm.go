@@ -219,7 +219,7 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 		return nil
 	}
 	var dead []localize.Suspect
-	for _, x := range localize.Solve(s.fabric, s.observe(storms).list, localize.Config{}).Suspects {
+	for _, x := range localize.Solve(s.fabric, s.observe(storms, time.Time{}).list, localize.Config{}).Suspects {
 		if (x.Kind == localize.Arc || x.Kind == localize.Link) && x.Loss > stormLoss {
 			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, x.Cause)[0])} // of what is dead one way, little is known of the other
 			dead = append(dead, x)

@@ -52,3 +52,27 @@ func TestFlapUntraced(t *testing.T) {
 		}
 	}
 }
+
+// TestHealedWhileTraced: of what was dead when the evidence began and is well now, flows that are traced only since acquit nothing, and nobody else is named for it.
+func TestHealedWhileTraced(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seed := range []uint64{1, 7, 10} {
+		rng := rand.New(rand.NewPCG(seed, 'F'))
+		l := fabricLink(f, rng)
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1, seed
+		cfg.Faults = []Fault{{Cause: localize.Cause{Kind: localize.Link, ID: int32(l)}, Loss: 1, Period: time.Hour, Down: 10 * time.Second}}
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		for i, x := range d.Suspects {
+			if right := x.Link == f.LinkName(l); right != (i == 0) && x.Probability >= diagnose.Named || right && (*x.Loss < 0.9 || len(x.Episodes) != 1) {
+				t.Errorf("seed %d: %s was dead, told is %s", seed, f.LinkName(l), d.Text())
+			}
+		}
+		if len(d.Suspects) == 0 || d.Suspects[0].Probability < diagnose.Named {
+			t.Errorf("seed %d: %s", seed, d.Summary)
+		}
+	}
+}

@@ -39,11 +39,17 @@ func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 			others += counts[i].Sent
 		}
 	}
-	lossy := 0
+	lossy, left := 0, 0
 	for _, l := range s.order {
 		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 && e.lostBetween(bad.from, bad.to) }) {
 			lossy++
+			if l.echoes[len(l.echoes)-1].start.Before(bad.to) {
+				left++
+			}
 		}
+	}
+	if r.Kind != rhythm.Since && left > lossy/4 { // what is not measured any more may go on
+		return bad, rhythm.Steady
 	}
 	if lossy < onsetFlows || x.Lost < onsetLosses || bad.to.Sub(bad.from) < onsetTime || r.Loss*float64(others) <= onsetRise*r.Stray {
 		return bad, rhythm.Steady

@@ -72,6 +72,8 @@ type Window struct {
 	Unsent, Expired int
 	// RTT is the delay of the network there and back, without the time in the reflector.
 	RTT *evidence.Delay
+	// Ahead is by how much the clock of our reflector is ahead of this host's; nil if not known.
+	Ahead *time.Duration
 	// LostAt are the times of sending of lost echoes, at most evidence.MaxLostAt.
 	LostAt []time.Time
 	// ForwardLen and BackLen are the lengths of the two paths in links, as the last answer told; 0 if unknown.

@@ -86,6 +86,9 @@ func TestLoopbackEcho(t *testing.T) {
 			if w.Lost != 0 || w.ForwardLen != 1 || w.BackLen != 1 || w.Method != MethodSTAMP || !w.Split || w.Err != nil || w.Unknown != 0 || w.CorruptForward+w.CorruptBack != 0 {
 				t.Errorf("window %+v", w)
 			}
+			if w.Ahead == nil || w.Ahead.Abs() > 50*time.Millisecond {
+				t.Errorf("this host's clock is told to be %v ahead of itself", w.Ahead)
+			}
 			if w.RTT == nil || w.RTT.P50 <= 0 || w.RTT.P50 > 50000 {
 				t.Errorf("RTT %+v", w.RTT)
 			}

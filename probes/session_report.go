@@ -105,6 +105,9 @@ func (s *Session) echoRecord(fl *sessionFlow, w *Window) *evidence.Record {
 	if w.CorruptForward > 0 || w.CorruptBack > 0 {
 		r.CorruptForward, r.CorruptBack = evidence.Int(w.CorruptForward), evidence.Int(w.CorruptBack)
 	}
+	if w.Ahead != nil {
+		r.AheadMS = evidence.Int(int(w.Ahead.Round(time.Millisecond).Milliseconds()))
+	}
 	for _, at := range w.LostAt {
 		r.LostAtMS = append(r.LostAtMS, int(at.Sub(w.From).Milliseconds()))
 	}

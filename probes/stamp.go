@@ -61,6 +61,12 @@ func residence(t2, t3 uint64) time.Duration {
 	return time.Duration(sec)*time.Second + time.Duration((frac*1e9)>>32)
 }
 
+// ahead is by how much the reflector's clock is ahead of this host's, by which the request was sent and the answer came: it is wrong by half of what the two ways
+// differ (RFC 5905 section 8).
+func (a *answer) ahead(sent, came int64) time.Duration {
+	return residence(toNTP(sent), a.received)/2 + residence(toNTP(came), a.replied)/2
+}
+
 // Errors of a packet. They are counted, never printed a packet.
 var (
 	errShort     = errors.New("shorter than a STAMP packet")
@@ -74,6 +80,8 @@ type answer struct {
 	ssid      uint16
 	senderTTL uint8
 	residence time.Duration
+	// received and replied are when the request came in and the answer went, by the reflector's clock in NTP format.
+	received, replied uint64
 	// control is what our reflector added; ok is false where there is none that can be read.
 	control control
 	ok      bool
@@ -95,7 +103,8 @@ func parseAnswer(b []byte) (answer, error) {
 	a.ssid = binary.BigEndian.Uint16(b[offSSID:])
 	a.senderSeq = binary.BigEndian.Uint32(b[offSenderSeq:])
 	a.senderTTL = b[offSenderTTL]
-	a.residence = residence(binary.BigEndian.Uint64(b[offReceived:]), binary.BigEndian.Uint64(b[offTime:]))
+	a.received, a.replied = binary.BigEndian.Uint64(b[offReceived:]), binary.BigEndian.Uint64(b[offTime:])
+	a.residence = residence(a.received, a.replied)
 	padding := []byte(nil)
 	for rest := b[baseSize:]; len(rest) > 0; {
 		t, err := nextTLV(rest)

@@ -120,6 +120,35 @@ func TestReflect(t *testing.T) {
 	}
 }
 
+// TestAhead: an answer tells by how much the reflector's clock is ahead or behind, whatever it takes to answer; of several, the one that took the least time.
+func TestAhead(t *testing.T) {
+	const way, held = 40 * time.Microsecond, 2 * time.Millisecond
+	for _, off := range []time.Duration{0, 1400 * time.Millisecond, -90 * time.Second, 56 * 365 * 24 * time.Hour} {
+		sent := time.Date(2026, 11, 20, 3, 0, 0, 123456789, time.UTC)
+		in := sent.Add(off + way)
+		b := make([]byte, 200)
+		b = b[:(&request{seq: 7, ssid: 5, at: sent.UnixNano()}).put(b)]
+		if _, ok := newMirror().reflect(b, arrival{from: testSender, ttl: 61, received: in.UnixNano()}, in.Add(held).UnixNano()); !ok {
+			t.Fatal("no answer")
+		}
+		a, err := parseAnswer(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.ahead(sent.UnixNano(), sent.Add(held+2*way).UnixNano())
+		if d := (got - off).Abs(); d > time.Microsecond {
+			t.Errorf("%v is told for a clock that is %v ahead", got, off)
+		}
+	}
+	var c clockSample
+	for _, x := range []clockSample{{int64(slowestClock), 9}, {0, 9}, {3000, 1}, {2000, 2}, {2500, 3}} {
+		c.add(x.rtt, x.ahead)
+	}
+	if c.ahead != 2 {
+		t.Errorf("told is %v", c.ahead)
+	}
+}
+
 // What must not be answered, and why.
 func TestReflectRefuses(t *testing.T) {
 	good := func() []byte {

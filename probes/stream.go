@@ -29,6 +29,7 @@ type Stream struct {
 	late, duplicate, unknown, corruptForward, corruptBack, unsent, expired int
 
 	forwardLen, backLen int
+	clock               clockSample
 	method              string
 	ours                bool // the destination is one of our reflectors
 	err                 error
@@ -111,8 +112,28 @@ func (s *Stream) echoed(a *answer, m *meta, at, now int64) (sent int64) {
 		s.corruptBack++
 	}
 	s.lengths(a, m)
-	s.delay(at-probe.sent-int64(a.residence), int64(probe.held))
+	rtt := at - probe.sent - int64(a.residence)
+	if a.ok {
+		s.clock.add(rtt, a.ahead(probe.sent, at))
+	}
+	s.delay(rtt, int64(probe.held))
 	return probe.sent
+}
+
+// A clockSample is by how much a reflector's clock is ahead, as the answer told that came soonest (RFC 5905 section 10): the sooner, the less it can be wrong. The zero
+// value is none.
+type clockSample struct {
+	rtt   int64
+	ahead time.Duration
+}
+
+// slowestClock is what a round trip may take, in nanoseconds, for it to tell of a clock.
+const slowestClock = int64(20 * time.Millisecond)
+
+func (c *clockSample) add(rtt int64, ahead time.Duration) {
+	if rtt > 0 && rtt < slowestClock && (c.rtt == 0 || rtt < c.rtt) {
+		*c = clockSample{rtt, ahead}
+	}
 }
 
 // overdue notes an answer to a probe that had been given up: nobody lost it. It says who did that if it would have come in time but for the
@@ -324,6 +345,10 @@ func (s *Stream) Take() Window {
 	for _, at := range t.lostAt {
 		w.LostAt = append(w.LostAt, time.Unix(0, at).UTC())
 	}
+	if c := s.clock; c.rtt > 0 {
+		w.Ahead = &c.ahead
+	}
+	s.clock = clockSample{}
 	s.tally = tally{lostAt: t.lostAt[:0]}
 	s.rtt.reset()
 	s.late, s.duplicate, s.unknown, s.corruptForward, s.corruptBack, s.unsent, s.expired = 0, 0, 0, 0, 0, 0, 0

@@ -23,6 +23,7 @@ const LeastProbes = 200
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
 	s.arrange()
+	s.setClocks()
 	s.prune()
 	s.leaveOut()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
@@ -415,6 +416,7 @@ func (s *Store) notes(seen *observer) []string {
 	if stateless > 0 {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
+	notes = append(notes, s.clockNotes()...)
 	notes = append(notes, s.unusedNotes()...)
 	notes = append(notes, s.gapNotes()...)
 	return notes

@@ -54,8 +54,10 @@ type Store struct {
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
 
 	from, to time.Time
-	slowness *slowness // as last looked at
-	heated   heated    // as last looked at
+	spans    map[sourceKey]stretch    // of each source
+	fast     map[string]time.Duration // by how much clocks of probers are ahead, which is taken off their times
+	slowness *slowness                // as last looked at
+	heated   heated                   // as last looked at
 
 	chronicle chronicle
 	evenly    []float64 // what each arc carries of one unit of traffic between any two; nil until asked for
@@ -135,6 +137,7 @@ type echo struct {
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start
 	rtt                         *evidence.Delay
+	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
 	whole                       *echo // as it was measured, where something was left out
 }
 
@@ -153,6 +156,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		arcs:    make(map[string]graphs.ArcID, f.NumArcs()),
 		flows:   map[flowKey]*flowLog{},
 		sources: map[sourceKey]*Source{},
+		spans:   map[sourceKey]stretch{},
 		skipped: map[string]int{},
 		strange: map[string]int{},
 		words:   said{},
@@ -185,6 +189,7 @@ func (s *Store) Skip(n evidence.Skipped) {
 
 // Add takes in one record. Records may come in any order, as those of several files do.
 func (s *Store) Add(r *evidence.Record) {
+	r = s.setRight(r)
 	s.see(r)
 	s.chronicle.add(r)
 	if r.Kind == evidence.KindNote && r.Text != "" {
@@ -261,12 +266,10 @@ func (s *Store) see(r *evidence.Record) {
 	if r.Time.After(src.Newest) {
 		src.Newest = r.Time
 	}
-	if start := r.Start(); s.from.IsZero() || start.Before(s.from) {
-		s.from = start
-	}
-	if r.Time.After(s.to) {
-		s.to = r.Time
-	}
+	span := s.spans[k]
+	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
+	s.spans[k] = span
+	s.from, s.to = soonest(s.from, span.from), later(s.to, span.to)
 }
 
 func (s *Store) log(r *evidence.Record) *flowLog {
@@ -337,7 +340,7 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	}
 	e := echo{
 		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
-		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT,
+		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT, ahead: r.AheadMS,
 	}
 	if e.lost == e.sent && e.lostAt == nil {
 		e.lostAt = sendTimes(e.sent, r.WindowMS)

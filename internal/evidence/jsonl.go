@@ -220,6 +220,11 @@ func (r *Record) check() error {
 	if err := checkMS("window_ms", int64(r.WindowMS)); err != nil {
 		return err
 	}
+	if r.AheadMS != nil {
+		if err := checkMS("ahead_ms", max(int64(*r.AheadMS), -int64(*r.AheadMS))); err != nil {
+			return err
+		}
+	}
 	if d := r.RTT; d != nil {
 		for _, us := range []float64{d.Min, d.P50, d.P90, d.P99, d.Max} {
 			if math.Abs(us) > mostRTT {

@@ -27,7 +27,7 @@ func TestRoundTrip(t *testing.T) {
 		Flow: &Flow{Src: netip.MustParseAddr("10.32.0.1"), Dst: netip.MustParseAddr("10.32.9.1"), Proto: "udp", SrcPort: 61017, DstPort: 862},
 		Path: []string{"h01-1:eth1>sw01:swp5"}, CandidatesBack: [][]string{{"a:1>b:2"}, {"c:1>b:3"}},
 		Sent: Int(200), Lost: Int(9), LostForward: Int(9), LostBack: Int(0), LostAtMS: []int{3, 700},
-		RTT: &Delay{61, 75, 101, 140, 312}, WindowMS: 5000,
+		RTT: &Delay{61, 75, 101, 140, 312}, WindowMS: 5000, AheadMS: Int(-1400),
 	}
 	var text bytes.Buffer
 	if err := Write(&text, want); err != nil {

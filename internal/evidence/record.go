@@ -116,6 +116,8 @@ type Record struct {
 	LostAtMS []int  `json:"lost_at_ms,omitempty"`
 	RTT      *Delay `json:"rtt_us,omitempty"`
 	WindowMS int    `json:"window_ms,omitempty"`
+	// AheadMS is by how much the clock of the host that answers is ahead of By's, in milliseconds.
+	AheadMS *int `json:"ahead_ms,omitempty"`
 	// Method says how answers were got where there was no reflector: tcp-syn or port-unreachable.
 	Method string `json:"method,omitempty"`
 	// Size is the probes' length in bytes from the IP header on, where it is not the default.

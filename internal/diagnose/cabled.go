@@ -296,13 +296,13 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 	// they were is no longer so.
 	if p := s.passages(l, newest.Add(lldpHolds), time.Time{}); p.flows > 0 {
 		nats = min(nats, 0) - p.nats()
-		crossed = append(crossed, p.words("as planned later"))
+		crossed = append(crossed, p.words("as planned later", s.dial()))
 	} else if p := s.passages(l, first.Add(clocksApart), time.Time{}); p.flows > 0 {
 		nats = min(nats, toldRing) - p.nats()
-		crossed = append(crossed, p.words("as planned"))
+		crossed = append(crossed, p.words("as planned", s.dial()))
 	} else if at := s.crossedAfter(l, newest); !at.IsZero() {
 		nats -= crossedAsPlan
-		crossed = append(crossed, "packets crossed it as planned later, at "+clock(at))
+		crossed = append(crossed, "packets crossed it as planned later, at "+s.dial().clock(at))
 	}
 	return nats, says, against, crossed
 }

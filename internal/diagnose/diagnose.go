@@ -390,7 +390,7 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s; their flows are used by the paths that the fabric file allows", firstOf(slices.Sorted(maps.Keys(s.strange)), 5)))
 	}
 	if !seen.since.IsZero() {
-		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", seen.since.UTC().Format("15:04:05.0Z")))
+		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", s.dial().write(seen.since, "15:04:05.0Z")))
 	}
 	if seen.spells != nil {
 		notes = append(notes, seen.spellNote())

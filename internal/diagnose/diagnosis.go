@@ -108,6 +108,7 @@ type Suspect struct {
 	Doubts []Evidence `json:"doubts,omitempty"`
 	Next   []Step     `json:"next"`
 
+	dial dial   // how times are told of it
 	once bool   // of a link that flaps: it went down once, and came up again
 	when string // of one that loses packets some of the time: when that was, in words
 	most string // how many of its losses were then, in words

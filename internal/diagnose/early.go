@@ -116,7 +116,7 @@ func (s *Store) noisy(e *localize.Early, seen *observer, when timing) Cleared {
 	}
 	if when.during == 0 && when.before > 0 {
 		why = fmt.Sprintf("%s counted errors (%s) until %s, and of %s probes across it later %d were lost: it is over, or comes and goes",
-			port, Percent(e.Rate), clock(when.until), thousands(w.probes.sent), w.probes.lost)
+			port, Percent(e.Rate), s.dial().clock(when.until), thousands(w.probes.sent), w.probes.lost)
 	}
 	return Cleared{ID: s.fabric.ArcName(e.Arc), Why: why}
 }

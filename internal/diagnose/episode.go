@@ -32,11 +32,13 @@ func (e Episode) MarshalJSON() ([]byte, error) {
 	}{e.Start.Add(e.From).UTC(), e.Start.Add(e.To).UTC()})
 }
 
-func (e Episode) String() string {
+func (e Episode) String() string { return e.words(false) }
+
+func (e Episode) words(d dial) string {
 	if e.Start.IsZero() {
 		return fmt.Sprintf("%.1f to %.1f ms", milliseconds(e.From), milliseconds(e.To))
 	}
-	return fmt.Sprintf("%s for %s", e.Start.Add(e.From).UTC().Format("15:04:05.000Z"), (e.To - e.From).Round(time.Millisecond))
+	return fmt.Sprintf("%s for %s", d.write(e.Start.Add(e.From), "15:04:05.000Z"), (e.To - e.From).Round(time.Millisecond))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -61,7 +63,7 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	if flaps(r) {
 		x.Symptom = Flap
 	}
-	if x.when, x.most = whenWords(r, start), "all"; r.Stray >= 0.5 {
+	if x.when, x.most = x.whenWords(r, start), "all"; r.Stray >= 0.5 {
 		x.most = "nearly all"
 	}
 	var sent, lost float64
@@ -69,7 +71,7 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	for _, e := range r.Episodes {
 		x.Episodes = append(x.Episodes, Episode{start, duration(e.From), duration(e.To)})
 		sent, lost = sent+e.Sent, lost+e.Lost
-		when = append(when, x.Episodes[len(x.Episodes)-1].String())
+		when = append(when, x.Episodes[len(x.Episodes)-1].words(x.dial))
 	}
 	x.Duty, x.DutyLow, x.DutyHigh = r.Duty, r.DutyLow, r.DutyHigh
 	const most = 5
@@ -90,11 +92,11 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 }
 
 // whenWords says since when or until when a suspect was bad, "" where that is not known or it comes and goes.
-func whenWords(r *rhythm.Rhythm, start time.Time) string {
+func (x *Suspect) whenWords(r *rhythm.Rhythm, start time.Time) string {
 	if start.IsZero() || len(r.Episodes) == 0 {
 		return ""
 	}
-	from, to := clock(start.Add(duration(r.Episodes[0].From))), clock(start.Add(duration(r.Episodes[len(r.Episodes)-1].To)))
+	from, to := x.dial.clock(start.Add(duration(r.Episodes[0].From))), x.dial.clock(start.Add(duration(r.Episodes[len(r.Episodes)-1].To)))
 	switch r.Kind {
 	case rhythm.Once:
 		return fmt.Sprintf(" from %s to %s", from, to)

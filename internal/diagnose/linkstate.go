@@ -133,11 +133,11 @@ func (x *linkState) word(from, to time.Time) {
 func (s *Store) cross(x *linkState) {
 	if p := s.passages(x.link, x.fell.Add(clocksApart), x.since); p.flows > 0 {
 		x.nats = min(x.nats, toldAtOnce) - p.nats()
-		x.crossed = append(x.crossed, p.words("meanwhile"))
+		x.crossed = append(x.crossed, p.words("meanwhile", s.dial()))
 	}
 	if p := s.passages(x.link, x.since.Add(clocksApart), time.Time{}); p.flows > 0 {
 		x.nats = min(x.nats, 0) - p.nats()
-		x.crossed = append(x.crossed, p.words("later"))
+		x.crossed = append(x.crossed, p.words("later", s.dial()))
 		if len(x.downs) > 0 && len(x.crossed) == 1 {
 			x.back = p.first
 			x.flap += saysSession * float64(len(x.downs))
@@ -146,7 +146,7 @@ func (s *Store) cross(x *linkState) {
 		}
 	} else if at := s.crossedAfter(x.link, x.since); !at.IsZero() {
 		x.nats -= crossedNow
-		x.crossed = append(x.crossed, "packets crossed it later, at "+clock(at))
+		x.crossed = append(x.crossed, "packets crossed it later, at "+s.dial().clock(at))
 	}
 }
 
@@ -405,7 +405,7 @@ func (s *Store) flapWords(x *linkState, out *Suspect) string {
 	}
 	if !x.back.IsZero() {
 		out.Episodes = append(out.Episodes, Episode{Start: x.fell, To: x.back.Sub(x.fell)})
-		return fmt.Sprintf("%s%sfrom %s, when %s read down, to %s at the latest: %s", text, last, clock(x.fell), strings.Join(x.downs, " and "), clock(x.back),
+		return fmt.Sprintf("%s%sfrom %s, when %s read down, to %s at the latest: %s", text, last, s.dial().clock(x.fell), strings.Join(x.downs, " and "), s.dial().clock(x.back),
 			strings.Join(x.crossed, ", "))
 	}
 	if period := x.period(); period > 0 {
@@ -413,7 +413,7 @@ func (s *Store) flapWords(x *linkState, out *Suspect) string {
 		text += fmt.Sprintf(", every %s", period.Round(100*time.Millisecond))
 	}
 	if n := len(x.at); n > 0 {
-		text += last + "at " + clock(x.at[n-1])
+		text += last + "at " + s.dial().clock(x.at[n-1])
 	}
 	if x.by != "" {
 		text += " (" + graphs.Clean(x.by) + ")"

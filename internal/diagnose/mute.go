@@ -46,5 +46,5 @@ func (o *observer) sinceWords() string {
 	if o.since.IsZero() {
 		return ""
 	}
-	return " since " + clock(o.since)
+	return " since " + o.s.dial().clock(o.since)
 }

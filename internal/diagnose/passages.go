@@ -108,13 +108,10 @@ func (x passage) nats() float64 {
 }
 
 // words tell of a passage, as in "12 flows crossed it meanwhile, from 03:00:05Z to 03:01:00Z".
-func (x passage) words(how string) string {
+func (x passage) words(how string, d dial) string {
 	flows := "a flow"
 	if x.flows > 1 {
 		flows = thousands(x.flows) + " flows"
 	}
-	return fmt.Sprintf("%s crossed it %s, from %s to %s", flows, how, clock(x.first), clock(x.last))
+	return fmt.Sprintf("%s crossed it %s, from %s to %s", flows, how, d.clock(x.first), d.clock(x.last))
 }
-
-// clock writes the time of day.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05Z") }

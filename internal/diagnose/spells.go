@@ -126,7 +126,7 @@ func during(list []stretch, at time.Time) bool {
 func (o *observer) spellNote() string {
 	var when []string
 	for _, x := range o.spells[:min(len(o.spells), 4)] {
-		when = append(when, clock(x.from)+" to "+clock(x.to))
+		when = append(when, o.s.dial().clock(x.from)+" to "+o.s.dial().clock(x.to))
 	}
 	if n := len(o.spells) - len(when); n > 0 {
 		when = append(when, fmt.Sprintf("%d more such times", n))

@@ -44,7 +44,7 @@ func (x *stop) tell(out *Suspect) {
 	if x.lost > 0 {
 		lost = fmt.Sprintf("no more than %d were", x.lost)
 	}
-	text := fmt.Sprintf("%s lost since %s to what may be it, where %.0f losses were to be expected: it ", lost, clock(x.since), x.expected)
+	text := fmt.Sprintf("%s lost since %s to what may be it, where %.0f losses were to be expected: it ", lost, out.dial.clock(x.since), x.expected)
 	switch {
 	case x.probability >= surelyStopped:
 		text += "has probably stopped"

@@ -367,7 +367,7 @@ func (x *strained) leave(c *cut, at time.Time) {
 }
 
 // words say what a host did to probes and what is left out for that.
-func (x *leftover) words() string {
+func (x *leftover) words(d dial) string {
 	overflow := map[string]int{} // each prober hears of all that a host has no room for
 	pauses := map[stretch]bool{} // the same ones for what goes to the host and for what comes from it
 	overdue, late, most := 0, 0, 0
@@ -400,7 +400,7 @@ func (x *leftover) words() string {
 	if late > 0 {
 		did = append(did, fmt.Sprintf("answered %s after they had been given up", thousands(late)))
 	}
-	clock := func(t time.Time) string { return t.UTC().Format("15:04:05.0Z") }
+	clock := func(t time.Time) string { return d.write(t, "15:04:05.0Z") }
 	return fmt.Sprintf("%s%s: what was lost by that, %s probes between %s and %s, is left out", busy, strings.Join(did, ", "), thousands(x.lost), clock(x.during.from),
 		clock(x.during.to))
 }
@@ -410,7 +410,7 @@ func (s *Store) strainNotes() []string {
 	var notes []string
 	for n := range graphs.NodeID(s.fabric.NumNodes()) {
 		if left := s.strained.left[n]; left != nil {
-			notes = append(notes, s.fabric.NodeName(n)+" "+left.words())
+			notes = append(notes, s.fabric.NodeName(n)+" "+left.words(s.dial()))
 		}
 		if s.strained.ever[n] {
 			notes = append(notes, s.fabric.NodeName(n)+" stood still for most of the time: what it measured is used, and may be its own doing")
@@ -432,7 +432,7 @@ func (s *Store) doubtStrained(d *Diagnosis) {
 		}
 		for i := range d.Suspects {
 			if x := &d.Suspects[i]; at[x.ID] || at[x.Link] {
-				x.Doubts = append(x.Doubts, Evidence{s.instrument(), s.fabric.NodeName(n) + " " + left.words()})
+				x.Doubts = append(x.Doubts, Evidence{s.instrument(), s.fabric.NodeName(n) + " " + left.words(s.dial())})
 			}
 		}
 	}

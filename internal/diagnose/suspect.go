@@ -49,7 +49,7 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 	loss, low, high := sus.Loss, sus.Low, sus.High
 	out := Suspect{
 		Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest),
-		Loss: &loss, LossLow: &low, LossHigh: &high,
+		Loss: &loss, LossLow: &low, LossHigh: &high, dial: s.dial(),
 	}
 	for _, c := range sus.Class {
 		out.Class = append(out.Class, s.name(c))
@@ -217,7 +217,7 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 	out.For = fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
 	out.Against = "a drained link looks the same to probes as one that is down"
 	if !w.since.IsZero() {
-		out.For += fmt.Sprintf("; flows left it at %s", clock(w.since))
+		out.For += fmt.Sprintf("; flows left it at %s", s.dial().clock(w.since))
 	}
 	out.Evidence = []Evidence{{"probe", out.For}, {"probe", "capacity lost: " + s.capacityLost(first)}}
 	ends := first.links[0]
@@ -291,9 +291,9 @@ func (x *Suspect) sentence() string {
 			}
 			does += x.when
 		case x.Until != nil:
-			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), clock(*x.Until))
+			does = fmt.Sprintf("dropped %s of packets until %s", Percent(*x.Loss), x.dial.clock(*x.Until))
 		case !x.perhaps.IsZero():
-			does += ", or did until " + clock(x.perhaps)
+			does += ", or did until " + x.dial.clock(x.perhaps)
 		}
 	case Corruption:
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))

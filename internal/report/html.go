@@ -16,11 +16,11 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"upper": func(s any) string { return strings.ToUpper(fmt.Sprint(s)) }, "extent": func(x diagnose.Suspect) string { return Extent(&x) },
-	"proof":     func(x diagnose.Suspect) []diagnose.Evidence { return Proof(&x) },
-	"doubts":    func(x diagnose.Suspect) []diagnose.Evidence { return Doubts(&x) },
-	"sentences": Sentences,
-	"others":    func(x diagnose.Suspect) []string { return others(&x) },
-	"stamp":     stamp, "clock": clock,
+	"proof":       func(x diagnose.Suspect) []diagnose.Evidence { return Proof(&x) },
+	"doubts":      func(x diagnose.Suspect) []diagnose.Evidence { return Doubts(&x) },
+	"sentences":   Sentences,
+	"others":      func(x diagnose.Suspect) []string { return others(&x) },
+	"stamp":       stamp,
 	"probability": func(p float64) string { return fmt.Sprintf("%.2f", p) },
 	"class":       severityOf, "join": strings.Join, "short": short, "article": article, "letter": func(m Mark) string { return string(rune(m)) },
 	"wide": func(p float64) string { return fmt.Sprintf("%.0f", 100*p) },

@@ -48,7 +48,7 @@ func (r *Report) mdSources(b *bytes.Buffer) {
 	}
 	b.WriteString("\n## Sources\n\n| by | source | records | newest |\n| --- | --- | ---: | --- |\n")
 	for _, s := range r.Told() {
-		fmt.Fprintf(b, "| %s | %s | %d | %s |\n", text(s.By), text(s.Source), s.Records, clock(s.Newest))
+		fmt.Fprintf(b, "| %s | %s | %d | %s |\n", text(s.By), text(s.Source), s.Records, r.Clock(s.Newest))
 	}
 	if more := r.Untold(); more != "" {
 		fmt.Fprintf(b, "\n%s\n", text(more))
@@ -107,7 +107,7 @@ func (r *Report) mdEvents(b *bytes.Buffer) {
 		if r.Omitted > 0 && i == mostEvents/2 {
 			fmt.Fprintf(b, "| | | | *%d events left out* |\n", r.Omitted)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", e.When(), text(e.Lane), text(e.Subject), text(e.Told()))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", r.When(e), text(e.Lane), text(e.Subject), text(e.Told()))
 	}
 }
 
@@ -246,11 +246,11 @@ func article(kind string) string {
 }
 
 // When writes when an event was.
-func (e *Event) When() string {
+func (r *Report) When(e Event) string {
 	if e.To.Sub(e.From) < time.Millisecond {
-		return clock(e.From)
+		return r.Clock(e.From)
 	}
-	return clock(e.From) + " to " + clock(e.To)
+	return r.Clock(e.From) + " to " + r.Clock(e.To)
 }
 
 // Told writes what happened, and how often.

@@ -86,7 +86,7 @@ func (r *Report) Untold() string {
 			oldest = s.Newest
 		}
 	}
-	return fmt.Sprintf("And %d more with %d records, the newest of each from %s or later.", len(rest), records, clock(oldest))
+	return fmt.Sprintf("And %d more with %d records, the newest of each from %s or later.", len(rest), records, r.Clock(oldest))
 }
 
 // drawn returns the suspects that have drawings: those that are named, or else the first.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/netip"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,22 @@ func TestGoldens(t *testing.T) {
 				golden.RequireEqual(t, b.Bytes())
 			}
 		})
+	}
+}
+
+// TestDates: where the evidence has two dates, each event and each source is told with its own.
+func TestDates(t *testing.T) {
+	r := reportOf(t, ports+"fabric.clab.yml", ports+"case4-flap.probe.jsonl", ports+"case4-flap.snmp.jsonl")
+	r.To = r.To.Add(24 * time.Hour)
+	var b bytes.Buffer
+	if err := errors.Join(r.WriteMarkdown(&b), r.WriteHTML(&b)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Events) + len(r.Told()); n == 0 || strings.Count(b.String(), "| "+r.From.Format(time.DateOnly)+" ") < n {
+		t.Errorf("%d events and sources, told is\n%s", n, b.String())
+	}
+	if cell := regexp.MustCompile(`(\| |"n">)\d\d:\d\d:\d\d`).FindString(b.String()); cell != "" {
+		t.Errorf("a time without its date: %s", cell)
 	}
 }
 

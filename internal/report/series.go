@@ -81,7 +81,7 @@ func (c *Collector) drawCharts(r *Report) {
 		return
 	}
 	a := c.axis()
-	r.Span = fmt.Sprintf("%s to %s, in steps of %s", stamp(a.from), clock(a.from.Add(time.Duration(a.n)*a.width)), a.width)
+	r.Span = fmt.Sprintf("%s to %s, in steps of %s", stamp(a.from), r.Clock(a.from.Add(time.Duration(a.n)*a.width)), a.width)
 	c.drawEchoes(r, &a, "all probes", nil)
 	for _, x := range r.drawn() {
 		arcs := arcsOf(c.fabric, x.ID)
@@ -202,6 +202,13 @@ func (c *Collector) counted(a *axis, p graphs.PortID, value func(*counting) floa
 	return values, most
 }
 
-// stamp and clock write a time with and without its day.
+// stamp writes a time with its day.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000Z") }
+
+// Clock writes a time without its day, unless the evidence has several.
+func (r *Report) Clock(t time.Time) string {
+	if r.From.UTC().Format(time.DateOnly) != r.To.UTC().Format(time.DateOnly) {
+		return stamp(t)
+	}
+	return t.UTC().Format("15:04:05.000Z")
+}

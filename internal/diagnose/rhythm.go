@@ -274,6 +274,10 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
+	if r.Kind == rhythm.Once || r.Kind == rhythm.Until {
+		over := end.UTC()
+		out.Until = &over
+	}
 	if r.Kind == rhythm.Once && r.Stray < 0.5 && duration(last.To-last.From) < stormLeast && s.instrument() == string(evidence.SourceProbe) {
 		// One burst of probes was lost, as a host does that sends or reads many at once after it did not run. It will not come again to be found.
 		out.Probability = min(out.Probability, shaded)
@@ -283,7 +287,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		return
 	}
 	if r.Kind == rhythm.Once && !s.crossedSince(links[0], end) {
-		out.Symptom = Down
+		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}
 	// What goes down goes down both ways, whichever lost more probes: an arc of it is no other answer.

@@ -25,6 +25,9 @@ func TestMended(t *testing.T) {
 	if !strings.Contains(x.For, "bad until some moment") || *x.LossLow > 0.05 || *x.LossHigh < 0.05 || *x.LossHigh > 0.07 {
 		t.Errorf("it is said\n%s", d.Text())
 	}
+	if x.Until == nil || x.Until.Sub(start.Add(time.Minute)).Abs() > time.Second {
+		t.Errorf("until when it was bad is told as %v", x.Until)
+	}
 	if !strings.HasPrefix(d.Summary, sickArc+" drops 5.") || !strings.Contains(d.Summary, " % of packets until 03:01:00Z (p ") {
 		t.Errorf("the summary is %q", d.Summary)
 	}

@@ -22,6 +22,7 @@ const LeastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
+	s.lists = nil
 	s.arrange()
 	s.setClocks()
 	s.prune()

@@ -31,12 +31,17 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 
 // rhythmWithout finds the rhythm of what crossed a cause and none of some arcs. What crosses the other direction of an arc tells nothing of it: that may be well.
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) rhythm.Rhythm {
-	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, model: s.observer(), pairs: map[[2]graphs.NodeID]pairShare{}}
-	t.model.many = true
+	if s.lists == nil {
+		s.lists = s.observer()
+		s.lists.many = true
+	}
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, model: s.lists, pairs: map[[2]graphs.NodeID]pairShare{},
+		thin: map[[2]float64]float64{}}
 	t.settle()
 	for _, l := range s.order {
 		t.flow(l)
 	}
+	t.addThin()
 	r := rhythm.Find(t.counts, milliseconds(quiet))
 	t.lookAway(&r)
 	return r
@@ -107,6 +112,8 @@ type timeline struct {
 	// model knows which ways flows may take that were never traced, pairs what it said.
 	model *observer
 	pairs map[[2]graphs.NodeID]pairShare
+	// thin is how many packets of flows that hardly cross the arcs are to be expected there, by from when to when they were sent.
+	thin map[[2]float64]float64
 	// settled is the probability that flows cross the arcs which are known to do so by some of their ways only.
 	settled map[passing]float64
 	// clean is the packets of one flow without loss that are not yet among the counts: a flow is without loss for long, mostly, and one count
@@ -128,7 +135,11 @@ func (t *timeline) flow(l *flowLog) {
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]
 		}
-		if share > 0 {
+		switch {
+		case share == 0:
+		case share < hardly && e.lost == 0:
+			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
+		default:
 			t.echo(e, share)
 			t.watch(e.start, e.end)
 		}

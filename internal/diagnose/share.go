@@ -1,9 +1,13 @@
 package diagnose
 
 import (
+	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/rhythm"
 )
 
 // share returns the share of the ways of a flow that cross the arcs.
@@ -42,6 +46,23 @@ func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (there, home fl
 		return 0, 0
 	}
 	return there, home
+}
+
+// hardly is the probability below which a flow without loss is not counted by itself: where paths are not known, these are thousands, of which some few cross the arcs.
+const hardly = 0.1
+
+// grained is a time to the grain at which such flows are counted together.
+func (t *timeline) grained(at time.Time) float64 {
+	return t.at(at.Truncate(grain))
+}
+
+// addThin counts what is to be expected of all flows that hardly cross the arcs.
+func (t *timeline) addThin() {
+	for _, k := range slices.SortedFunc(maps.Keys(t.thin), func(a, b [2]float64) int { return slices.Compare(a[:], b[:]) }) {
+		if n := int(math.Round(t.thin[k])); n > 0 {
+			t.counts = append(t.counts, rhythm.Count{From: k[0], To: k[1], Sent: n, Share: 1})
+		}
+	}
 }
 
 // untraced reports of which of the ways there and back of a flow nothing was ever known.

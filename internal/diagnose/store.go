@@ -27,6 +27,7 @@ type Store struct {
 	solved   *localize.Result        // of the newest diagnosis
 	flapping []localize.Suspect      // the outages of the newest diagnosis
 	measured []bool                  // by arc, as that diagnosis has it
+	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it
 	stops    map[localize.Cause]stop // which suspects of that diagnosis may have stopped
@@ -269,7 +270,7 @@ func (s *Store) see(r *evidence.Record) {
 	span := s.spans[k]
 	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
 	s.spans[k] = span
-	s.from, s.to = soonest(s.from, span.from), later(s.to, span.to)
+	s.from, s.to = soonest(s.from, r.Start()), later(s.to, r.Time)
 }
 
 func (s *Store) log(r *evidence.Record) *flowLog {

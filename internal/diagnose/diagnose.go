@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -48,7 +47,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	s.oneQueue(d, causes, ports.counted)
-	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
+	s.rank(d)
 	s.lightOf(d)
 	s.doubtStrained(d)
 	for i := range d.Suspects {

@@ -74,6 +74,11 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 		when = append(when, x.Episodes[len(x.Episodes)-1].words(x.dial))
 	}
 	x.Duty, x.DutyLow, x.DutyHigh = r.Duty, r.DutyLow, r.DutyHigh
+	if over := r.Kind == rhythm.Until || r.Kind == rhythm.Once && x.Symptom == Loss; over && !start.IsZero() {
+		last := x.Episodes[len(x.Episodes)-1]
+		until := start.Add(last.To)
+		x.Until = &until
+	}
 	const most = 5
 	if len(when) > most {
 		when = append(when[:most], fmt.Sprintf("and %d more", len(when)-most))

@@ -175,22 +175,16 @@ func (s *Store) tallyPorts(p *Picture) {
 	}
 }
 
-// mostExpected is the largest fabric, in switches times arcs, whose expected load is computed while the picture is made: that is some tens of
-// milliseconds. It is made once.
-const mostExpected = 20_000_000
-
 // expect spreads what the fabric is seen to carry evenly over its pairs.
 func (s *Store) expect(p *Picture, load, speed []float64) {
-	if s.model == nil || len(s.fabric.Switches())*len(load) > mostExpected {
+	evenly := s.even()
+	if evenly == nil {
 		return
-	}
-	if s.evenly == nil {
-		s.evenly = s.model.Loads(pathfind.Uniform(s.fabric)).Arcs
 	}
 	var seen, even float64
 	for a, x := range load {
 		if !math.IsNaN(x) && !s.fabric.IsHostArc(graphs.ArcID(a)) {
-			seen, even = seen+x, even+s.evenly[a]
+			seen, even = seen+x, even+evenly[a]
 		}
 	}
 	if even <= 0 {
@@ -198,7 +192,7 @@ func (s *Store) expect(p *Picture, load, speed []float64) {
 	}
 	for a := range load {
 		if v := speed[graphs.ArcID(a).Link()]; v > 0 && !s.fabric.IsHostArc(graphs.ArcID(a)) {
-			p.Arcs[a].Expected = float32(s.evenly[a] * seen / even / v)
+			p.Arcs[a].Expected = float32(evenly[a] * seen / even / v)
 		}
 	}
 }
@@ -221,8 +215,9 @@ func (p *Picture) suspect(x *Suspect) {
 
 // ArcsOf returns the arcs that a suspect's name stands for: an arc, both of a link, all of a node's, all of a shared-risk group's. A name of
 // another kind has none.
-func (p *Picture) ArcsOf(id string) []graphs.ArcID {
-	f := p.Fabric
+func (p *Picture) ArcsOf(id string) []graphs.ArcID { return arcsNamed(p.Fabric, id) }
+
+func arcsNamed(f *graphs.Fabric, id string) []graphs.ArcID {
 	if a, ok := f.ArcByName(id); ok {
 		return []graphs.ArcID{a}
 	}

@@ -162,10 +162,15 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	case sus.Kind == localize.Group:
 		steps = append(steps, Step{"what they share is sick, not each link", fmt.Sprintf("inspect %s", out.ID)})
 	}
-	if sus.Kind == localize.Arc || sus.Kind == localize.Link {
+	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && out.Probability >= Named && !s.hasStopped(out, sus) {
 		steps = append(steps, Step{"stop the harm while it is mended", fmt.Sprintf("drain %s, then measure again", out.Link)})
 	}
 	return steps
+}
+
+// hasStopped reports whether a suspect has stopped, as far as can be told.
+func (s *Store) hasStopped(out *Suspect, sus *localize.Suspect) bool {
+	return out.Until != nil || s.stops[sus.Cause].probability >= surelyStopped
 }
 
 // split says how the members of a suspect's class are told apart, or a suspect that is not sure is confirmed.
@@ -173,7 +178,7 @@ func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
 	if s.spared[sus.Cause] {
 		return Step{}, false // probes tell nothing of it
 	}
-	if x := s.stops[sus.Cause]; x.probability >= surelyStopped {
+	if s.hasStopped(out, sus) {
 		return Step{"it has probably stopped: see whether it comes back", fmt.Sprintf("run %s --for 60s on many hosts", s.probeCommand())}, true
 	}
 	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)

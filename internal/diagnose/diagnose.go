@@ -47,6 +47,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	s.oneQueue(d, causes, ports.counted)
+	unheard := s.addUnheard(d, solved.Background)
 	s.rank(d)
 	s.lightOf(d)
 	s.doubtStrained(d)
@@ -54,7 +55,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		d.Suspects[i].Rank = i + 1
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects)...)
-	s.conclude(d, seen, solved)
+	s.conclude(d, seen, solved, unheard)
 	if then != nil && then.spells != nil {
 		d.Notes = append(d.Notes, then.spellNote())
 	}
@@ -298,7 +299,7 @@ func (s *Store) totals() (probes, lost, captured int) {
 }
 
 // conclude writes the verdict, the summary and the notes.
-func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
+func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, unheard *unheard) {
 	probes, lost, captured := s.totals()
 	lost += captured
 	what := "probes"
@@ -306,6 +307,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		what = "packets"
 	}
 	d.Notes = append(TailNote(solved), s.notes(seen)...)
+	deaf := unheard.note(s)
 	named := 0
 	for i := range d.Suspects {
 		if d.Suspects[i].Probability >= Named {
@@ -343,11 +345,19 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict, d.Summary = Inconclusive, NothingStandsOut
 	case Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Verdict = Inconclusive
+		if deaf != "" && mostly(unheard.lost, lost) {
+			d.Summary = fmt.Sprintf("%d of %d %s lost, nearly all of them on no link: %s", lost, probes, what, deaf)
+			d.Notes = append(d.Notes, "see there that whichlink agent runs and no firewall or filter drops UDP to its port")
+			return
+		}
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
 	default:
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
+	}
+	if deaf != "" {
+		d.Notes = append(d.Notes, deaf)
 	}
 }
 

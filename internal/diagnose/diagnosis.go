@@ -116,6 +116,8 @@ type Suspect struct {
 
 	perhaps time.Time // when it may have stopped, where that is not told from chance
 
+	idle string // what one does that routing goes around, where that is not known to be down
+
 	spares bool // only packets of captures suffer from it, and no probes
 }
 

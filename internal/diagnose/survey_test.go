@@ -51,7 +51,7 @@ func TestSurvey(t *testing.T) {
 		if len(left) < len(down)/2 {
 			t.Fatalf("%d of %d links are silent", len(left), len(down))
 		}
-		for _, c := range s.candidates(left) {
+		for _, c := range v.candidates(left) {
 			anew := *s
 			anew.ecmp = pathfind.NewECMPWithout(s.fabric, func(l graphs.LinkID) bool { return slices.Contains(c.links, l) })
 			got, want := v.without(c.links).unexpected(), anew.survey(ways).unexpected()

@@ -3,7 +3,9 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -220,17 +222,69 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 		out.Kind, out.Link = string(localize.Link), out.ID
 	}
 	out.For = fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
-	out.Against = "a drained link looks the same to probes as one that is down"
 	if !w.since.IsZero() {
 		out.For += fmt.Sprintf("; flows left it at %s", s.dial().clock(w.since))
 	}
 	out.Evidence = []Evidence{{"probe", out.For}, {"probe", "capacity lost: " + s.capacityLost(first)}}
-	ends := first.links[0]
-	out.Next = []Step{
-		{"tell down from drained", fmt.Sprintf("look at the state of %s", strings.ReplaceAll(s.fabric.LinkName(ends), "--", " and "))},
-		{"see what its neighbours say", "run whichlink trace between hosts on both sides, with --fabric"},
+	ends := strings.ReplaceAll(s.fabric.LinkName(first.links[0]), "--", " and ")
+	if n := len(out.Class); n > 1 {
+		out.Next = append(out.Next, Step{fmt.Sprintf("tell the %d apart: flows of hosts at other switches do", n), s.probeCommand() + " on these hosts, too, then localize all files"})
 	}
+	if words, up := s.portsUp(&w); up {
+		out.idle = "carries nothing, though its ports are up: drained, or routing avoids it"
+		out.Against = words + ": it is not down"
+		out.Doubts = []Evidence{{string(evidence.SourceSNMP), words}}
+		out.Next = append(out.Next, Step{"tell drained from a routing session that is down", fmt.Sprintf("look at what is in maintenance, and at the routing sessions between %s", ends)})
+		return out
+	}
+	out.idle = "is down or drained"
+	out.Against = "a drained link looks the same to probes as one that is down"
+	out.Next = append(out.Next,
+		Step{"tell down from drained", fmt.Sprintf("look at the state of %s", ends)},
+		Step{"see what its neighbours say", "run whichlink trace between hosts on both sides, with --fabric"})
 	return out
+}
+
+// portsUp reports whether ports of every link of what may be gone were read to be up since flows left it, and no port of these to be down; and says so. What was
+// read before the first trace, or long before the newest, says nothing of now.
+func (s *Store) portsUp(w *withdrawal) (string, bool) {
+	var first, newest time.Time
+	for _, l := range s.order {
+		if n := len(l.paths); n > 0 {
+			newest = later(newest, l.paths[n-1].at)
+			if first.IsZero() || l.paths[0].at.Before(first) {
+				first = l.paths[0].at
+			}
+		}
+	}
+	fresh := later(later(w.since, first), newest.Add(-freshSighting))
+	var names []string
+	for _, a := range w.class {
+		for _, l := range a.links {
+			up := 0
+			for _, p := range s.fabric.Link(l).Ends {
+				now := s.portLog(p).now()
+				switch {
+				case now.at.Before(fresh):
+				case now.oper == evidence.Down:
+					return "", false
+				case now.oper == evidence.Up:
+					up++
+					names = append(names, s.fabric.PortName(p))
+				}
+			}
+			if up == 0 {
+				return "", false
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	verb := " are up"
+	if len(names) == 1 {
+		verb = " is up"
+	}
+	return firstOf(names, 4) + verb, true
 }
 
 func (s *Store) absentName(a absent) string {
@@ -314,7 +368,9 @@ func (x *Suspect) sentence() string {
 			does += fmt.Sprintf(", %s of the time", Percent(x.Duty))
 		}
 	case Down:
-		does = "is down"
+		if does = "is down"; x.idle != "" {
+			does = x.idle
+		}
 	case Miswire:
 		does = "is miswired"
 	case Hot:

@@ -52,7 +52,7 @@ func (s *Store) absences(ways []tracedWay) []withdrawal {
 	v := s.survey(ways)
 	for left := v.unexpected(); len(left) > 0 && len(found) < maxWithdrawn; {
 		// Switches come last, and explain the most: what surely leaves more than they do need not be looked at.
-		candidates := s.candidates(left)
+		candidates := v.candidates(left)
 		var class []absent
 		var rest []silence
 		var then *survey
@@ -93,22 +93,25 @@ func (s *Store) absences(ways []tracedWay) []withdrawal {
 	return found
 }
 
-// candidates lists the links that are silent, then the switches of which every link is.
-func (s *Store) candidates(left []silence) []absent {
+// candidates lists the links that are silent, then the switches of which no link is crossed: few hosts see no more of a switch that is gone than one link of it.
+func (v *survey) candidates(left []silence) []absent {
 	var list []absent
-	silent := map[graphs.LinkID]bool{}
+	ends := map[graphs.NodeID]bool{}
 	for _, x := range left {
-		silent[x.link] = true
 		list = append(list, absent{graphs.None, []graphs.LinkID{x.link}})
+		ends[v.f.Tail(x.link.Forward())], ends[v.f.Head(x.link.Forward())] = true, true
 	}
-	for _, n := range s.fabric.Switches() {
+	for _, n := range v.f.Switches() {
+		if !ends[n] || v.f.Degree(n) < 2 {
+			continue
+		}
 		var links []graphs.LinkID
-		for _, a := range s.fabric.Out(n) {
-			if silent[a.Link()] {
+		for _, a := range v.f.Out(n) {
+			if v.silent[a.Link()] {
 				links = append(links, a.Link())
 			}
 		}
-		if len(links) > 1 && len(links) == s.fabric.Degree(n) {
+		if len(links) == v.f.Degree(n) {
 			list = append(list, absent{n, links})
 		}
 	}

@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+// playDrained plays flows that routing takes around a whole spine, as the hosts of some name see it, and what its ports say some time before the end.
+func playDrained(t *testing.T, by, oper string, before time.Duration) *Suspect {
+	t.Helper()
+	var down []graphs.LinkID
+	f := newPlay(t, 0).f
+	spine, _ := f.NodeByName("spine2")
+	for _, a := range f.Out(spine) {
+		down = append(down, a.Link())
+	}
+	p := newPlay(t, 600, down...)
+	p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool { return !strings.HasPrefix(fl.by, by) })
+	p.run(8, func(graphs.ArcID, int) float64 { return 0 })
+	for _, a := range f.Out(spine) {
+		if port := f.PortName(f.TailPort(a)); oper != "" {
+			p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(4*time.Second - before), Source: evidence.SourceSNMP, By: "spine2", Kind: evidence.KindCounters,
+				PortState: evidence.PortState{Port: port, Oper: oper, Admin: evidence.Up}})
+		}
+	}
+	d := p.store.Diagnose()
+	if len(d.Suspects) == 0 {
+		t.Fatalf("nothing is suspected: %s", d.Summary)
+	}
+	return &d.Suspects[0]
+}
+
+// TestDrained plays a spine that operators took out of service: to probes it is down or drained, one host knows of no more than one of its links, and where its
+// ports are up now, nobody is told that it is down.
+func TestDrained(t *testing.T) {
+	for _, c := range []struct {
+		name, by, oper string
+		before         time.Duration
+		id, says       string
+		class          []string
+	}{
+		{"all hosts", "h", "", 0, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"one host", "h1-1", "", 0, "leaf1:swp2--spine2:swp1", "one of 2: leaf1:swp2--spine2:swp1 or spine2 is down or drained", []string{"leaf1:swp2--spine2:swp1", "spine2"}},
+		{"its ports are up", "h", evidence.Up, time.Second, "spine2", "spine2 carries nothing, though its ports are up", []string{"spine2"}},
+		{"they were up before", "h", evidence.Up, 5 * time.Second, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"its ports are down", "h", evidence.Down, time.Second, "spine2", "spine2 is down (", []string{"spine2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := playDrained(t, c.by, c.oper, c.before)
+			if x.ID != c.id || x.Symptom != Down || !slices.Equal(x.Class, c.class) || !strings.HasPrefix(x.sentence(), c.says) {
+				t.Errorf("told is %s, class %v", x.sentence(), x.Class)
+			}
+		})
+	}
+}

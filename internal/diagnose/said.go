@@ -3,14 +3,18 @@ package diagnose
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"whichlink/graphs"
 )
 
-// said is what sources have to say in words: who says it, by what is said. Many switches of one make say the same of themselves, which is told once.
-type said map[string]map[string]bool
+// said is what sources have to say in words: by what is said but for durations, who says it and how. Many switches of one make say the same of themselves, which
+// is told once.
+type said map[string]map[string]string
+
+var durations = regexp.MustCompile(`\b([0-9.]+(h|m|s|ms|µs))+\b`)
 
 // maxWords bounds the different notes of sources that are kept, mostSayers how many are remembered to say the same, and namedSayers how many are named.
 const (
@@ -23,35 +27,41 @@ const (
 func (s said) add(by, text string) {
 	text = graphs.Clean(text)
 	rest, ofItself := strings.CutPrefix(text, graphs.Clean(by)+" ")
+	same := durations.ReplaceAllString(rest, "#")
 	if !ofItself || by == "" {
-		by, rest = "", text
+		by, rest, same = "", text, text
 	}
-	if s[rest] == nil {
+	if s[same] == nil {
 		if len(s) >= maxWords {
 			return
 		}
-		s[rest] = map[string]bool{}
+		s[same] = map[string]string{}
 	}
-	if len(s[rest]) < mostSayers {
-		s[rest][graphs.Clean(by)] = true
+	by = graphs.Clean(by)
+	if old, known := s[same][by]; known && old <= rest || !known && len(s[same]) >= mostSayers {
+		return
 	}
+	s[same][by] = rest
 }
 
 // notes are the notes in the order of their words.
 func (s said) notes() []string {
 	var list []string
-	for text, by := range s {
+	for _, by := range s {
 		names := slices.Sorted(maps.Keys(by))
-		names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+		text := by[names[0]]
+		alike := !slices.ContainsFunc(names, func(n string) bool { return by[n] != text })
 		switch n := len(names); {
-		case n == 0:
+		case names[0] == "":
 			list = append(list, text)
+		case n == 1:
+			list = append(list, names[0]+" "+text)
+		case !alike:
+			list = append(list, fmt.Sprintf("%s %s; likewise %s", names[0], text, firstOf(names[1:], namedSayers-1)))
 		case n > namedSayers:
 			list = append(list, fmt.Sprintf("%s and %d more: each %s", strings.Join(names[:namedSayers], ", "), n-namedSayers, text))
-		case n > 1:
-			list = append(list, fmt.Sprintf("%s: each %s", strings.Join(names, ", "), text))
 		default:
-			list = append(list, names[0]+" "+text)
+			list = append(list, fmt.Sprintf("%s: each %s", strings.Join(names, ", "), text))
 		}
 	}
 	slices.Sort(list)

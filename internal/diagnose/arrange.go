@@ -2,12 +2,14 @@ package diagnose
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // arrange puts the flows in order, and what is known of each in the order of time, whatever the order of its records was. Of what happened at one moment the
-// order is that of what it says, so that the answer never depends on which of two files was read first. What is told twice, as by files that overlap, counts once.
+// order is that of what it says, so that the answer never depends on which of two files was read first. What is told twice, as by files that overlap or by who wrote down
+// what another had, counts once.
 func (s *Store) arrange() {
 	if s.mixed {
 		slices.SortFunc(s.order, compareFlows)
@@ -21,21 +23,55 @@ func (s *Store) arrange() {
 		slices.SortStableFunc(l.echoes, compareEchoes)
 		slices.SortStableFunc(l.hops, compareHops)
 		slices.SortStableFunc(l.captured, compareCaptured)
-		l.echoes = once(s, l.echoes, func(a, b *echo) bool {
-			a, b = a.measured(), b.measured()
-			return a.start.Before(a.end) && compareEchoes(*a, *b) == 0 && a.split == b.split && slices.Equal(a.lostAt, b.lostAt)
-		})
-		l.hops = once(s, l.hops, func(a, b *hop) bool { return a.start.Before(a.at) && *a == *b })
-		l.captured = once(s, l.captured, func(a, b *captured) bool { return a.start.Before(a.at) && *a == *b })
+		l.echoes = once(s, l.echoes, sameEcho)
+		l.hops = once(s, l.hops, sameHop)
+		l.captured = once(s, l.captured, sameCaptured)
 		l.late = false
 	}
+	for _, t := range s.retold {
+		logs := slices.SortedFunc(maps.Values(t.others), compareFlows)
+		i, _ := slices.BinarySearchFunc(logs, t.first, compareFlows)
+		logs = slices.Insert(logs, i, t.first)
+		for i, l := range logs {
+			for _, first := range logs[:min(i, mostTellers)] {
+				l.echoes = without(s, l.echoes, first.echoes, compareEchoes, sameEcho)
+				l.hops = without(s, l.hops, first.hops, compareHops, sameHop)
+				l.captured = without(s, l.captured, first.captured, compareCaptured, sameCaptured)
+			}
+		}
+	}
+}
+
+// mostTellers is with how many it is looked whether another tells what they do.
+const mostTellers = 8
+
+// sameEcho, sameHop and sameCaptured report whether two records tell of the same packets. A source counts what it does in a window of time once; of what is told
+// without a window nobody knows whether it was done twice.
+func sameEcho(a, b *echo) bool {
+	a, b = a.measured(), b.measured()
+	return a.start.Before(a.end) && compareEchoes(*a, *b) == 0 && a.split == b.split && slices.Equal(a.lostAt, b.lostAt)
+}
+
+func sameHop(a, b *hop) bool { return a.start.Before(a.at) && *a == *b }
+
+func sameCaptured(a, b *captured) bool { return a.start.Before(a.at) && *a == *b }
+
+// without drops those of a list that another has, and counts them. Both are in order.
+func without[T any](s *Store, list, other []T, compare func(a, b T) int, same func(a, b *T) bool) []T {
+	return slices.DeleteFunc(list, func(x T) bool {
+		i, found := slices.BinarySearchFunc(other, x, compare)
+		if found && same(&other[i], &x) {
+			s.skipped[toldTwice]++
+			return true
+		}
+		return false
+	})
 }
 
 // toldTwice is why records are left out that say what another has said.
 const toldTwice = "told twice"
 
-// once drops those of a list in order that are the same as the one before, and counts them. A source counts what it does in a window of time once; of what is
-// told without a window nobody knows whether it was done twice.
+// once drops those of a list in order that are the same as the one before, and counts them.
 func once[T any](s *Store, list []T, same func(a, b *T) bool) []T {
 	kept := list[:min(len(list), 1)]
 	for i := 1; i < len(list); i++ {

@@ -77,6 +77,17 @@ func TestToldTwice(t *testing.T) {
 	if rest := note.ReplaceAllString(got, ""); rest == got || strings.Join(strings.Fields(rest), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("told twice it is\n%s\nonce it is\n%s", got, want)
 	}
+	// A copy that was merged under other names, or another collector of the same agents, tells nothing new.
+	copies := slices.Clone(once)
+	for _, r := range once {
+		other := *r
+		other.By = "copy of " + r.By
+		copies = append(copies, &other)
+	}
+	s.rng.Shuffle(len(copies), func(i, j int) { copies[i], copies[j] = copies[j], copies[i] })
+	if got = text(copies); strings.Join(strings.Fields(note.ReplaceAllString(got, "")), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("told by two it is\n%s\nonce it is\n%s", got, want)
+	}
 	for _, r := range s.probe {
 		r.WindowMS = 0
 	}

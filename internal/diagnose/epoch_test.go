@@ -37,7 +37,7 @@ func TestEpochs(t *testing.T) {
 	var got []string
 	flows := map[int]int{}
 	for _, o := range seen.list {
-		if o.Src == p.store.flows[flowKey{by: fl.by, flow: fl.flow}].src { // the way there
+		if o.Src == p.store.flows[flowKey{flow: fl.flow}].first.src { // the way there
 			if _, ok := flows[o.Flow]; !ok {
 				flows[o.Flow] = len(flows)
 			}
@@ -72,7 +72,7 @@ func TestPathChange(t *testing.T) {
 	}
 	seen(1500, 1000, other)
 	echo(2000, other)
-	l := p.store.flows[flowKey{by: fl.by, flow: fl.flow}]
+	l := p.store.flows[flowKey{flow: fl.flow}].first
 	for j, want := range []int{1, 1, 2, 1} {
 		path, _ := l.at(&l.echoes[j], false)
 		if len(path.alternatives) != want {

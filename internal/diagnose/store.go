@@ -37,9 +37,10 @@ type Store struct {
 	spared            map[localize.Cause]bool // suspects of that diagnosis from which only packets of captures suffer
 
 	arcs    map[string]graphs.ArcID
-	flows   map[flowKey]*flowLog
-	order   []*flowLog // in the order of their keys when there is a diagnosis, so that answers depend neither on a map nor on what was read first
-	mixed   bool       // it is not in that order
+	flows   map[flowKey]*tellers // by what switches hash of them
+	retold  []*tellers           // those of which more than one tells
+	order   []*flowLog           // in the order of their keys when there is a diagnosis, so that answers depend neither on a map nor on what was read first
+	mixed   bool                 // it is not in that order
 	sources map[sourceKey]*Source
 	keys    []sourceKey
 	skipped map[string]int // records that could not be used, by reason
@@ -155,7 +156,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 	s := &Store{
 		fabric: f, ecmp: pathfind.NewECMP(f), cfg: cfg,
 		arcs:    make(map[string]graphs.ArcID, f.NumArcs()),
-		flows:   map[flowKey]*flowLog{},
+		flows:   map[flowKey]*tellers{},
 		sources: map[sourceKey]*Source{},
 		spans:   map[sourceKey]stretch{},
 		skipped: map[string]int{},
@@ -271,26 +272,6 @@ func (s *Store) see(r *evidence.Record) {
 	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
 	s.spans[k] = span
 	s.from, s.to = soonest(s.from, r.Start()), later(s.to, r.Time)
-}
-
-func (s *Store) log(r *evidence.Record) *flowLog {
-	k := flowKey{by: r.By, flow: *r.Flow, size: r.Size}
-	l, ok := s.flows[k]
-	if !ok {
-		l = &flowLog{flowKey: k, src: graphs.None, dst: graphs.None}
-		if o, ok := s.fabric.Owner(r.Flow.Src); ok {
-			l.src = o.Node
-		}
-		if o, ok := s.fabric.Owner(r.Flow.Dst); ok {
-			l.dst = o.Node
-		}
-		s.flows[k] = l
-		s.order = filed(s.order, l, compareFlows, &s.mixed)
-	}
-	if r.Method != "" {
-		l.method = r.Method
-	}
-	return l
 }
 
 func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {

@@ -16,6 +16,9 @@ import (
 // leastListed is the probability below which a suspect is not worth a line.
 const leastListed = 0.05
 
+// lossesTold is how many packets an arc must be expected to lose for it to be named, alone or in its class, in 19 cases of 20.
+const lossesTold = 10
+
 // LeastProbes is how many probes must have met their fate before the silence of a fabric may be called health.
 const LeastProbes = 200
 
@@ -211,12 +214,18 @@ func (s *Store) corruption() []Suspect {
 
 func (s *Store) coverage() Coverage {
 	c := Coverage{Arcs: s.fabric.NumArcs()}
+	var sent []int
 	for a, was := range s.measured {
 		if was {
 			c.Measured++
+			sent = append(sent, s.solved.Exposure[a])
 		} else {
 			c.Unmeasured = append(c.Unmeasured, s.fabric.ArcName(graphs.ArcID(a)))
 		}
+	}
+	if len(sent) > 0 {
+		slices.Sort(sent)
+		c.Detectable = min(1, lossesTold/float64(max(1, sent[len(sent)/10])))
 	}
 	return c
 }
@@ -355,6 +364,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	default:
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
+		d.Notes = append(d.Notes, d.Coverage.unseen())
 	}
 	if deaf != "" {
 		d.Notes = append(d.Notes, deaf)

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
@@ -37,4 +39,12 @@ func (o *observer) measured(exposure []int) []bool {
 		}
 	}
 	return out
+}
+
+// unseen says how small a loss has to be not to be told where all seems well.
+func (c *Coverage) unseen() string {
+	if c.Detectable >= 0.5 {
+		return "few packets crossed some of the measured arcs: most losses there would not have been told: measure for longer"
+	}
+	return fmt.Sprintf("what loses %s of packets or more would have been told on nine in ten of the measured arcs: measure for longer to see less", Percent(c.Detectable))
 }

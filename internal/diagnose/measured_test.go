@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,5 +33,32 @@ func TestCoverageOfUnknownPaths(t *testing.T) {
 	}
 	if d.Coverage.Measured != len(want) || len(want) == p.f.NumArcs() {
 		t.Errorf("%d arcs are measured, want %d", d.Coverage.Measured, len(want))
+	}
+}
+
+// TestDetectable: who is told that all is well is told what would have shown, and that shows: ten packets lost on an arc.
+func TestDetectable(t *testing.T) {
+	healthy := newPlay(t, 120)
+	healthy.run(12, func(graphs.ArcID, int) float64 { return 0 })
+	d := healthy.store.Diagnose()
+	least := d.Coverage.Detectable
+	if d.Verdict != Healthy || least < 0.005 || least > 0.05 || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "what loses "+Percent(least)) }) {
+		t.Fatalf("%s, %g, %v", d.Summary, least, d.Notes)
+	}
+	named, arcs := 0, 0
+	for a := graphs.ArcID(0); int(a) < healthy.f.NumArcs(); a += 5 {
+		p := newPlay(t, 120)
+		p.run(12, func(x graphs.ArcID, _ int) float64 {
+			if x == a {
+				return least
+			}
+			return 0
+		})
+		if arcs++; p.store.Diagnose().Verdict == Suspects {
+			named++
+		}
+	}
+	if 10*named < 9*arcs {
+		t.Errorf("of %d arcs that lost %s of their packets %d were named", arcs, Percent(least), named)
 	}
 }

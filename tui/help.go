@@ -14,7 +14,7 @@ func (k *keyMap) words() [][2]string {
 		{"loss", "share of packets lost at the suspect, with its 90 % credible interval."},
 		{"arc", "one direction of a link, from>to. A link is both: end--end."},
 		{"dark", "no probe crossed it: unknown, which is not healthy."},
-		{"class", "suspects that the evidence cannot tell apart. Next says what would."},
+		{"class", "suspects that the evidence cannot tell apart, LOSS? each. Next says what would."},
 		{"late", "what flows that cross it now take above their own best, the least of them."},
 		{"use expect", "how full an arc is; how full it would be if its load were spread evenly."},
 		{"STALE", "a source that has gone quiet: what it said may no longer hold."},

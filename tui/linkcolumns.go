@@ -14,8 +14,8 @@ type linkRow struct {
 	id       graphs.LinkID
 	forward  *diagnose.ArcTally
 	backward *diagnose.ArcTally
-	symptom  diagnose.Symptom
-	found    int // findings of captures whose flow crosses it
+	symptom  string // what it is suspected of, empty for nothing
+	found    int    // findings of captures whose flow crosses it
 }
 
 // worst returns the larger of a value of both directions, NaN where neither has one.
@@ -30,7 +30,7 @@ func (r *linkRow) worst(of func(*diagnose.ArcTally) float64) float64 {
 func (r *linkRow) state() string {
 	switch {
 	case r.symptom != "":
-		return strings.ToLower(symptomWord(r.symptom))
+		return strings.ToLower(r.symptom)
 	case !r.forward.Measured && !r.backward.Measured:
 		return "dark"
 	case !r.forward.Measured || !r.backward.Measured:

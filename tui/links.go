@@ -26,7 +26,7 @@ type linksScreen struct {
 
 	fabric *graphs.Fabric
 	names  []string // in lower case, for the filter; made when a filter is first asked for
-	states map[graphs.LinkID]diagnose.Symptom
+	states map[graphs.LinkID]string
 
 	ranked   linkRank
 	order    []graphs.LinkID // shared with ranked
@@ -68,9 +68,9 @@ func (l *linksScreen) refresh(s *Snapshot, still bool) {
 	l.arrange(s)
 }
 
-// symptomsOf says by link what it is suspected of, of suspects that are named.
-func symptomsOf(s *Snapshot) map[graphs.LinkID]diagnose.Symptom {
-	out := map[graphs.LinkID]diagnose.Symptom{}
+// symptomsOf says by link in a word what it is suspected of, of suspects that are named: with a question mark where it may be another of the class instead.
+func symptomsOf(s *Snapshot) map[graphs.LinkID]string {
+	out := map[graphs.LinkID]string{}
 	if s.Diagnosis == nil {
 		return out
 	}
@@ -79,13 +79,29 @@ func symptomsOf(s *Snapshot) map[graphs.LinkID]diagnose.Symptom {
 		if x.Probability < diagnose.Named {
 			break
 		}
-		for _, a := range s.Picture.ArcsOf(x.ID) {
-			if _, ok := out[a.Link()]; !ok {
-				out[a.Link()] = x.Symptom
+		links := linksOf(s.Picture, append([]string{x.ID}, x.Class...))
+		word := symptomWord(x.Symptom)
+		if len(links) > len(linksOf(s.Picture, []string{x.ID})) {
+			word += "?"
+		}
+		for l := range links {
+			if _, ok := out[l]; !ok {
+				out[l] = word
 			}
 		}
 	}
 	return out
+}
+
+// linksOf are the links of which one of the names is, or which one of them has.
+func linksOf(p *diagnose.Picture, names []string) map[graphs.LinkID]bool {
+	links := map[graphs.LinkID]bool{}
+	for _, name := range names {
+		for _, a := range p.ArcsOf(name) {
+			links[a.Link()] = true
+		}
+	}
+	return links
 }
 
 func (l *linksScreen) setFilter(query string, s *Snapshot) {
@@ -275,7 +291,7 @@ func (l *linksScreen) line(r *linkRow, cols []linkColumn, name int, selected boo
 	st, state := plain, r.state()
 	switch {
 	case r.symptom != "":
-		st, state = severity(float64(max(r.forward.Suspicion, r.backward.Suspicion))), symptomWord(r.symptom)
+		st, state = severity(float64(max(r.forward.Suspicion, r.backward.Suspicion))), r.symptom
 	case state != "ok":
 		st, state = warn, "? "+state
 		if state == "? half dark" {

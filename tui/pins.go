@@ -172,16 +172,16 @@ func (b *pinboard) look(s *Snapshot) *Snapshot {
 }
 
 // take is how a link is.
-func (x *pin) take(p *diagnose.Picture, sick map[graphs.LinkID]diagnose.Symptom, l graphs.LinkID) {
+func (x *pin) take(p *diagnose.Picture, sick map[graphs.LinkID]string, l graphs.LinkID) {
 	r := linkRow{id: l, forward: &p.Arcs[l.Forward()], backward: &p.Arcs[l.Backward()], symptom: sick[l]}
 	x.state, x.p, x.loss = r.state(), float64(max(r.forward.Suspicion, r.backward.Suspicion)), r.worst((*diagnose.ArcTally).Loss)
 	if r.symptom != "" {
-		x.state = symptomWord(r.symptom)
+		x.state = r.symptom
 	}
 }
 
 // takeNode is how a node is: itself, if it is named, else the worst of its links, and dark only if all of them are.
-func (x *pin) takeNode(s *Snapshot, sick map[graphs.LinkID]diagnose.Symptom) {
+func (x *pin) takeNode(s *Snapshot, sick map[graphs.LinkID]string) {
 	x.state, x.loss = "ok", math.NaN()
 	dark := 0
 	arcs := s.Picture.Fabric.Out(x.node)

@@ -43,19 +43,27 @@ func (l *portLog) disabled() []stretch {
 	return list
 }
 
+// sameMoment is how far apart two collectors may have the moment at which a port came up.
+const sameMoment = 250 * time.Millisecond
+
 // outages counts how often a port went down and came up again, and when, by what was told of it: as events, as counts of what went unseen between
 // two polls, and as changes of its state between two polls that both read up, or of which the former read down. Of these a poll sees no more than one. All of these may tell of the
 // same outages, so the one that tells of the most counts. What a port did while either end of its link was told to be down, it did for that.
 func (l *portLog) outages(disabled []stretch) portOutages {
 	told := func(at time.Time) bool { return during(disabled, at) }
 	var at []time.Time
+	up := false // since the last of them
 	for i, e := range l.events {
+		if evidence.UpOrDown(e.what) == evidence.Up {
+			up = true
+		}
 		if evidence.UpOrDown(e.what) != evidence.Down || told(e.at) {
 			continue
 		}
-		if len(at) > 0 && e.at.Sub(at[len(at)-1]) < 50*time.Millisecond {
+		if n := len(at); n > 0 && (e.at.Sub(at[n-1]) < 50*time.Millisecond || !up && e.at.Sub(at[n-1]) < together) {
 			continue // told twice
 		}
+		up = false
 		again := slices.ContainsFunc(l.events[i+1:], func(x portEvent) bool { return evidence.UpOrDown(x.what) == evidence.Up })
 		again = again || len(l.readings) > 0 && l.readings[len(l.readings)-1].at.After(e.at) && l.now().oper == evidence.Up
 		if again {
@@ -63,6 +71,7 @@ func (l *portLog) outages(disabled []stretch) portOutages {
 		}
 	}
 	var moved []time.Time
+	var came time.Time // up, the last time
 	var blur time.Duration
 	for i := range l.readings {
 		r := &l.readings[i]
@@ -74,11 +83,12 @@ func (l *portLog) outages(disabled []stretch) portOutages {
 			since = l.readings[i-1].at
 		}
 		t, known := r.change()
+		up := t
 		if i > 0 && evidence.UpOrDown(l.readings[i-1].Oper) == evidence.Down && !(known && t.After(since)) {
-			t, known, since = l.readings[i-1].at, true, l.readings[i-1].at.Add(-time.Nanosecond) // two readings tell
+			t, up, known, since = l.readings[i-1].at, r.at, true, l.readings[i-1].at.Add(-time.Nanosecond) // two readings tell
 		}
-		if known && t.After(since) && r.at.After(since) && !told(t) {
-			moved = append(moved, t)
+		if known && t.After(since) && r.at.After(since) && !told(t) && up.Sub(came) > sameMoment {
+			moved, came = append(moved, t), up
 			blur = max(blur, r.at.Sub(since))
 		}
 	}

@@ -97,6 +97,7 @@ func (s *Store) wired() *cabled {
 	if len(c.wires) == 0 {
 		return c
 	}
+	c.renamed(s)
 	c.compare(s.fabric)
 	return c
 }

@@ -80,6 +80,7 @@ type Session struct {
 	ports    int                      // that were given to flows which name none
 	tried    int                      // extra flows that were asked of the plan
 	noAgents map[netip.Addr]time.Time // addresses at which nobody answers, and when to try again
+	unsent   bool                     // it was told that the kernel takes no probes to somebody
 }
 
 // A manner is how a switch answers TTL-limited probes.

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -71,6 +72,7 @@ func (s *Session) reportFlow(fl *sessionFlow, now time.Time) {
 	if w.Sent > 0 && !s.lacksAgent(fl, now) {
 		s.cfg.Emit(s.echoRecord(fl, &w))
 	}
+	s.tellUnsent(fl, &w, now)
 	for _, h := range w.Hops {
 		if h.Sent == 0 {
 			continue
@@ -174,9 +176,24 @@ func (s *Session) lackAgent(fl *sessionFlow, now time.Time) {
 	if slices.ContainsFunc(s.flows, func(o *sessionFlow) bool { return o.dst == fl.dst && !o.lastAnswer.IsZero() }) {
 		text = "%s ran an agent on UDP port %d, which stopped or restarted: what it did not answer since is no loss"
 	}
+	s.note(fmt.Sprintf(text, s.fabric.NodeName(fl.dst), s.cfg.Port), now)
+}
+
+// tellUnsent says once that this host sends nothing, as where it has no route. Where only some are refused, it may be an ICMP error that the kernel handed to
+// one of them. The mutex is held.
+func (s *Session) tellUnsent(fl *sessionFlow, w *Window, now time.Time) {
+	if w.Sent > 0 || w.Unsent == 0 || s.unsent {
+		return
+	}
+	s.unsent = true
+	s.note(fmt.Sprintf("%s cannot send to %s (%v): see its own routes and filters", s.fabric.NodeName(s.cfg.Host), fl.flow.Dst, errors.Unwrap(w.Err)), now)
+}
+
+// note says something in words. The mutex is held.
+func (s *Session) note(text string, now time.Time) {
 	s.cfg.Emit(&evidence.Record{
 		V: evidence.Version, Time: now.UTC(), Source: evidence.SourceNote, By: s.fabric.NodeName(s.cfg.Host), Epoch: fmt.Sprint(s.epoch),
-		Kind: evidence.KindNote, Text: fmt.Sprintf(text, s.fabric.NodeName(fl.dst), s.cfg.Port),
+		Kind: evidence.KindNote, Text: text,
 	})
 }
 

@@ -50,6 +50,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	s.oneQueue(d, causes, ports.counted)
+	s.sentThere(d)
 	unheard := s.addUnheard(d, solved.Background)
 	s.rank(d)
 	s.lightOf(d)

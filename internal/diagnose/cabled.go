@@ -37,7 +37,6 @@ type cabled struct {
 type wire struct {
 	ends      [2]wireEnd
 	since, at time.Time // when that was first said, and last
-	both      bool      // the far end says so, too
 }
 
 // A wireEnd is a port by the plan's names, where the plan has it.
@@ -160,19 +159,14 @@ func (c *cabled) compare(plan *graphs.Fabric) {
 		n, err := b.AddNode(graphs.Node{Name: name, Role: "switch"})
 		return n, err == nil
 	}
-	taken := map[string]int{} // the wire that a port's cable was drawn by
+	taken := map[string]bool{} // ports whose cables are drawn
 	for i := range c.wires {
 		w := &c.wires[i]
 		near, far := w.ends[0].String(), w.ends[1].String()
-		if j, ok := taken[far]; ok && c.wires[j].ends[1].String() == near {
-			w.both, c.wires[j].both = true, true
-		}
-		_, a := taken[near]
-		_, b2 := taken[far]
-		if a || b2 {
+		if taken[near] || taken[far] {
 			continue
 		}
-		taken[near], taken[far] = i, i
+		taken[near], taken[far] = true, true
 		if w.ends[0].node == w.ends[1].node {
 			config.Loops = append(config.Loops, [2]string{near, far})
 			node(w.ends[0].node)
@@ -186,7 +180,7 @@ func (c *cabled) compare(plan *graphs.Fabric) {
 		}
 	}
 	for p := range graphs.PortID(plan.NumPorts()) {
-		if _, ok := taken[plan.PortName(p)]; !ok {
+		if !taken[plan.PortName(p)] {
 			config.Dark = append(config.Dark, plan.PortName(p)) // nobody was asked, or nobody is there: no reason to lay a cable
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.T
 		if r.Reset || r.interval <= 0 || s.to.Sub(r.at) > oldLoad {
 			continue
 		}
-		carried := carriedBy(len(list), func(i int) PortPoint { return pointOf(&list[i]) }, loadSpan)
+		carried := carriedBy(list, loadSpan)
 		if carried.over < least {
 			continue
 		}

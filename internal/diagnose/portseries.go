@@ -97,38 +97,19 @@ func (s *PortSeries) Port(p graphs.PortID) []PortPoint {
 	return slices.Clone(s.ports[p])
 }
 
-// Utilisation is how full a port was in and out over the last stretch of time, as shares of its speed; it is long beside the clocks of agents if it is 30 s or
-// more. It returns false where speed or rates are not known.
-func (s *PortSeries) Utilisation(p graphs.PortID, over time.Duration) (in, out float64, ok bool) {
-	points := s.Port(p)
-	if len(points) == 0 {
-		return 0, 0, false
-	}
-	speed := points[len(points)-1].Speed
-	c := carriedBy(len(points), func(i int) PortPoint { return points[i] }, over)
-	if speed <= 0 || c.in < 0 || c.out < 0 {
-		return 0, 0, false
-	}
-	return c.in / speed, c.out / speed, true
-}
-
 // A carried is what a port carried, in bit/s, negative where that is not known, and over how long that was measured.
 type carried struct {
 	in, out float64
 	over    time.Duration
 }
 
-// carriedBy adds up the newest of n points, which are in the order of time, over a stretch of time. What the poller measured by its own clock of
+// carriedBy adds up the newest of some readings, which are in the order of time, over a stretch of time. What the poller measured by its own clock of
 // changes is better than that, where it is over as long as what is here.
-func carriedBy(n int, point func(int) PortPoint, over time.Duration) carried {
-	none := carried{-1, -1, 0}
-	if n == 0 {
-		return none
-	}
+func carriedBy(readings []portReading, over time.Duration) carried {
 	var in, out, inSeconds, outSeconds float64
-	last := point(n - 1)
-	for i := n - 1; i >= 0; i-- {
-		x := point(i)
+	last := pointOf(&readings[len(readings)-1])
+	for i := range slices.Backward(readings) {
+		x := pointOf(&readings[i])
 		if last.At.Sub(x.At) >= over {
 			break
 		}
@@ -143,12 +124,12 @@ func carriedBy(n int, point func(int) PortPoint, over time.Duration) carried {
 	if last.Metered > 0 && last.Metered.Seconds() >= min(seconds, over.Seconds())/2 {
 		return carried{last.MeteredIn, last.MeteredOut, last.Metered}
 	}
+	c := carried{-1, -1, time.Duration(seconds * float64(time.Second))}
 	if inSeconds > 0 {
-		none.in = in / inSeconds
+		c.in = in / inSeconds
 	}
 	if outSeconds > 0 {
-		none.out = out / outSeconds
+		c.out = out / outSeconds
 	}
-	none.over = time.Duration(seconds * float64(time.Second))
-	return none
+	return c
 }

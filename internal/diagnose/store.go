@@ -170,9 +170,6 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 	return s
 }
 
-// Fabric returns the fabric that the store judges by.
-func (s *Store) Fabric() *graphs.Fabric { return s.fabric }
-
 // Records returns how many records the store took in.
 func (s *Store) Records() int {
 	n := 0

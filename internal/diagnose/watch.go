@@ -74,7 +74,6 @@ type WatchSource struct {
 type Watch struct {
 	cfg      WatchConfig
 	model    *pathfind.ECMP
-	plan     *plan.Plan
 	sessions []*probes.Session
 	records  chan *evidence.Record
 	latest   atomic.Pointer[Diagnosis]
@@ -97,7 +96,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan the probes: %w", err)
 	}
-	w := &Watch{cfg: cfg, model: e, plan: p, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
+	w := &Watch{cfg: cfg, model: e, records: make(chan *evidence.Record, 1<<16), changed: make(chan struct{}, 1)}
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
 			ECMP: e, Plan: p, Flows: cfg.Flows, PortsFrom: cfg.PortsFrom, Host: h.Node, Open: h.Open, Port: cfg.Port,

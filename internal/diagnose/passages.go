@@ -109,9 +109,12 @@ func (x passage) nats() float64 {
 
 // words tell of a passage, as in "12 flows crossed it meanwhile, from 03:00:05Z to 03:01:00Z".
 func (x passage) words(how string, d dial) string {
-	flows := "a flow"
-	if x.flows > 1 {
-		flows = thousands(x.flows) + " flows"
+	return fmt.Sprintf("%s crossed it %s, from %s to %s", flowsWord(x.flows), how, d.clock(x.first), d.clock(x.last))
+}
+
+func flowsWord(n int) string {
+	if n == 1 {
+		return "a flow"
 	}
-	return fmt.Sprintf("%s crossed it %s, from %s to %s", flows, how, d.clock(x.first), d.clock(x.last))
+	return thousands(n) + " flows"
 }

@@ -23,11 +23,7 @@ type stray struct {
 func (x *stray) nats() float64 { return passage{flows: x.flows}.nats() }
 
 func (s *Store) strayWords(x *stray) string {
-	flows := "a flow"
-	if x.flows > 1 {
-		flows = thousands(x.flows) + " flows"
-	}
-	return fmt.Sprintf("%s answers right behind %s, to %s", s.fabric.PortName(x.port), s.fabric.NodeName(x.from), flows)
+	return fmt.Sprintf("%s answers right behind %s, to %s", s.fabric.PortName(x.port), s.fabric.NodeName(x.from), flowsWord(x.flows))
 }
 
 // portOfAddress returns the port of a node whose address answered, or None.
@@ -124,15 +120,18 @@ func (s *Store) sightings() *sightings {
 		for _, y := range all {
 			if y.from == s.behind(p) {
 				k := asked{n, y.flow.src}
-				other, known := ports[k]
-				x.proven[n] = x.proven[n] || known && other != p
+				if other, known := ports[k]; known && other != p {
+					x.proven[n] = true
+				}
 				ports[k] = p
 				continue
 			}
 			if elsewhere == graphs.None {
 				elsewhere = y.from
 			}
-			x.mixed[n] = x.mixed[n] || y.from != elsewhere || !y.at.After(since)
+			if y.from != elsewhere || !y.at.After(since) {
+				x.mixed[n] = true
+			}
 		}
 	}
 	return x
@@ -140,15 +139,7 @@ func (s *Store) sightings() *sightings {
 
 // inward reports whether a switch answers from the port at which a probe came in, by its own answers or as nearly all others do.
 func (x *sightings) inward(n graphs.NodeID) bool {
-	count := func(set map[graphs.NodeID]bool) (n int) {
-		for _, is := range set {
-			if is {
-				n++
-			}
-		}
-		return n
-	}
-	return !x.mixed[n] && (x.proven[n] || count(x.proven) >= max(3, 3*count(x.mixed)))
+	return !x.mixed[n] && (x.proven[n] || len(x.proven) >= max(3, 3*len(x.mixed)))
 }
 
 // strays are the ports that answered behind one switch, and that another than the planned one, since either end of their cable was last seen as planned. Paths that

@@ -443,46 +443,32 @@ func (s *Store) notes(seen *observer) []string {
 	return notes
 }
 
-// gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together. Others are those that probe, too: switches may
-// be polled, and notes taken, for as long as anybody likes.
+// gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together. Where they are many more than the others, it is these few
+// that stand out. Others are those that probe, too: switches may be polled, and notes taken, for as long as anybody likes.
 func (s *Store) gapNotes() []string {
-	const most = 4
-	var names, notes []string
+	const most, manyMore = 4, 3
 	var last time.Time
 	list := slices.DeleteFunc(s.sourceList(), func(src Source) bool { return src.Source != string(evidence.SourceProbe) })
 	for _, src := range list {
 		last = later(last, src.Newest)
 	}
+	var ended, on, notes []string
 	least := time.Duration(math.MaxInt64)
 	for _, src := range list {
 		age := last.Sub(src.Newest)
 		if age <= 5*time.Second {
+			on = append(on, src.By)
 			continue
 		}
 		age = age.Round(time.Second)
-		names, least = append(names, src.By), min(least, age)
+		ended, least = append(ended, src.By), min(least, age)
 		notes = append(notes, fmt.Sprintf("%s wrote nothing for %s before the others ended (or its clock is off): a coverage gap, not a fault", src.By, age))
 	}
-	if ahead := s.wroteOn(names); len(ahead) > 0 {
-		return []string{fmt.Sprintf("%s wrote on for %s after the %d other probers ended: these stopped, or clocks differ", firstOf(ahead, most), least, len(names))}
-	}
-	if len(notes) > most {
-		return []string{fmt.Sprintf("%s: each wrote nothing for %s or longer before the others ended (or its clock is off): coverage gaps, no faults", firstOf(names, most), least)}
+	switch {
+	case len(on) > 0 && len(ended) >= manyMore*len(on):
+		return []string{fmt.Sprintf("%s wrote on for %s after the %d other probers ended: these stopped, or clocks differ", firstOf(on, most), least, len(ended))}
+	case len(notes) > most:
+		return []string{fmt.Sprintf("%s: each wrote nothing for %s or longer before the others ended (or its clock is off): coverage gaps, no faults", firstOf(ended, most), least)}
 	}
 	return notes
-}
-
-// wroteOn lists the probers that are not among those which ended before them, if these are many more: then it is the few that stand out.
-func (s *Store) wroteOn(ended []string) []string {
-	const manyMore = 3
-	var rest []string
-	for _, src := range s.sourceList() {
-		if src.Source == string(evidence.SourceProbe) && !slices.Contains(ended, src.By) {
-			rest = append(rest, src.By)
-		}
-	}
-	if len(ended) < manyMore*len(rest) {
-		return nil
-	}
-	return rest
 }

@@ -324,6 +324,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 			named++
 		}
 	}
+	d.Verdict = Inconclusive
 	switch {
 	case named > 0:
 		d.Verdict = Suspects
@@ -332,29 +333,23 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 			d.Summary += fmt.Sprintf(", and %d more", named-1)
 		}
 	case seen.mute:
-		d.Verdict = Inconclusive
 		d.Summary = "no probe was answered" + seen.sinceWords() + ": nothing listens, or the network loses all of them"
 		d.Notes = append(d.Notes, "see that reflectors run and no filter drops probes: whichlink agent on the hosts, then whichlink ping between two of them")
 	case probes < LeastProbes:
-		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: "+s.probeCommand()+" --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
-		d.Verdict = Inconclusive
 		d.Summary = "perhaps " + d.Suspects[0].sentence()
 		d.Notes = append(d.Notes, d.Suspects[0].undecided())
 	case 2*seen.crowded.sent > probes:
-		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
 	case 2*d.Coverage.Measured < d.Coverage.Arcs && !(s.cfg.Partial && d.Coverage.Measured > 0):
-		d.Verdict = Inconclusive
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
 	case solved.Tail > 0:
-		d.Verdict, d.Summary = Inconclusive, NothingStandsOut
+		d.Summary = NothingStandsOut
 	case Unexplained(probes, lost, solved.Background), 1000*captured > probes:
-		d.Verdict = Inconclusive
 		if deaf != "" && mostly(unheard.lost, lost) {
 			d.Summary = fmt.Sprintf("%d of %d %s lost, nearly all of them on no link: %s", lost, probes, what, deaf)
 			d.Notes = append(d.Notes, "see there that whichlink agent runs and no firewall or filter drops UDP to its port")
@@ -427,20 +422,14 @@ func (s *Store) notes(seen *observer) []string {
 	}
 	stateless := 0
 	for _, l := range s.order {
-		for i := range l.echoes {
-			if !l.echoes[i].split && l.echoes[i].lost > 0 && l.echoes[i].lost < l.echoes[i].sent {
-				stateless++
-				break
-			}
+		if slices.ContainsFunc(l.echoes, func(e echo) bool { return !e.split && e.lost > 0 && e.lost < e.sent }) {
+			stateless++
 		}
 	}
 	if stateless > 0 {
 		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
 	}
-	notes = append(notes, s.clockNotes()...)
-	notes = append(notes, s.unusedNotes()...)
-	notes = append(notes, s.gapNotes()...)
-	return notes
+	return slices.Concat(notes, s.clockNotes(), s.unusedNotes(), s.gapNotes())
 }
 
 // gapNotes tells of probers that stopped before the others, each for itself or, where they are many, together. Where they are many more than the others, it is these few

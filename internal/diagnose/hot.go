@@ -102,7 +102,7 @@ func (s *Store) heat() *heat.Result {
 	}
 	in := heat.Input{Model: s.model, Load: load, Speed: speed, Matrix: s.cfg.Traffic}
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		if s.portLog(s.fabric.TailPort(l.Forward())).now().oper == "down" || s.portLog(s.fabric.HeadPort(l.Forward())).now().oper == "down" {
+		if s.readsDown(l) {
 			in.Down = append(in.Down, l)
 		}
 	}

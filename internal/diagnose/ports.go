@@ -272,6 +272,11 @@ func (l *portLog) now() portNow {
 	return n
 }
 
+// readsDown reports whether a port of a link is down by its last word.
+func (s *Store) readsDown(l graphs.LinkID) bool {
+	return slices.ContainsFunc(s.fabric.Link(l).Ends[:], func(p graphs.PortID) bool { return s.portLog(p).now().oper == evidence.Down })
+}
+
 // downSince returns when the first of those words was said that had the port down ever since.
 func (l *portLog) downSince() time.Time {
 	var up time.Time // the newest word that has it up

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"whichlink/graphs"
-	"whichlink/internal/evidence"
 )
 
 // unusedNotes tells of uplinks of hosts that no flow takes though it might, and the host is reached by others: whether these are down or stand by is not known.
@@ -21,30 +20,46 @@ func (s *Store) unusedNotes() []string {
 			}
 		}
 	}
-	s.certainly(func(_, _ graphs.NodeID, arcs []graphs.ArcID) {
-		for _, a := range arcs {
-			delete(unused, a.Link())
-		}
-	})
 	if len(unused) == 0 {
 		return nil
+	}
+	type pair struct{ src, dst graphs.NodeID }
+	flows := map[pair]int{} // whose way is known
+	var pairs []pair        // of these, each once
+	take := func(src, dst graphs.NodeID, w way) {
+		if !w.certain() {
+			return
+		}
+		for _, a := range w.alternatives[0] {
+			delete(unused, a.Link())
+		}
+		p := pair{src, dst}
+		if flows[p]++; flows[p] == 1 {
+			pairs = append(pairs, p)
+		}
+	}
+	for _, l := range s.order {
+		if l.src != graphs.None && l.dst != graphs.None {
+			path, back := l.now()
+			take(l.src, l.dst, path)
+			take(l.dst, l.src, back)
+		}
 	}
 	idle := map[graphs.NodeID]bool{}
 	for _, h := range unused {
 		idle[h] = true
 	}
 	chance := map[graphs.LinkID]float64{} // logarithm of that of no flow taking it
-	s.certainly(func(src, dst graphs.NodeID, _ []graphs.ArcID) {
-		if idle[src] || idle[dst] {
-			for _, x := range s.ecmp.Shares(src, dst) {
-				chance[x.Arc.Link()] += math.Log1p(-min(x.Share, 0.9))
+	for _, p := range pairs {
+		if idle[p.src] || idle[p.dst] {
+			for _, x := range s.ecmp.Shares(p.src, p.dst) {
+				chance[x.Arc.Link()] += float64(flows[p]) * math.Log1p(-min(x.Share, 0.9))
 			}
 		}
-	})
+	}
 	var names []string
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		told := s.portLog(s.fabric.Link(l).Ends[0]).now().oper == evidence.Down || s.portLog(s.fabric.Link(l).Ends[1]).now().oper == evidence.Down
-		if _, no := unused[l]; no && !told && chance[l] < math.Log(withdrawnChance) {
+		if _, no := unused[l]; no && !s.readsDown(l) && chance[l] < math.Log(withdrawnChance) {
 			names = append(names, s.fabric.LinkName(l))
 		}
 	}
@@ -52,20 +67,4 @@ func (s *Store) unusedNotes() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("no flow takes %s, though the host is reached by its other uplinks: down, drained, or standing by", firstOf(names, 4))}
-}
-
-// certainly calls use for each way that a flow is known to take now, there and back.
-func (s *Store) certainly(use func(src, dst graphs.NodeID, arcs []graphs.ArcID)) {
-	for _, l := range s.order {
-		if l.src == graphs.None || l.dst == graphs.None {
-			continue
-		}
-		path, back := l.now()
-		if path.certain() {
-			use(l.src, l.dst, path.alternatives[0])
-		}
-		if back.certain() {
-			use(l.dst, l.src, back.alternatives[0])
-		}
-	}
 }

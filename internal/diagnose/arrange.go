@@ -128,10 +128,5 @@ func compareCaptured(a, b captured) int {
 }
 
 func compareWays(a, b way) int {
-	for i := range min(len(a.alternatives), len(b.alternatives)) {
-		if c := slices.Compare(a.alternatives[i], b.alternatives[i]); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(a.alternatives), len(b.alternatives))
+	return slices.CompareFunc(a.alternatives, b.alternatives, slices.Compare)
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,12 +78,7 @@ func (s *Store) wired() *cabled {
 		port := s.fabric.Port(p)
 		take(wireEnd{s.fabric.NodeName(port.Node), port.Name, p}, s.ports.logs[p])
 	}
-	names := make([]string, 0, len(s.ports.elsewhere))
-	for name := range s.ports.elsewhere {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.ports.elsewhere)) {
 		if node, port, ok := strings.Cut(name, ":"); ok {
 			take(s.wireEnd(node, port), s.ports.elsewhere[name])
 		}

@@ -59,9 +59,7 @@ func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.T
 			continue
 		}
 		read++
-		if r.at.After(newest) {
-			newest = r.at
-		}
+		newest = later(r.at, newest)
 		out, in := s.fabric.ArcFrom(p), s.fabric.ArcInto(p)
 		if r.Speed > 0 {
 			speed[out.Link()] = float64(r.Speed)

@@ -217,15 +217,11 @@ func (o *observer) listing(src, dst graphs.NodeID) listing {
 		var paths []pathfind.Path
 		paths, l.count = o.s.paths(src, dst)
 		for _, p := range paths {
-			l.set = append(l.set, alternative(p))
+			l.set = append(l.set, localize.Alternative(p))
 		}
 		o.sets[k] = l
 	}
 	return l
-}
-
-func alternative(p pathfind.Path) localize.Alternative {
-	return localize.Alternative{Arcs: p.Arcs, Share: p.Share}
 }
 
 // hop adds TTL-limited probes: they crossed the path as far as the node that answered, and the answer came back on a path of

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -94,7 +95,7 @@ func (l *flowLog) tally(arcs []ArcTally) {
 			return
 		}
 		for i := range legs {
-			if samePath(legs[i].arcs, w.alternatives[0]) {
+			if slices.Equal(legs[i].arcs, w.alternatives[0]) {
 				legs[i].sent, legs[i].lost = legs[i].sent+sent, legs[i].lost+lost
 				return
 			}
@@ -126,22 +127,6 @@ func (l *flowLog) tally(arcs []ArcTally) {
 			}
 		}
 	}
-}
-
-// samePath reports whether two paths are one. Most often they are the very same slice.
-func samePath(a, b []graphs.ArcID) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if len(a) == 0 || &a[0] == &b[0] {
-		return true
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // tallyPorts adds what switches and hosts say of their ports.

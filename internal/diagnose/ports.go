@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -235,12 +236,7 @@ func (s *Store) prunePorts(oldest time.Time) {
 
 // portsSaid lists the ports of which something was said, in order.
 func (s *Store) portsSaid() []graphs.PortID {
-	ids := make([]graphs.PortID, 0, len(s.ports.logs))
-	for id := range s.ports.logs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
+	return slices.Sorted(maps.Keys(s.ports.logs))
 }
 
 // portLog returns what was said of a port; nothing is an empty log.

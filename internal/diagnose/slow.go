@@ -106,7 +106,7 @@ func (s *Store) delays() []view {
 		var recent, past []*echo
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			if e.rtt == nil || e.sent == e.lost || !sameWay(e, last) {
+			if e.rtt == nil || e.sent == e.lost || !e.path.equal(last.path) || !e.back.equal(last.back) {
 				continue
 			}
 			if e.end.After(last.end.Add(-lately)) {
@@ -148,14 +148,6 @@ func (o *observer) delayed(l *flowLog, e *echo) (delay.Observation, bool) {
 		return obs, false
 	}
 	return obs, true
-}
-
-// sameWay reports whether two windows of a flow have the same path, as far as it is known.
-func sameWay(a, b *echo) bool {
-	same := func(x, y way) bool {
-		return slices.EqualFunc(x.alternatives, y.alternatives, func(p, q []graphs.ArcID) bool { return slices.Equal(p, q) })
-	}
-	return same(a.path, b.path) && same(a.back, b.back)
 }
 
 // typical returns what a flow's probes took: their median, or that of the slowest tenth of them, and whether there were enough.

@@ -105,9 +105,11 @@ type way struct{ alternatives [][]graphs.ArcID }
 func (w way) known() bool   { return len(w.alternatives) > 0 }
 func (w way) certain() bool { return len(w.alternatives) == 1 }
 
+func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
+
 // shared returns old in place of a way that is the same.
 func (w way) shared(old way) way {
-	if slices.EqualFunc(w.alternatives, old.alternatives, slices.Equal) {
+	if w.equal(old) {
 		return old
 	}
 	return w
@@ -262,13 +264,11 @@ func (s *Store) see(r *evidence.Record) {
 		s.keys = append(s.keys, k)
 	}
 	src.Records++
-	if r.Time.After(src.Newest) {
-		src.Newest = r.Time
-	}
+	src.Newest, s.to = later(r.Time, src.Newest), later(r.Time, s.to)
+	s.from = soonest(s.from, r.Start())
 	span := s.spans[k]
 	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
 	s.spans[k] = span
-	s.from, s.to = soonest(s.from, r.Start()), later(s.to, r.Time)
 }
 
 func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {

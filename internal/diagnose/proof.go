@@ -61,7 +61,7 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 			if surely {
 				w.hops.add(l, obs)
 			}
-		case len(l.captured) > 0 && len(l.echoes) == 0:
+		case l.onlyCaptured():
 			if surely {
 				w.captures.add(l, obs)
 			} else {
@@ -79,6 +79,9 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 	slices.Sort(w.files)
 	return w
 }
+
+// onlyCaptured reports whether captures tell of a flow, and no prober.
+func (l *flowLog) onlyCaptured() bool { return len(l.captured) > 0 && len(l.echoes) == 0 }
 
 // crossing reports whether the packets of an observation surely crossed a cause, and whether they may have.
 func (o *observer) crossing(obs *localize.Observation, c localize.Cause) (surely, maybe bool) {

@@ -24,26 +24,22 @@ const (
 // a fault may spare them, and that they are clean does not acquit. Where captured flows lose nearly as much that cross nothing of the kind, they lose it by themselves.
 func (s *Store) sparing(seen *observer, solved *localize.Result, cfg localize.Config) {
 	s.spared = map[localize.Cause]bool{}
-	var both []localize.Suspect
-	for i := range solved.Suspects {
-		if x := &solved.Suspects[i]; !seen.hear(x.Cause).sparesProbes() {
-			both = append(both, *x)
-		}
-	}
+	spares := func(x localize.Suspect) bool { return seen.hear(x.Cause).sparesProbes() }
+	both := slices.DeleteFunc(slices.Clone(solved.Suspects), spares)
 	captures, probed := seen.onlyCaptures(both)
-	if sent, lost := captures.elsewhere(seen, nil); !probed || len(both) == len(solved.Suspects) && !Unexplained(sent, lost, solved.Background) {
+	if sent, lost := seen.elsewhere(captures, nil); !probed || len(both) == len(solved.Suspects) && !Unexplained(sent, lost, solved.Background) {
 		return
 	}
 	solved.Suspects = both
 	again := localize.Solve(s.fabric, captures, cfg).Suspects
-	sent, lost := captures.elsewhere(seen, again)
+	sent, lost := seen.elsewhere(captures, again)
 	for _, x := range again {
 		odds := min(math.Log(x.Probability)-math.Log1p(-x.Probability), -math.Log1p(-surest)+sparesProbes)
 		x.Probability = 1 / (1 + math.Exp(sparesProbes-odds))
 		if x.Loss*float64(sent) < beyondOthers*float64(lost) {
 			x.Probability = min(x.Probability, shaded)
 		}
-		if x.Probability >= leastListed && seen.hear(x.Cause).sparesProbes() {
+		if x.Probability >= leastListed && spares(x) {
 			solved.Suspects = append(solved.Suspects, x)
 			s.spared[x.Cause] = true
 		}
@@ -51,14 +47,10 @@ func (s *Store) sparing(seen *observer, solved *localize.Result, cfg localize.Co
 	slices.SortStableFunc(solved.Suspects, func(a, b localize.Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 }
 
-// captureList are observations of packets of captures.
-type captureList []localize.Observation
-
 // onlyCaptures are the observations of captures that may not cross what is named, and whether there are any of probes.
-func (o *observer) onlyCaptures(suspects []localize.Suspect) (list captureList, probed bool) {
+func (o *observer) onlyCaptures(suspects []localize.Suspect) (list []localize.Observation, probed bool) {
 	for i := range o.list {
-		obs := &o.list[i]
-		if l := o.flow(obs); len(l.captured) == 0 || len(l.echoes) > 0 {
+		if obs := &o.list[i]; !o.flow(obs).onlyCaptured() {
 			probed = true
 		} else if !o.mayCross(obs, suspects) {
 			list = append(list, *obs)
@@ -67,11 +59,11 @@ func (o *observer) onlyCaptures(suspects []localize.Suspect) (list captureList, 
 	return list, probed
 }
 
-// elsewhere counts the packets that may not cross what is named.
-func (c captureList) elsewhere(o *observer, suspects []localize.Suspect) (sent, lost int) {
-	for i := range c {
-		if !o.mayCross(&c[i], suspects) {
-			sent, lost = sent+c[i].Sent, lost+c[i].Lost
+// elsewhere counts the packets of observations that may not cross what is named.
+func (o *observer) elsewhere(list []localize.Observation, suspects []localize.Suspect) (sent, lost int) {
+	for i := range list {
+		if !o.mayCross(&list[i], suspects) {
+			sent, lost = sent+list[i].Sent, lost+list[i].Lost
 		}
 	}
 	return sent, lost

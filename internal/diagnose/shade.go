@@ -77,16 +77,21 @@ func shadeByClass(f *graphs.Fabric, d *Diagnosis) {
 	}
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
-		for j := range d.Suspects {
-			y := &d.Suspects[j]
-			if i == j || x.Symptom != Loss && x.Symptom != Flap || y.Symptom != Flap && y.Symptom != Down || y.Link == "" || y.Probability < Named || y.Probability <= x.Probability || x.Link == y.Link {
-				continue
-			}
-			if slices.ContainsFunc(x.Class, func(id string) bool { return linkOf(id) == y.Link }) {
-				x.Probability = min(x.Probability, shaded)
-				x.Against = fmt.Sprintf("%s, which is named for going down, may have lost these; %s", y.Link, x.Against)
-				break
-			}
+		if x.Symptom != Loss && x.Symptom != Flap {
+			continue
+		}
+		j := slices.IndexFunc(d.Suspects, func(y Suspect) bool {
+			return y.goesDown() && y.Link != x.Link && y.Probability > x.Probability &&
+				slices.ContainsFunc(x.Class, func(id string) bool { return linkOf(id) == y.Link })
+		})
+		if j >= 0 {
+			x.Probability = min(x.Probability, shaded)
+			x.Against = fmt.Sprintf("%s, which is named for going down, may have lost these; %s", d.Suspects[j].Link, x.Against)
 		}
 	}
+}
+
+// goesDown reports whether a suspect is a link, and named for going down, for good or now and then.
+func (x *Suspect) goesDown() bool {
+	return x.Link != "" && x.Probability >= Named && (x.Symptom == Down || x.Symptom == Flap)
 }

@@ -234,11 +234,7 @@ func (s *Store) addSlow(d *Diagnosis) {
 	}
 }
 
-// reroutes reports whether a suspect is named and a link that went down, for good or now and then, and slow is that link or a node at its end: flows that have to go
-// around it take longer there.
+// reroutes reports whether a suspect is a link that is named for going down, and slow is that link or a node at its end: flows that have to go around it take longer there.
 func (x *Suspect) reroutes(slow *Suspect) bool {
-	if x.Link == "" || x.Probability < Named || x.Symptom != Down && x.Symptom != Flap {
-		return false
-	}
-	return x.Link == slow.Link || strings.HasPrefix(x.Link, slow.ID+":") || strings.Contains(x.Link, "--"+slow.ID+":")
+	return x.goesDown() && (x.Link == slow.Link || strings.HasPrefix(x.Link, slow.ID+":") || strings.Contains(x.Link, "--"+slow.ID+":"))
 }

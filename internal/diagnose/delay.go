@@ -31,12 +31,8 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 			out.Against = "no flow crosses it in time"
 		}
 	}
-	if x.RunnerUp.Kind != "" {
-		less, nats := "less", x.Nats
-		if nats < 0 {
-			less, nats = "more", -nats
-		}
-		out.Against += fmt.Sprintf("; instead of it: %s %s, %s times %s likely", x.RunnerUp.Kind, name(x.RunnerUp), times(nats), less)
+	if up := x.RunnerUp; up.Kind != "" {
+		out.Against += insteadWords(string(up.Kind), name(up), x.Nats)
 	}
 	out.Evidence = []Evidence{{source, out.For}}
 	return out

@@ -125,9 +125,9 @@ func (s *Store) noisy(e *localize.Early, seen *observer, when timing) Cleared {
 func (s *Store) earlySuspect(e *localize.Early, seen *observer, ports *portWords) Suspect {
 	cause := localize.Cause{Kind: localize.Arc, ID: int32(e.Arc)}
 	arc := s.fabric.ArcName(e.Arc)
-	loss, low, high := e.Rate, e.Low, e.High
 	out := Suspect{Kind: string(localize.Arc), ID: arc, Link: s.fabric.LinkName(e.Arc.Link()), Symptom: Corruption,
-		Probability: min(e.Probability, surest), Class: []string{arc}, Loss: &loss, LossLow: &low, LossHigh: &high, Against: "nothing"}
+		Probability: min(e.Probability, surest), Class: []string{arc}, Against: "nothing"}
+	out.loses(e.Rate, e.Low, e.High)
 	s.prove(&out, cause, e.Rate, seen, ports)
 	out.Next = []Step{s.opticStep(e.Arc), {"see it before it grows: few packets suffer yet", "watch the errors of " + s.fabric.PortName(s.fabric.HeadPort(e.Arc))}}
 	return out

@@ -296,8 +296,7 @@ func (s *Store) countedLoss(out *Suspect, cause localize.Cause, c *counted) {
 		low, high = min(low, from), max(high, to)
 	}
 	if errors > 0 {
-		loss := float64(errors) / float64(packets)
-		out.Loss, out.LossLow, out.LossHigh = &loss, &low, &high
+		out.loses(float64(errors)/float64(packets), low, high)
 	}
 }
 
@@ -322,8 +321,7 @@ func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down || sus.Probability < Named {
 		return
 	}
-	loss, low, high := sus.Loss, sus.Low, sus.High
-	x.Loss, x.LossLow, x.LossHigh = &loss, &low, &high
+	x.loses(sus.Loss, sus.Low, sus.High)
 	for _, p := range seen.hear(sus.Cause).proofs(sus.Loss) {
 		if p.side == speaksFor {
 			x.For += "; " + p.Source + ": " + p.Text

@@ -48,11 +48,8 @@ const surest = 0.99
 
 // lossSuspect puts a suspect of the inference into words. What was lost may also be read as what was changed (corruption).
 func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
-	loss, low, high := sus.Loss, sus.Low, sus.High
-	out := Suspect{
-		Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest),
-		Loss: &loss, LossLow: &low, LossHigh: &high, dial: s.dial(),
-	}
+	out := Suspect{Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest), dial: s.dial()}
+	out.loses(sus.Loss, sus.Low, sus.High)
 	for _, c := range sus.Class {
 		out.Class = append(out.Class, s.name(c))
 	}
@@ -92,6 +89,9 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
 	return out
 }
 
+// loses says how much a suspect loses, with the credible interval.
+func (x *Suspect) loses(loss, low, high float64) { x.Loss, x.LossLow, x.LossHigh = &loss, &low, &high }
+
 // BadInPart says which arcs of a switch are bad and how much: where it may be another switch as well, which they are if it is this one.
 func (x *Suspect) BadInPart(parts []string) string {
 	text := "bad in part: " + strings.Join(parts, ", ")
@@ -115,13 +115,18 @@ func (s *Store) against(sus *localize.Suspect) string {
 		text = fmt.Sprintf(form, sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
 	}
 	if up := sus.Against.RunnerUp; up.Kind != "" && up != sus.Cause {
-		less, nats := "less", sus.Against.Nats
-		if nats < 0 {
-			less, nats = "more", -nats
-		}
-		text += fmt.Sprintf("; instead of it: %s %s, %s times %s likely", up.Kind, s.name(up), times(nats), less)
+		text += insteadWords(string(up.Kind), s.name(up), sus.Against.Nats)
 	}
 	return text
+}
+
+// insteadWords say of a rival how much less likely it is than the suspect, by a logarithm.
+func insteadWords(kind, name string, nats float64) string {
+	less := "less"
+	if nats < 0 {
+		less, nats = "more", -nats
+	}
+	return fmt.Sprintf("; instead of it: %s %s, %s times %s likely", kind, name, times(nats), less)
 }
 
 // times writes e to the power of x as a factor.

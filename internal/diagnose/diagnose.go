@@ -182,18 +182,9 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports 
 
 // explained reports whether a suspect is the burst of loss that a link made when it went down, which is told already.
 func explained(f *graphs.Fabric, sus *localize.Suspect, gone []withdrawal) bool {
-	for _, c := range sus.Class {
-		for _, l := range linksOf(f, c) {
-			for _, w := range gone {
-				for _, a := range w.class {
-					if slices.Contains(a.links, l) && c.Kind != localize.Node {
-						return true
-					}
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(sus.Class, func(c localize.Cause) bool {
+		return c.Kind != localize.Node && slices.ContainsFunc(gone, func(w withdrawal) bool { return w.holds(c, f) })
+	})
 }
 
 // corruption looks for what changes payloads, by the same reasoning that looks for loss.

@@ -77,9 +77,8 @@ func (s *Store) miswireSuspects(d *Diagnosis, c *cabled, gone []withdrawal) []wi
 	for _, x := range s.miswired(c) {
 		l, _ := s.fabric.LinkByName(x.Link)
 		for _, w := range gone {
-			if w.holds(localize.Cause{Kind: localize.Link, ID: int32(l)}, s.fabric) {
-				x.Evidence = append(x.Evidence, Evidence{"probe",
-					fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))})
+			if w.has(l) {
+				x.Evidence = append(x.Evidence, Evidence{"probe", w.words()})
 				x.Probability = min(surest, 1-(1-x.Probability)/4)
 			}
 		}
@@ -87,7 +86,7 @@ func (s *Store) miswireSuspects(d *Diagnosis, c *cabled, gone []withdrawal) []wi
 		d.Suspects = slices.DeleteFunc(d.Suspects, func(y Suspect) bool { return y.Link == x.Link && x.Probability >= Named })
 		d.Suspects = append(d.Suspects, x)
 		if x.Probability >= Named {
-			gone = s.settle(gone, graphs.LinkID(l))
+			gone = settle(gone, l)
 		}
 	}
 	return gone

@@ -252,9 +252,9 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 	var down, flapped []linkState
 	for _, x := range ports.states {
 		switch {
-		case x.disabled != "" && (x.down || s.isGone(gone, x.link)):
+		case x.disabled != "" && (x.down || isGone(gone, x.link)):
 			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: "is down because " + x.disabled + " was told to be"})
-			gone = s.settle(gone, x.link)
+			gone = settle(gone, x.link)
 		case x.disabled != "":
 		case x.down && x.outages < 2:
 			down = append(down, x)
@@ -271,8 +271,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		for _, w := range gone {
 			if w.holds(c.cause, s.fabric) {
 				nats += min(avoided, -math.Log(max(w.chance, 1e-12)))
-				out.Evidence = append(out.Evidence, Evidence{"probe",
-					fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))})
+				out.Evidence = append(out.Evidence, Evidence{"probe", w.words()})
 			}
 		}
 		lost := absent{node: graphs.None}
@@ -280,7 +279,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 			lost.node = graphs.NodeID(c.cause.ID)
 		}
 		for _, x := range c.links {
-			gone = s.settle(gone, x.link)
+			gone = settle(gone, x.link)
 			lost.links = append(lost.links, x.link)
 		}
 		out.Evidence = append(out.Evidence, Evidence{"fabric", "capacity lost: " + s.capacityLost(lost)})
@@ -463,29 +462,4 @@ func (s *Store) slowerThanPlanned(l graphs.LinkID) string {
 		}
 	}
 	return ""
-}
-
-// isGone reports whether routing goes around a link.
-func (s *Store) isGone(gone []withdrawal, l graphs.LinkID) bool {
-	return slices.ContainsFunc(gone, func(w withdrawal) bool {
-		return slices.ContainsFunc(w.class, func(a absent) bool { return slices.Contains(a.links, l) })
-	})
-}
-
-// settle takes the withdrawals out that a link explains.
-func (s *Store) settle(gone []withdrawal, l graphs.LinkID) []withdrawal {
-	return slices.DeleteFunc(slices.Clone(gone), func(w withdrawal) bool { return s.isGone([]withdrawal{w}, l) })
-}
-
-// holds reports whether a cause is among what a withdrawal may be.
-func (w *withdrawal) holds(c localize.Cause, f *graphs.Fabric) bool {
-	for _, a := range w.class {
-		if c.Kind == localize.Node && a.node == graphs.NodeID(c.ID) {
-			return true
-		}
-		if c.Kind != localize.Node && slices.ContainsFunc(linksOf(f, c), func(l graphs.LinkID) bool { return slices.Contains(a.links, l) }) {
-			return true
-		}
-	}
-	return false
 }

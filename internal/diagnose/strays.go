@@ -198,7 +198,7 @@ func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 		for _, a := range s.fabric.Out(x.from) {
 			s.nextTo[a.Link()] = s.nextTo[a.Link()] || s.fabric.Head(a) == s.fabric.Port(x.port).Node
 		}
-		far := s.plugAt(found, x, func(k graphs.LinkID) bool { return k != l && (wrong[k] || s.isGone(gone, k)) })
+		far := s.plugAt(found, x, func(k graphs.LinkID) bool { return k != l && (wrong[k] || isGone(gone, k)) })
 		if far == graphs.None {
 			continue
 		}
@@ -272,7 +272,7 @@ func (s *Store) straySuspect(d *Diagnosis, l graphs.LinkID, words []*stray, hear
 	out.For = fmt.Sprintf("planned is %s; %s", name, out.For[2:])
 	out.Against = "what the ports themselves hear is not known: wrong addresses in the fabric file look the same"
 	out.Evidence = []Evidence{{s.instrument(), out.For}}
-	if s.isGone(gone, l) {
+	if isGone(gone, l) {
 		out.Probability = min(surest, 1-(1-out.Probability)/4)
 		out.Evidence = append(out.Evidence, Evidence{s.instrument(), "no traced path crosses it as planned"})
 	}
@@ -282,7 +282,7 @@ func (s *Store) straySuspect(d *Diagnosis, l graphs.LinkID, words []*stray, hear
 	}
 	d.Suspects = append(d.Suspects, out)
 	s.misplaced[l] = true
-	return s.settle(gone, l)
+	return settle(gone, l)
 }
 
 // astray takes out of a way what the plan alone says of cables that are elsewhere, and reports whether nothing is left to count on: then nobody knows

@@ -226,7 +226,7 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 	} else {
 		out.Kind, out.Link = string(localize.Link), out.ID
 	}
-	out.For = fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
+	out.For = w.words()
 	if !w.since.IsZero() {
 		out.For += fmt.Sprintf("; flows left it at %s", s.dial().clock(w.since))
 	}

@@ -13,9 +13,12 @@ import (
 func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 	for g := range graphs.GroupID(s.fabric.NumGroups()) {
 		links := s.fabric.Group(g).Links
+		of := func(w withdrawal) bool {
+			return w.class[0].node == graphs.None && slices.Contains(links, w.class[0].links[0])
+		}
 		var whole []withdrawal
 		for _, w := range gone {
-			if first := w.class[0]; first.node == graphs.None && slices.Contains(links, first.links[0]) {
+			if of(w) {
 				whole = append(whole, w)
 			}
 		}
@@ -33,9 +36,7 @@ func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 		out.Evidence[0].Text = out.For
 		out.Next = []Step{{"what they share is sick, not each link, or was drained", "inspect " + out.ID}}
 		d.Suspects = append(d.Suspects, out)
-		gone = slices.DeleteFunc(slices.Clone(gone), func(x withdrawal) bool {
-			return slices.Contains(links, x.class[0].links[0]) && x.class[0].node == graphs.None
-		})
+		gone = slices.DeleteFunc(slices.Clone(gone), of)
 	}
 	return gone
 }

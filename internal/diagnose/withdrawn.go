@@ -1,11 +1,13 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
 )
 
 // A withdrawal is a link or switch that no flow crosses although the forwarding model sends flows over it: it is down or
@@ -16,6 +18,34 @@ type withdrawal struct {
 	ways   int
 	chance float64
 	since  time.Time // when the last flow left it; zero if none was seen on it
+}
+
+// words say that no flow crosses it.
+func (w *withdrawal) words() string {
+	return fmt.Sprintf("none of %d traced paths crosses it, though each might (chance %s)", w.ways, chanceWords(w.chance))
+}
+
+// has reports whether a link is among what a withdrawal may be, by itself or with its switch.
+func (w *withdrawal) has(l graphs.LinkID) bool {
+	return slices.ContainsFunc(w.class, func(a absent) bool { return slices.Contains(a.links, l) })
+}
+
+// holds reports whether a cause is among what a withdrawal may be.
+func (w *withdrawal) holds(c localize.Cause, f *graphs.Fabric) bool {
+	if c.Kind == localize.Node {
+		return slices.ContainsFunc(w.class, func(a absent) bool { return a.node == graphs.NodeID(c.ID) })
+	}
+	return slices.ContainsFunc(linksOf(f, c), w.has)
+}
+
+// isGone reports whether routing goes around a link.
+func isGone(gone []withdrawal, l graphs.LinkID) bool {
+	return slices.ContainsFunc(gone, func(w withdrawal) bool { return w.has(l) })
+}
+
+// settle takes the withdrawals out that a link explains.
+func settle(gone []withdrawal, l graphs.LinkID) []withdrawal {
+	return slices.DeleteFunc(slices.Clone(gone), func(w withdrawal) bool { return w.has(l) })
 }
 
 // An absent thing is one link, or a switch with all of its links.

@@ -266,8 +266,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		}
 	}
 	for _, c := range s.share(down, func(_, _ *linkState) bool { return true }) {
-		out := s.stateSuspect(c, Down)
-		nats := out.nats
+		out, nats := s.stateSuspect(c, Down)
 		for _, w := range gone {
 			if w.holds(c.cause, s.fabric) {
 				nats += min(avoided, -math.Log(max(w.chance, 1e-12)))
@@ -285,15 +284,15 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		out.Evidence = append(out.Evidence, Evidence{"fabric", "capacity lost: " + s.capacityLost(lost)})
 		out.Probability = probabilityOf(nats)
 		if out.Probability >= leastListed {
-			d.Suspects = append(d.Suspects, out.Suspect)
+			d.Suspects = append(d.Suspects, out)
 			ports.cover(s.fabric, &c, out.Probability)
 		}
 	}
 	// What went down at different moments did so for different reasons.
-	for _, c := range s.share(flapped, func(a, b *linkState) bool { return a.near(b) }) {
-		out := s.stateSuspect(c, Flap)
-		if out.Probability = probabilityOf(out.nats); out.Probability >= leastListed {
-			d.Suspects = append(d.Suspects, out.Suspect)
+	for _, c := range s.share(flapped, (*linkState).near) {
+		out, nats := s.stateSuspect(c, Flap)
+		if out.Probability = probabilityOf(nats); out.Probability >= leastListed {
+			d.Suspects = append(d.Suspects, out)
 			ports.cover(s.fabric, &c, out.Probability)
 		}
 	}
@@ -321,14 +320,9 @@ func (x *linkState) near(y *linkState) bool {
 	return a.Sub(b).Abs() <= together
 }
 
-type stateSuspect struct {
-	Suspect
-	nats float64
-}
-
-// stateSuspect puts what ports say of the state of links into words.
-func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
-	out := stateSuspect{Suspect: Suspect{Kind: string(c.cause.Kind), ID: s.name(c.cause), Symptom: symptom}, nats: math.Inf(1)}
+// stateSuspect puts what ports say of the state of links into words, and returns its log odds: those of the least likely of the links.
+func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float64) {
+	out, nats = Suspect{Kind: string(c.cause.Kind), ID: s.name(c.cause), Symptom: symptom}, math.Inf(1)
 	out.Class = []string{out.ID}
 	if c.cause.Kind == localize.Link {
 		out.Link = out.ID
@@ -337,15 +331,18 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 	for i := range c.links {
 		x := &c.links[i]
 		if symptom == Flap {
-			out.nats = min(out.nats, x.flap)
-			says = append(says, s.flapWords(x, &out.Suspect))
+			nats = min(nats, x.flap)
+			says = append(says, s.flapWords(x))
 			if !x.back.IsZero() {
+				out.Episodes = append(out.Episodes, Episode{Start: x.fell, To: x.back.Sub(x.fell)})
 				crossed = append(crossed, x.crossed...)
+			} else if period := x.period(); period > 0 {
+				out.PeriodMS = int(period.Milliseconds())
 			}
 			out.once = x.outages == 1 && (i == 0 || out.once)
 			continue
 		}
-		out.nats = min(out.nats, x.nats)
+		nats = min(nats, x.nats)
 		says = append(says, x.says...)
 		against, crossed = append(against, x.against...), append(crossed, x.crossed...)
 	}
@@ -357,7 +354,7 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		}
 		crossed = nil
 	}
-	s.contradict(&out.Suspect, against, crossed)
+	s.contradict(&out, against, crossed)
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
 	case c.cause.Kind == localize.Node:
@@ -379,7 +376,7 @@ func (s *Store) stateSuspect(c common, symptom Symptom) stateSuspect {
 		}
 		out.Next = append(out.Next, Step{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
 	}
-	return out
+	return out, nats
 }
 
 // contradict puts against a suspect what ports and what packets say against it, each in its own name.
@@ -396,19 +393,17 @@ func (s *Store) contradict(out *Suspect, ports, packets []string) {
 }
 
 // flapWords says how often and when a link went down.
-func (s *Store) flapWords(x *linkState, out *Suspect) string {
+func (s *Store) flapWords(x *linkState) string {
 	text := fmt.Sprintf("%s went down and came up again %s", s.fabric.LinkName(x.link), timesWord(x.outages))
 	last := ", the last time "
 	if x.outages == 1 {
 		last = ", "
 	}
 	if !x.back.IsZero() {
-		out.Episodes = append(out.Episodes, Episode{Start: x.fell, To: x.back.Sub(x.fell)})
 		return fmt.Sprintf("%s%sfrom %s, when %s read down, to %s at the latest: %s", text, last, s.dial().clock(x.fell), strings.Join(x.downs, " and "), s.dial().clock(x.back),
 			strings.Join(x.crossed, ", "))
 	}
 	if period := x.period(); period > 0 {
-		out.PeriodMS = int(period.Milliseconds())
 		text += fmt.Sprintf(", every %s", period.Round(100*time.Millisecond))
 	}
 	if n := len(x.at); n > 0 {

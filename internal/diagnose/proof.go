@@ -203,7 +203,7 @@ func (s *Store) portProofs(cause localize.Cause, ports *portWords) []proof {
 			continue
 		}
 		if x.outages > 0 {
-			tell(speaksFor, s.flapWords(x, &Suspect{}))
+			tell(speaksFor, s.flapWords(x))
 		}
 		if text := s.slowerThanPlanned(x.link); text != "" {
 			tell(speaksFor, text)

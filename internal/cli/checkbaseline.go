@@ -41,9 +41,6 @@ func (c *checking) flags(cmd *cobra.Command) {
 }
 
 func (c *checking) check() error {
-	if err := oneOf(c.output, "text", "json", "nagios", "prometheus"); err != nil {
-		return err
-	}
 	if c.output != "prometheus" && c.out != "" {
 		if c.evidence != "" {
 			return usagef("--out and --evidence name two files for the evidence")

@@ -34,9 +34,6 @@ func newDoctorCmd(e *env) *cobra.Command {
 It prints what is missing with the command that mends it, and never runs that command.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			checks := examine(cmd.Context())
 			if output == "json" {
 				return printJSON(e.stdout, struct {

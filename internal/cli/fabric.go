@@ -141,9 +141,6 @@ The form dot is a drawing for Graphviz, containerlab the fabric file, graphml th
 spreadsheets, md a table of the links for tickets. What containerlab, graphml and csv hold can be read again.`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := oneOf(output, forms...); err != nil {
-				return err
-			}
 			f, err := e.openFabric(fabric, given)
 			if err != nil {
 				return err

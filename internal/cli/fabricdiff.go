@@ -31,9 +31,6 @@ Two-way and longer exchanges of plugs are recognised, and the fewest plugs to mo
 The exit code is 0 whether or not there are differences.`,
 		Args: args(2, -1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := oneOf(output, "text", "json", "md"); err != nil {
-				return err
-			}
 			var config cabling.Config
 			if dark != "" {
 				var err error

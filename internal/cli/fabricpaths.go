@@ -61,9 +61,6 @@ Models:
 		Args:              args(2, 2),
 		ValidArgsFunction: fabricNames(nodes, 2),
 		RunE: func(cmd *cobra.Command, pair []string) error {
-			if err := oneOf(output, "text", "json", "dot"); err != nil {
-				return err
-			}
 			if limit < 0 {
 				return usagef("--limit is %d: a count cannot be negative", limit)
 			}

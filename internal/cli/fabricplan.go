@@ -49,9 +49,6 @@ With --coverage the plan has as few flows as it can for that share of the arcs; 
 and all arcs are covered.`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			if err := planLimits(cmd, &cfg, coverage); err != nil {
 				return err
 			}

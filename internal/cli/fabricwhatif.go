@@ -40,9 +40,6 @@ Matrices:
   whichlink fabric whatif --fabric f.clab.yml --drain spine2 --matrix 'alltoall:h1-1,h2-1,h3-1' -o json`,
 		Args: args(0, 1),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			if len(fail)+len(drain) == 0 {
 				return withHint(usagef("nothing is to fail or to be drained"), "use --fail NAME or --drain NAME: a node, a link or a shared-risk group")
 			}

@@ -63,7 +63,7 @@ func (w *flowing) check() error {
 	case w.four && w.six:
 		return usagef("-4 and -6 exclude each other")
 	}
-	return oneOf(w.output, "text", "json")
+	return nil
 }
 
 // optionalFabric reads the fabric file if one is given.

@@ -75,9 +75,6 @@ func newLabUpCmd(e *env) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	build := func(cmd *cobra.Command, f *graphs.Fabric) error {
-		if err := oneOf(output, "text", "json"); err != nil {
-			return err
-		}
 		return e.labUp(cmd, lab.Config{Fabric: f, Name: name, Seed: hashSeed, Convergence: convergence, SNMP: snmp}, output)
 	}
 	file := &cobra.Command{
@@ -225,9 +222,6 @@ func newLabBreakCmd(e *env) *cobra.Command {
 		Args:              args(2, -1),
 		ValidArgsFunction: labNames(faultNames),
 		RunE: func(_ *cobra.Command, a []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			c, f, err := e.dialLab(a[0])
 			if err != nil {
 				return err
@@ -372,9 +366,6 @@ func newLabTruthCmd(e *env) *cobra.Command {
 		Args:              args(0, 1),
 		ValidArgsFunction: labNames(nil),
 		RunE: func(_ *cobra.Command, a []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			c, err := lab.Dial(nameOr(a))
 			if err != nil {
 				return labError(err)
@@ -418,9 +409,6 @@ func newLabListCmd(e *env) *cobra.Command {
 		Short: "List the labs, also what dead ones have left behind",
 		Args:  args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			labs, err := lab.List()
 			if err != nil {
 				return err

@@ -36,9 +36,6 @@ probes, no paths). Where the trace tells the delays of flows (a last field of SS
 against flows whose paths are as long.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := oneOf(output, "text", "json"); err != nil {
-				return err
-			}
 			switch format {
 			case "jsonl":
 				if err := without(cmd, "goes with --format flock", "topology", "evidence", "ecmp", "stats"); err != nil {

@@ -49,9 +49,6 @@ taken, and so which part of a path lies before it; with --taps it is given once 
 two of them is evidence on the arcs between those places.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := oneOf(how.output, "text", "json", "jsonl", "csv"); err != nil {
-				return err
-			}
 			if speed != "" {
 				bits, err := formats.ParseSpeed(speed)
 				if err != nil || bits <= 0 {

@@ -18,18 +18,31 @@ func fabricFlag(cmd *cobra.Command, to *string) {
 	_ = cmd.MarkFlagFilename("fabric", "yml", "yaml")
 }
 
-// outputFlag adds -o to a command; the first form is the default.
-func outputFlag(cmd *cobra.Command, to *string, forms ...string) {
-	cmd.Flags().StringVarP(to, "output", "o", forms[0], "output `FORM`: "+strings.Join(forms, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
+// A form is the form of a command's output: one of those that it has.
+type form struct {
+	is    *string
+	known []string
 }
 
-// oneOf refuses an output form that a command does not have.
-func oneOf(got string, forms ...string) error {
-	if slices.Contains(forms, got) {
-		return nil
+func (f form) String() string { return *f.is }
+
+// Type is what help and completion know it as.
+func (f form) Type() string { return "string" }
+
+// Set refuses a form that the command does not have.
+func (f form) Set(got string) error {
+	if !slices.Contains(f.known, got) {
+		return usagef("output form %q is not one of %s", got, strings.Join(f.known, ", "))
 	}
-	return usagef("output form %q is not one of %s", got, strings.Join(forms, ", "))
+	*f.is = got
+	return nil
+}
+
+// outputFlag adds -o to a command; the first form is the default.
+func outputFlag(cmd *cobra.Command, to *string, forms ...string) {
+	*to = forms[0]
+	cmd.Flags().VarP(form{to, forms}, "output", "o", "output `FORM`: "+strings.Join(forms, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // printJSON writes a value as indented JSON.

@@ -21,9 +21,6 @@ over time. The page of HTML is one file that fetches nothing and runs no script.
 middle is used as far as it goes.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if err := oneOf(output, "md", "html"); err != nil {
-				return err
-			}
 			f, err := e.readFabric(fabric)
 			if err != nil {
 				return err

@@ -76,7 +76,11 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // flagError tells of a flag's wrong value without the words of the functions that parse it.
 func flagError(err error) error {
 	var wrong *pflag.InvalidValueError
-	if !errors.As(err, &wrong) {
+	var own usageError
+	switch {
+	case errors.As(err, &own): // in words of ours
+		return own
+	case !errors.As(err, &wrong):
 		return err
 	}
 	flag, why := wrong.GetFlag(), "not a whole number"

@@ -61,9 +61,6 @@ two systems share are told on standard error.`,
 
 // plan checks the flags and completes the crawl's configuration.
 func (d *discovering) plan(seeds []string) error {
-	if err := oneOf(d.output, "yaml", "json"); err != nil {
-		return err
-	}
 	if d.crawl.Agents < 1 || d.crawl.Depth < 1 || d.limit <= 0 || !(d.crawl.Rate > 0) {
 		return usagef("--agents, --depth, --for and --rate are more than 0")
 	}

@@ -41,9 +41,6 @@ It exits 1 if an agent that was named fails, after all that was read is printed.
   whichlink snmp poll --fabric fabric.clab.yml --credentials snmp.conf -o json`,
 		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if err := oneOf(p.output, "text", "json"); err != nil {
-				return err
-			}
 			if p.interval < 0 {
 				return usagef("--interval is not negative")
 			}

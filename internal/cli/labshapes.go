@@ -25,11 +25,11 @@ func shapeCmds(use shapeUse) []*cobra.Command {
 }
 
 // shapeCmd is the command of one shape, still without flags but for IPv6. Parameters that make no fabric are wrong usage.
-func shapeCmd(use shapeUse, name, short string, ipv6 *bool, build func() (*graphs.Fabric, error)) *cobra.Command {
+func shapeCmd[C any](use shapeUse, name, short string, c *C, ipv6 *bool, build func(C) (*graphs.Fabric, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := build()
+			f, err := build(*c)
 			if err != nil {
 				return usageError{err}
 			}
@@ -42,8 +42,7 @@ func shapeCmd(use shapeUse, name, short string, ipv6 *bool, build func() (*graph
 
 func leafSpineCmd(use shapeUse) *cobra.Command {
 	var c generate.LeafSpineConfig
-	cmd := shapeCmd(use, "leafspine", "two tiers: every leaf has a link to every spine", &c.IPv6,
-		func() (*graphs.Fabric, error) { return generate.LeafSpine(c) })
+	cmd := shapeCmd(use, "leafspine", "two tiers: every leaf has a link to every spine", &c, &c.IPv6, generate.LeafSpine)
 	cmd.Flags().IntVar(&c.Leaves, "leaves", 4, "how many leaves")
 	cmd.Flags().IntVar(&c.Spines, "spines", 4, "how many spines")
 	cmd.Flags().IntVar(&c.Hosts, "hosts", 2, "hosts a leaf")
@@ -52,16 +51,14 @@ func leafSpineCmd(use shapeUse) *cobra.Command {
 
 func fatTreeCmd(use shapeUse) *cobra.Command {
 	var c generate.FatTreeConfig
-	cmd := shapeCmd(use, "fattree", "three tiers of switches with k ports each", &c.IPv6,
-		func() (*graphs.Fabric, error) { return generate.FatTree(c) })
+	cmd := shapeCmd(use, "fattree", "three tiers of switches with k ports each", &c, &c.IPv6, generate.FatTree)
 	cmd.Flags().IntVar(&c.K, "k", 4, "ports of a switch, even")
 	return cmd
 }
 
 func threeTierCmd(use shapeUse) *cobra.Command {
 	var c generate.ThreeTierConfig
-	cmd := shapeCmd(use, "threetier", "AI zones: rack, cluster and aggregation switches, oversubscribed at the top", &c.IPv6,
-		func() (*graphs.Fabric, error) { return generate.ThreeTier(c) })
+	cmd := shapeCmd(use, "threetier", "AI zones: rack, cluster and aggregation switches, oversubscribed at the top", &c, &c.IPv6, generate.ThreeTier)
 	cmd.Long = `Threetier makes zones in which every rack switch has a link to every cluster switch, and every cluster switch one to every
 aggregation switch above the zones. All links have the same speed, so a cluster switch is oversubscribed by racks to aggregation
 switches, and a rack by hosts times network cards to cluster switches.
@@ -80,8 +77,7 @@ which is 7 to 1; its racks have 16 down and 18 up.`
 
 func railCmd(use shapeUse) *cobra.Command {
 	var c generate.RailConfig
-	cmd := shapeCmd(use, "rail", "rail-optimised: each GPU of a host on a leaf of its own rail, no blocking above", &c.IPv6,
-		func() (*graphs.Fabric, error) { return generate.Rail(c) })
+	cmd := shapeCmd(use, "rail", "rail-optimised: each GPU of a host on a leaf of its own rail, no blocking above", &c, &c.IPv6, generate.Rail)
 	cmd.Example = "  whichlink fabric new rail --gpus 512 --rails 8"
 	cmd.Flags().IntVar(&c.GPUs, "gpus", 512, "how many GPUs, a multiple of the rails")
 	cmd.Flags().IntVar(&c.Rails, "rails", 8, "rails: GPUs, and network cards, of a host")
@@ -91,8 +87,7 @@ func railCmd(use shapeUse) *cobra.Command {
 
 func randomCmd(use shapeUse) *cobra.Command {
 	var c generate.RandomRegularConfig
-	cmd := shapeCmd(use, "random", "random graph: every switch has the same number of links to others", &c.IPv6,
-		func() (*graphs.Fabric, error) { return generate.RandomRegular(c) })
+	cmd := shapeCmd(use, "random", "random graph: every switch has the same number of links to others", &c, &c.IPv6, generate.RandomRegular)
 	cmd.Flags().IntVar(&c.Switches, "switches", 16, "how many switches")
 	cmd.Flags().IntVar(&c.Degree, "degree", 4, "links of a switch to other switches")
 	cmd.Flags().IntVar(&c.Hosts, "hosts", 1, "hosts a switch")

@@ -111,18 +111,12 @@ func (e *env) analyseFiles(ctx context.Context, f *graphs.Fabric, known bool, na
 // report analyses captures. One that breaks off is analysed up to there.
 func (e *env) report(ctx context.Context, names []string) (*captures.Analyzer, *captures.Report, error) {
 	opened, failed := e.openCaptures(names)
-	var readable []*files.File
-	for _, o := range opened {
-		defer o.close()
-		if o.file != nil {
-			readable = append(readable, o.file)
-		}
-	}
-	if len(readable) == 0 {
+	defer opened.close()
+	if len(opened.readable()) == 0 {
 		return nil, nil, failed
 	}
 	a := captures.New(captures.Config{})
-	if err := e.analyseAll(ctx, a, files.Merge(readable...), e.newProgress(sizes(opened), opened)); err != nil {
+	if err := e.analyseAll(ctx, a, opened.merged(), e.newProgress(opened.size(), opened)); err != nil {
 		return nil, nil, err
 	}
 	stats := make([]*files.Stats, len(opened))

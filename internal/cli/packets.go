@@ -121,19 +121,13 @@ func (p *packetStore) Packets(ctx context.Context, x *evidence.Record) (*tui.Pac
 		return nil, err
 	}
 	opened, failed := p.e.openCaptures(names)
-	var readable []*files.File
-	var from []string
-	for _, o := range opened {
-		defer o.close()
-		if o.file != nil {
-			readable, from = append(readable, o.file), append(from, filepath.Base(o.name))
-		}
-	}
+	defer opened.close()
+	readable := opened.readable()
 	if len(readable) == 0 {
 		return nil, failed
 	}
 	list := captures.NewList(choice, mostPackets)
-	err = p.e.eachPacket(ctx, files.Merge(readable...), &progress{}, func(packets []files.Packet) error {
+	err = p.e.eachPacket(ctx, opened.merged(), &progress{}, func(packets []files.Packet) error {
 		for i := range packets {
 			list.Add(&packets[i])
 		}
@@ -144,7 +138,7 @@ func (p *packetStore) Packets(ctx context.Context, x *evidence.Record) (*tui.Pac
 	}
 	out := &tui.Packets{Total: list.Total}
 	for _, l := range list.Lines {
-		out.Lines = append(out.Lines, tui.Packet{Number: l.Number, File: from[l.File], Time: l.Time, Src: l.Src, Dst: l.Dst, Proto: l.Proto, Len: l.Len, Info: l.Info})
+		out.Lines = append(out.Lines, tui.Packet{Number: l.Number, File: filepath.Base(readable[l.File].name), Time: l.Time, Src: l.Src, Dst: l.Dst, Proto: l.Proto, Len: l.Len, Info: l.Info})
 	}
 	return out, nil
 }

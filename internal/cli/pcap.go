@@ -102,19 +102,9 @@ type pcapOptions struct {
 // analyse reads captures and prints what they tell. A file that cannot be read is told in the report and makes the command fail.
 func (e *env) analyse(ctx context.Context, names []string, how *pcapOptions) error {
 	opened, failed := e.openCaptures(names)
-	defer func() {
-		for _, o := range opened {
-			o.close()
-		}
-	}()
-	readable := make([]*files.File, 0, len(opened))
-	for _, o := range opened {
-		if o.file != nil {
-			readable = append(readable, o.file)
-		}
-	}
+	defer opened.close()
 	a := captures.New(how.cfg)
-	stop := e.analyseAll(ctx, a, files.Merge(readable...), e.newProgress(sizes(opened), opened))
+	stop := e.analyseAll(ctx, a, opened.merged(), e.newProgress(opened.size(), opened))
 	stats := make([]*files.Stats, len(opened))
 	for i, o := range opened {
 		stats[i] = o.stats()
@@ -174,13 +164,45 @@ func (c *capture) stats() *files.Stats {
 	return &c.file.Stats
 }
 
+// captureList are the files of a command line. Some may not have been opened.
+type captureList []*capture
+
+func (l captureList) close() {
+	for _, c := range l {
+		c.close()
+	}
+}
+
+// readable returns those that were opened.
+func (l captureList) readable() captureList {
+	return slices.DeleteFunc(slices.Clone(l), func(c *capture) bool { return c.file == nil })
+}
+
+// merged reads those that were opened as one.
+func (l captureList) merged() files.Source {
+	var all []*files.File
+	for _, c := range l.readable() {
+		all = append(all, c.file)
+	}
+	return files.Merge(all...)
+}
+
+// size is that of all together.
+func (l captureList) size() int64 {
+	total := int64(0)
+	for _, c := range l {
+		total += c.size
+	}
+	return total
+}
+
 // totalBuffer is what the buffers of all files together may take.
 const totalBuffer = 16 << 20
 
 // openCaptures opens all files. The first error of one that cannot be opened or is no capture is returned beside the others.
-func (e *env) openCaptures(names []string) ([]*capture, error) {
+func (e *env) openCaptures(names []string) (captureList, error) {
 	buffer := min(files.DefaultBuffer, max(64<<10, totalBuffer/len(names)))
-	var opened []*capture
+	var opened captureList
 	var first error
 	for _, name := range names {
 		c := &capture{name: name}
@@ -263,7 +285,7 @@ func (e *env) eachPacket(ctx context.Context, source files.Source, bar *progress
 // A progress is a bar on the terminal. Without a terminal, or when all is read in a moment, nothing is drawn.
 type progress struct {
 	out    io.Writer
-	opened []*capture
+	opened captureList
 	done   int64 // bytes of captures that were read and closed
 	total  int64
 	begun  time.Time
@@ -271,17 +293,8 @@ type progress struct {
 	ascii  bool
 }
 
-// sizes adds up the sizes of captures.
-func sizes(opened []*capture) int64 {
-	total := int64(0)
-	for _, o := range opened {
-		total += o.size
-	}
-	return total
-}
-
 // newProgress is a bar for total bytes, of which opened captures are being read.
-func (e *env) newProgress(total int64, opened []*capture) *progress {
+func (e *env) newProgress(total int64, opened captureList) *progress {
 	p := &progress{opened: opened, total: total, begun: time.Now(), ascii: e.ascii}
 	if out, ok := e.stderr.(*os.File); ok && !e.quiet && p.total > 0 && term.IsTerminal(out.Fd()) && os.Getenv("TERM") != "dumb" {
 		p.out = out

@@ -63,13 +63,10 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 		choice, what = r.Findings[n-1].Choice(), fmt.Sprintf("finding %d, %s of %s", n, r.Findings[n-1].Finding, r.Findings[n-1].Subject)
 	}
 	opened, _ := e.openCaptures(names)
-	var readable []*files.File
+	defer opened.close()
 	var from []string
-	for _, o := range opened {
-		defer o.close()
-		if o.file != nil {
-			readable, from = append(readable, o.file), append(from, graphs.Clean(o.name))
-		}
+	for _, c := range opened.readable() {
+		from = append(from, graphs.Clean(c.name))
 	}
 	out, finish, err := createWhole(s.file, 0o600)
 	if err != nil {
@@ -77,7 +74,7 @@ func (e *env) writeSlice(ctx context.Context, r *captures.Report, names []string
 	}
 	buffered := bufio.NewWriterSize(out, 1<<20)
 	slice := captures.NewSlice(buffered, choice, from)
-	err = e.eachPacket(ctx, files.Merge(readable...), e.newProgress(sizes(opened), opened), func(packets []files.Packet) error {
+	err = e.eachPacket(ctx, opened.merged(), e.newProgress(opened.size(), opened), func(packets []files.Packet) error {
 		for i := range packets {
 			if err := slice.Add(&packets[i]); err != nil {
 				return err

@@ -177,22 +177,23 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 
 // concludeFlock gives the verdict that the suspects make together.
 func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result) {
+	d.Verdict = diagnose.Inconclusive
 	switch {
 	case len(seen.Observations) == 0:
-		d.Verdict, d.Summary = diagnose.Inconclusive, "the trace has no flow that this evidence may look at"
+		d.Summary = "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		d.Verdict, d.Summary = diagnose.Suspects, flockSentence(&d.Suspects[0])
 	case seen.Sent < diagnose.LeastProbes:
-		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
+		d.Summary = fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
-		d.Verdict, d.Summary = diagnose.Inconclusive, "perhaps "+flockSentence(&d.Suspects[0])
+		d.Summary = "perhaps " + flockSentence(&d.Suspects[0])
 		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
-		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
 	case r.Tail > 0:
-		d.Verdict, d.Summary = diagnose.Inconclusive, diagnose.NothingStandsOut
+		d.Summary = diagnose.NothingStandsOut
 	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
-		d.Verdict, d.Summary = diagnose.Inconclusive, fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
+		d.Summary = fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
 	default:
 		d.Verdict = diagnose.Healthy
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))

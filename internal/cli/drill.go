@@ -43,7 +43,7 @@ func drillFabric() (*graphs.Fabric, error) {
 }
 
 // newDrill brings a fabric up in network namespaces. One that forgets, by a horizon, is watched on screens.
-func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, horizon time.Duration, also func(*evidence.Record)) (*drill, error) {
+func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, horizon time.Duration) (*drill, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (e *env) newDrill(ctx context.Context, f *graphs.Fabric, m *measuring, hori
 	rate := min(m.rate, drillRate/float64(max(1, len(hosts))))
 	d := &drill{
 		view: view{fabric: l.Fabric(), tape: tui.NewTape(l.Fabric(), 0), live: true, status: "drill", rate: rate * float64(len(hosts))},
-		lab:  l, score: newScoreboard(l.Fabric()), rng: rand.New(rand.NewPCG(m.seed, 0)), also: also,
+		lab:  l, score: newScoreboard(l.Fabric()), rng: rand.New(rand.NewPCG(m.seed, 0)),
 	}
 	cfg := diagnose.WatchConfig{
 		Fabric: l.Fabric(), Rate: rate, SwitchRate: m.switchRate, Port: m.port, Seed: m.seed,
@@ -164,7 +164,7 @@ func (e *env) checkDrill(ctx context.Context, m *measuring, fault string, durati
 	if err != nil {
 		return nil, err
 	}
-	d, err := e.newDrill(ctx, f, m, 0, nil)
+	d, err := e.newDrill(ctx, f, m, 0)
 	if err != nil {
 		return nil, err
 	}

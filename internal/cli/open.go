@@ -183,7 +183,7 @@ func (e *env) openDrill(ctx context.Context, m *measuring, fault string) error {
 		if err != nil {
 			return nil, err
 		}
-		d, err := e.newDrill(ctx, f, m, drillHorizon, nil)
+		d, err := e.newDrill(ctx, f, m, drillHorizon)
 		if err != nil {
 			return nil, err
 		}

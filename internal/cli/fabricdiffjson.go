@@ -91,11 +91,3 @@ func (d *fabricDiff) json() diffJSON {
 	}
 	return out
 }
-
-// list is an empty list where there is none, which JSON tells from null.
-func list(names []string) []string {
-	if names == nil {
-		return []string{}
-	}
-	return names
-}

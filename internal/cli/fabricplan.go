@@ -145,12 +145,3 @@ func printPlan(w io.Writer, s planSummary) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// someOf lists the first of some names.
-func someOf(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}

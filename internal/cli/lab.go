@@ -376,10 +376,7 @@ func newLabTruthCmd(e *env) *cobra.Command {
 				return err
 			}
 			if output == "json" {
-				if truth == nil {
-					truth = []lab.ActiveFault{}
-				}
-				return printJSON(e.stdout, map[string]any{"lab": nameOr(a), "faults": truth})
+				return printJSON(e.stdout, map[string]any{"lab": nameOr(a), "faults": list(truth)})
 			}
 			out := bufio.NewWriter(e.stdout)
 			for _, f := range truth {
@@ -414,10 +411,7 @@ func newLabListCmd(e *env) *cobra.Command {
 				return err
 			}
 			if output == "json" {
-				if labs == nil {
-					labs = []lab.State{}
-				}
-				return printJSON(e.stdout, map[string]any{"labs": labs})
+				return printJSON(e.stdout, map[string]any{"labs": list(labs)})
 			}
 			out := bufio.NewWriter(e.stdout)
 			for _, s := range labs {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -53,6 +54,14 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// list is an empty list where there is none, which JSON tells from null.
+func list[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
 func (e *env) printDiagnosis(d *diagnose.Diagnosis, output string) error {
 	if output == "json" {
 		return printJSON(e.stdout, d)
@@ -63,3 +72,22 @@ func (e *env) printDiagnosis(d *diagnose.Diagnosis, output string) error {
 
 // readFabric reads the fabric of --fabric.
 func (e *env) readFabric(name string) (*graphs.Fabric, error) { return e.openFabric(name, nil) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e" // switches
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// someOf lists the first of some names.
+func someOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

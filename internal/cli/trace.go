@@ -430,13 +430,3 @@ func rttOf(flows []*traceFlow, i int) string {
 	slices.Sort(middle)
 	return fmt.Sprintf("%.0f/%.0f", least, middle[len(middle)/2])
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "ch") {
-		what += "e" // switches
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

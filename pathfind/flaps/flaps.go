@@ -37,7 +37,7 @@ type Result struct {
 }
 
 const (
-	// faults is how many faults one would bet on in a fabric that somebody looks at, likewise.
+	// faults is how many faults one would bet on in a fabric that somebody looks at.
 	faults = 3
 	// named is the probability from which a suspect counts as found.
 	named = 0.5

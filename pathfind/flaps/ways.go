@@ -14,7 +14,7 @@ type part struct {
 	share float64
 }
 
-// Ways knows the arcs that flows may have crossed whose way is not known. Those of flows that lost packets are asked for: few pairs, beside all.
+// ways knows the arcs that flows may have crossed whose way is not known. Those of flows that lost packets are asked for: few pairs, beside all.
 type ways struct {
 	fabric  *graphs.Fabric
 	paths   localize.PathSets

@@ -147,27 +147,22 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports 
 	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
 		return true
 	}
-	same := func(x Suspect) bool {
-		return x.Kind == string(sus.Kind) && x.ID == s.name(sus.Cause) && (x.Symptom == Down || x.Symptom == Flap) && x.Probability >= Named
+	var same func(x Suspect) bool
+	switch sus.Kind {
+	case localize.Node, localize.Group:
+		same = func(x Suspect) bool {
+			return x.Kind == string(sus.Kind) && x.ID == s.name(sus.Cause) && (x.Symptom == Down || x.Symptom == Flap) && x.Probability >= Named
+		}
+	case localize.Host: // if all its packets are lost, and it may as well be its link, it is this if ports say that the link is down
+		same = func(x Suspect) bool {
+			l, ok := s.fabric.LinkByName(x.Link)
+			return ok && x.Symptom == Down && x.Probability >= Named && slices.Contains(sus.Class, localize.Cause{Kind: localize.Link, ID: int32(l)})
+		}
+	default:
+		name := s.fabric.LinkName(links[0])
+		same = func(x Suspect) bool { return x.Link == name }
 	}
-	if i := slices.IndexFunc(d.Suspects, same); i >= 0 && (sus.Kind == localize.Node || sus.Kind == localize.Group) {
-		s.alsoLoses(&d.Suspects[i], sus, seen)
-		return true
-	}
-	// A host whose packets are all lost and that may as well be its link is this, if ports say that the link is down.
-	down := func(x Suspect) bool {
-		l, ok := s.fabric.LinkByName(x.Link)
-		return ok && x.Symptom == Down && x.Probability >= Named && slices.Contains(sus.Class, localize.Cause{Kind: localize.Link, ID: int32(l)})
-	}
-	if i := slices.IndexFunc(d.Suspects, down); i >= 0 && sus.Kind == localize.Host {
-		s.alsoLoses(&d.Suspects[i], sus, seen)
-		return true
-	}
-	if sus.Kind != localize.Arc && sus.Kind != localize.Link {
-		return false
-	}
-	name := s.fabric.LinkName(links[0])
-	i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return x.Link != "" && x.Link == name })
+	i := slices.IndexFunc(d.Suspects, same)
 	if i < 0 {
 		return false
 	}

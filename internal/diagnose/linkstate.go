@@ -47,39 +47,36 @@ type linkState struct {
 
 // linkStates reads the ports of every link of which something was said.
 func (s *Store) linkStates() []linkState {
-	seen := map[graphs.LinkID]bool{}
 	var list []linkState
-	for _, p := range s.portsSaid() {
-		l := s.fabric.Port(p).Link
-		if l == graphs.None || seen[l] {
-			continue
+	for l := range graphs.LinkID(s.fabric.NumLinks()) {
+		if s.saidOf(l) {
+			list = append(list, s.linkState(l))
 		}
-		seen[l] = true
-		list = append(list, s.linkState(l))
 	}
-	sortedBy(list, func(x linkState) graphs.LinkID { return x.link })
 	return list
+}
+
+// saidOf reports whether something was said of a port of a link.
+func (s *Store) saidOf(l graphs.LinkID) bool {
+	ends := s.fabric.Link(l).Ends
+	return s.ports.logs[ends[0]] != nil || s.ports.logs[ends[1]] != nil
 }
 
 func (s *Store) linkState(l graphs.LinkID) linkState {
 	x := linkState{link: l, nats: soundLink, flap: soundLink}
 	ends := s.fabric.Link(l).Ends
 	disabled := append(s.portLog(ends[0]).disabled(), s.portLog(ends[1]).disabled()...)
-	var ups []upWord
 	for _, p := range ends {
 		log, name := s.portLog(p), s.fabric.PortName(p)
 		now := log.now()
 		if now.admin == evidence.Down {
 			x.disabled = name
 		}
-		switch now.oper {
-		case evidence.Down:
+		if now.oper == evidence.Down {
 			x.nats += saysDown
 			x.downs = append(x.downs, name)
 			x.says = append(x.says, name+" is down")
 			x.word(log.downSince(), now.at)
-		case evidence.Up:
-			ups = append(ups, upWord{name, now.at})
 		}
 		if alone, before := s.hearsNobody(p); alone {
 			x.nats += noNeighbour
@@ -102,11 +99,11 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 			}
 		}
 	}
-	for _, up := range ups {
+	for _, p := range ends {
 		// What an end said before the other fell is no word against that: an agent that is cut off says nothing new.
-		if x.fell.IsZero() || x.fell.Sub(up.at) <= together {
+		if now := s.portLog(p).now(); now.oper == evidence.Up && (x.fell.IsZero() || x.fell.Sub(now.at) <= together) {
 			x.nats -= saysUp
-			x.against = append(x.against, up.port+" reads up")
+			x.against = append(x.against, s.fabric.PortName(p)+" reads up")
 		}
 	}
 	if len(x.says) > 0 {
@@ -114,12 +111,6 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 	}
 	x.down = len(x.says) > 0 && x.nats > -2
 	return x
-}
-
-// An upWord is when a port last read up.
-type upWord struct {
-	port string
-	at   time.Time
 }
 
 // word notes from when until when an end said that the link is not there.
@@ -185,10 +176,6 @@ func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []co
 	for i := range failed {
 		by[failed[i].link] = &failed[i]
 	}
-	known := func(l graphs.LinkID) bool {
-		e := s.fabric.Link(l).Ends
-		return s.ports.logs[e[0]] != nil || s.ports.logs[e[1]] != nil
-	}
 	// mute tells of a link of a node that only the node itself told of, since it leads to a host: what died said nothing of it while it was dead.
 	mute := func(l graphs.LinkID, n graphs.NodeID) bool {
 		for _, p := range s.fabric.Link(l).Ends {
@@ -203,7 +190,7 @@ func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []co
 		var xs []linkState
 		for _, l := range links {
 			x := by[l]
-			if x == nil && known(l) || x != nil && len(xs) > 0 && !alike(&xs[0], x) {
+			if x == nil && s.saidOf(l) || x != nil && len(xs) > 0 && !alike(&xs[0], x) {
 				return nil
 			}
 			if x != nil {

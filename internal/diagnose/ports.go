@@ -311,8 +311,3 @@ func (l *portLog) heardSince() time.Time {
 	}
 	return l.heard[i].at
 }
-
-// sortedBy sorts a list by a key, stably.
-func sortedBy[T any, K cmp.Ordered](list []T, key func(T) K) {
-	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
-}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -147,9 +148,9 @@ func (x *sightings) inward(n graphs.NodeID) bool {
 func (s *Store) strays() []stray {
 	seen := s.sightings()
 	var list []stray
-	for p, all := range seen.by {
+	for _, p := range slices.Sorted(maps.Keys(seen.by)) {
 		l := s.fabric.Port(p).Link
-		all = slices.DeleteFunc(all, func(y follower) bool { return !y.at.After(seen.planned[l]) })
+		all := slices.DeleteFunc(seen.by[p], func(y follower) bool { return !y.at.After(seen.planned[l]) })
 		if len(all) == 0 || l == graphs.None || !seen.inward(s.fabric.Port(p).Node) || s.hearsPlanned(p) {
 			continue
 		}
@@ -165,7 +166,6 @@ func (s *Store) strays() []stray {
 			list = append(list, x)
 		}
 	}
-	sortedBy(list, func(x stray) graphs.PortID { return x.port })
 	return list
 }
 

@@ -215,35 +215,17 @@ func (s *Store) Add(r *evidence.Record) {
 		return
 	}
 	l := s.log(r)
-	ways, ends := [2]way{}, [2]graphs.NodeID{l.src, l.dst}
-	for i, names := range [2]struct {
-		path       []string
-		candidates [][]string
-	}{{r.Path, r.Candidates}, {r.Back, r.CandidatesBack}} {
-		if len(names.path) > 0 {
-			names.candidates = [][]string{names.path}
-		}
-		for _, c := range names.candidates {
-			arcs, why := s.resolve(c)
-			if why == "" && (ends[i] != graphs.None && s.fabric.Tail(arcs[0]) != ends[i] || ends[1-i] != graphs.None && s.fabric.Head(arcs[len(arcs)-1]) != ends[1-i]) {
-				why = "paths that do not lead from one end of their flow to the other"
-			}
-			if why != "" {
-				s.skipped[why]++
-				return
-			}
-			ways[i].alternatives = append(ways[i].alternatives, arcs)
-		}
-		if len(names.candidates) > 1 { // named twice, a path is no likelier
-			slices.SortFunc(ways[i].alternatives, slices.Compare)
-			ways[i].alternatives = slices.CompactFunc(ways[i].alternatives, slices.Equal)
-		}
+	path, why := s.wayOf(r.Path, r.Candidates, l.src, l.dst)
+	back, whyBack := s.wayOf(r.Back, r.CandidatesBack, l.dst, l.src)
+	if why = cmp.Or(why, whyBack); why != "" {
+		s.skipped[why]++
+		return
 	}
 	switch r.Kind {
 	case evidence.KindEcho:
-		l.addEcho(r, ways[0], ways[1])
+		l.addEcho(r, path, back)
 	case evidence.KindPath:
-		seen := sighting{at: r.Time, previous: r.Time, changed: r.Changed, path: ways[0], back: ways[1]}
+		seen := sighting{at: r.Time, previous: r.Time, changed: r.Changed, path: path, back: back}
 		if r.PreviousTime != nil {
 			seen.previous = *r.PreviousTime
 		}
@@ -281,6 +263,28 @@ func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {
 		s.strange[graphs.Clean(r.Address)]++
 	}
 	return graphs.None
+}
+
+// wayOf turns the names of a path between two nodes, or those of several of which one is right, into a way. It says why if it cannot be.
+func (s *Store) wayOf(path []string, candidates [][]string, from, to graphs.NodeID) (w way, why string) {
+	if len(path) > 0 {
+		candidates = [][]string{path}
+	}
+	for _, names := range candidates {
+		arcs, why := s.resolve(names)
+		if why == "" && (from != graphs.None && s.fabric.Tail(arcs[0]) != from || to != graphs.None && s.fabric.Head(arcs[len(arcs)-1]) != to) {
+			why = "paths that do not lead from one end of their flow to the other"
+		}
+		if why != "" {
+			return way{}, why
+		}
+		w.alternatives = append(w.alternatives, arcs)
+	}
+	if len(candidates) > 1 { // named twice, a path is no likelier
+		slices.SortFunc(w.alternatives, slices.Compare)
+		w.alternatives = slices.CompactFunc(w.alternatives, slices.Equal)
+	}
+	return w, ""
 }
 
 const crossedTwice = "paths that cross an arc twice"

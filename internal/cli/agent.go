@@ -35,11 +35,9 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 			if err != nil {
 				return err
 			}
-			var f *graphs.Fabric
-			if m.fabric != "" {
-				if f, err = e.readFabric(m.fabric); err != nil {
-					return err
-				}
+			f, err := e.optionalFabric(m.fabric)
+			if err != nil {
+				return err
 			}
 			cfg.Logger, cfg.NoChecksum = e.logger(), true
 			r, err := probes.NewReflector(cfg)

@@ -66,14 +66,6 @@ func (w *flowing) check() error {
 	return nil
 }
 
-// optionalFabric reads the fabric file if one is given.
-func (w *flowing) optionalFabric(e *env) (*graphs.Fabric, error) {
-	if w.fabric == "" {
-		return nil, nil
-	}
-	return e.readFabric(w.fabric)
-}
-
 // pair resolves a destination, once and before anything is sent, and finds the source address towards it.
 func (w *flowing) pair(ctx context.Context, f *graphs.Fabric, name string) (src, dst netip.Addr, err error) {
 	if dst, err = w.resolve(ctx, f, name); err != nil {

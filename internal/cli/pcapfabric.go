@@ -49,23 +49,18 @@ func (p *fabricPlace) passage(first int) captures.Passage {
 
 // readPlace reads --fabric and checks --at by it.
 func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
-	p := &fabricPlace{at: at}
-	if fabric == "" {
-		return p, nil
+	f, err := e.optionalFabric(fabric)
+	if err != nil || f == nil {
+		return &fabricPlace{at: at}, err
 	}
-	f, err := e.readFabric(fabric)
-	if err != nil {
-		return nil, err
-	}
-	p.fabric = f
 	for _, name := range at {
-		if _, node := f.NodeByName(name); name != "" && !node {
-			if _, port := f.PortByName(name); !port {
-				return nil, usagef("--at %q is neither a node nor a port of the fabric", graphs.Clean(name))
-			}
+		_, node := f.NodeByName(name)
+		_, port := f.PortByName(name)
+		if name != "" && !node && !port {
+			return nil, usagef("--at %q is neither a node nor a port of the fabric", graphs.Clean(name))
 		}
 	}
-	return p, nil
+	return &fabricPlace{f, at}, nil
 }
 
 // evidence hands over what captures tell as records, each with the place where it was seen. What was lost between two taps is told by

@@ -82,7 +82,7 @@ of --fabric or a host name. No privilege is needed. The exit code is 0 whatever 
 			if p.duration > 0 {
 				p.count = 0
 			}
-			f, err := p.optionalFabric(e)
+			f, err := e.optionalFabric(p.fabric)
 			if err != nil {
 				return err
 			}

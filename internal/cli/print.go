@@ -73,6 +73,14 @@ func (e *env) printDiagnosis(d *diagnose.Diagnosis, output string) error {
 // readFabric reads the fabric of --fabric.
 func (e *env) readFabric(name string) (*graphs.Fabric, error) { return e.openFabric(name, nil) }
 
+// optionalFabric reads the fabric of --fabric if one is given.
+func (e *env) optionalFabric(name string) (*graphs.Fabric, error) {
+	if name == "" {
+		return nil, nil
+	}
+	return e.readFabric(name)
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -70,12 +70,9 @@ Traps are believed if they come from an address of an agent and bear the communi
 }
 
 func (e *env) snmpWatch(ctx context.Context, w *watching, out string, duration time.Duration) error {
-	var f *graphs.Fabric
-	if w.fabric != "" {
-		var err error
-		if f, err = e.readFabric(w.fabric); err != nil {
-			return err
-		}
+	f, err := e.optionalFabric(w.fabric)
+	if err != nil {
+		return err
 	}
 	cfg, err := w.config(ctx, e, f)
 	if err != nil {

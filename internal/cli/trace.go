@@ -83,7 +83,7 @@ limit or refuse their answers: unanswered is not lost. No privilege is needed.`,
 			if t.maxTTL < 1 || t.maxTTL > probes.MaxTTL || t.tries < 1 || t.repeat < 1 || t.count < 0 || t.switchRate <= 0 {
 				return usagef("--max-ttl is 1 to %d, --tries and --repeat at least 1, --count at least 0, --switch-rate above 0", probes.MaxTTL)
 			}
-			f, err := t.optionalFabric(e)
+			f, err := e.optionalFabric(t.fabric)
 			if err != nil {
 				return err
 			}

@@ -69,8 +69,8 @@ type agents struct {
 	scanned map[string]bool
 }
 
-// agents resolves the flags.
-func (p *polling) agents(e *env) (*agents, error) {
+// agents resolves the flags; f may be nil.
+func (p *polling) agents(f *graphs.Fabric) (*agents, error) {
 	a := &agents{names: map[string]string{}, scanned: map[string]bool{}}
 	seen := map[string]bool{}
 	add := func(targets ...string) {
@@ -91,11 +91,7 @@ func (p *polling) agents(e *env) (*agents, error) {
 		}
 		add(of...)
 	}
-	if p.fabric != "" {
-		f, err := e.readFabric(p.fabric)
-		if err != nil {
-			return nil, err
-		}
+	if f != nil {
 		for i := range f.NumNodes() {
 			if n := f.Node(graphs.NodeID(i)); n.Management.IsValid() && !n.IsHost() {
 				a.names[n.Management.String()] = n.Name
@@ -117,7 +113,11 @@ func (p *polling) agents(e *env) (*agents, error) {
 
 // poll reads agents and prints what they say.
 func (e *env) poll(ctx context.Context, p *polling) error {
-	a, err := p.agents(e)
+	f, err := e.optionalFabric(p.fabric)
+	if err != nil {
+		return err
+	}
+	a, err := p.agents(f)
 	if err != nil {
 		return err
 	}

@@ -180,8 +180,12 @@ func TestSNMPPollWhom(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	f, err := (&env{stderr: &bytes.Buffer{}}).readFabric(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := polling{fabric: file, targets: []string{"127.77.0.9"}}
-	a, err := p.agents(&env{stderr: &bytes.Buffer{}})
+	a, err := p.agents(f)
 	if err != nil || strings.Join(a.targets, " ") != "127.77.0.9 127.77.0.3" || a.names["127.77.0.3"] != "sw01" {
 		t.Errorf("%+v %v", a, err)
 	}

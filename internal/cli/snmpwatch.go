@@ -118,7 +118,7 @@ func (w *watching) config(ctx context.Context, e *env, f *graphs.Fabric) (snmp.W
 	if w.status < 0 || w.counters < 0 || w.requests < 0 {
 		return snmp.WatchConfig{}, usagef("times and rates are not negative")
 	}
-	a, err := w.agents(e)
+	a, err := w.agents(f)
 	if err != nil {
 		return snmp.WatchConfig{}, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"net"
 	"os"
@@ -104,5 +105,15 @@ func TestSNMPWatchRefuses(t *testing.T) {
 		if code, _, said := whichlink(t, c.arguments...); code != c.code || !strings.Contains(said, c.want) {
 			t.Errorf("%q: %d, %s", c.arguments, code, said)
 		}
+	}
+}
+
+// A fabric is read once, so that it may come on standard input, and what had to be guessed of it is told once.
+func TestSNMPWatchReadsFabricOnce(t *testing.T) {
+	var said bytes.Buffer
+	e := &env{stdin: strings.NewReader(twoSwitches), stderr: &said}
+	err := e.snmpWatch(t.Context(), &watching{polling: polling{fabric: "-"}}, "-", time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "no switch of - has a management address") {
+		t.Errorf("%v\n%s", err, &said)
 	}
 }

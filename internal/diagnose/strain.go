@@ -79,20 +79,18 @@ func (s *Store) addStrain(r *evidence.Record) {
 		return
 	}
 	x := strain{by: r.By, node: n, own: r.By == r.Node, what: r.Strain, stretch: stretch{r.Start(), r.Time}}
-	switch {
-	case r.Strain == evidence.Pause && x.own:
-	case r.Count == nil || *r.Count == 0:
-		return
-	case r.Strain == evidence.Refused:
+	if r.Count != nil {
 		x.count = *r.Count
-		s.refusals = append(s.refusals, x)
-		return
-	case r.Strain == evidence.Overflow || r.Strain == evidence.Overdue || r.Strain == evidence.Late:
-		x.count = *r.Count
-	default:
-		return
 	}
-	s.strains = append(s.strains, x)
+	switch {
+	case x.what == evidence.Pause && x.own:
+		s.strains = append(s.strains, x)
+	case x.count == 0:
+	case x.what == evidence.Refused:
+		s.refusals = append(s.refusals, x)
+	case x.what == evidence.Overflow || x.what == evidence.Overdue || x.what == evidence.Late:
+		s.strains = append(s.strains, x)
+	}
 }
 
 // leaveOut takes out of the evidence what hosts did to probes themselves: no link did. It begins from all that was measured each time.

@@ -215,13 +215,13 @@ func (t *tally) of(n uint64) string {
 	return fmt.Sprintf(" of %s packets (%s)%s", thousands(int(t.packets+n)), Percent(float64(n)/float64(t.packets+n)), t.within())
 }
 
-// countersOf says what the counters tell of a cause: one sentence for each port that counts losses, and one for those that count none. Those
+// countersOf says what the counters tell of a cause: one sentence for each port that counts losses, and one for those that count none, if there are any. Those
 // of a group or switch with many ports are told in part.
-func (s *Store) countersOf(c *counted, cause localize.Cause) (loud, silent []string) {
+func (s *Store) countersOf(c *counted, cause localize.Cause) (loud []string, silent string) {
 	quiet, packets := 0, uint64(0)
 	say := func(t *tally, n uint64, has bool, what, port string) {
 		switch {
-		case t == nil || !has:
+		case !has:
 		case n > 0:
 			loud = append(loud, fmt.Sprintf("%s %s at %s%s", thousands(int(n)), what, port, t.of(n)))
 		default:
@@ -251,7 +251,7 @@ func (s *Store) countersOf(c *counted, cause localize.Cause) (loud, silent []str
 		}
 	}
 	if quiet > 0 {
-		silent = append(silent, fmt.Sprintf("counters that would show it say nothing (up to %s packets): a gray fault shows in none", thousands(int(packets))))
+		silent = fmt.Sprintf("counters that would show it say nothing (up to %s packets): a gray fault shows in none", thousands(int(packets)))
 	}
 	const most = 4
 	if len(loud) > most {

@@ -84,11 +84,12 @@ func (s *Store) errorsOf(a graphs.ArcID) timing {
 		}
 		t.until = later(t.until, r.at)
 	}
-	for i, log := 0, s.portLog(s.fabric.HeadPort(a)); i < len(log.readings); i++ {
-		add(&log.readings[i], log.readings[i].In)
+	head, tail := s.portLog(s.fabric.HeadPort(a)).readings, s.portLog(s.fabric.TailPort(a)).readings
+	for i := range head {
+		add(&head[i], head[i].In)
 	}
-	for i, log := 0, s.portLog(s.fabric.TailPort(a)); i < len(log.readings); i++ {
-		add(&log.readings[i], log.readings[i].Out)
+	for i := range tail {
+		add(&tail[i], tail[i].Out)
 	}
 	return t
 }

@@ -189,10 +189,8 @@ func (s *Store) portProofs(cause localize.Cause, ports *portWords) []proof {
 	for _, text := range loud {
 		tell(speaksFor, text)
 	}
-	if len(loud) == 0 {
-		for _, text := range silent {
-			tell(speaksAgainst, text)
-		}
+	if len(loud) == 0 && silent != "" {
+		tell(speaksAgainst, silent)
 	}
 	if cause.Kind == localize.Node || cause.Kind == localize.Host {
 		return list

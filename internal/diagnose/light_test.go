@@ -46,11 +46,7 @@ func TestLight(t *testing.T) {
 				st.Optics = []evidence.Lane{c.tx}
 			}
 		})
-		store := NewStore(s.f, Config{})
-		for _, r := range append(s.probe, s.snmp...) {
-			store.Add(r)
-		}
-		d := store.Diagnose()
+		d := s.diagnosed()
 		if (len(d.Suspects) > 0 && d.Suspects[0].Probability >= Named) != c.lossy {
 			t.Errorf("%s: %s", c.name, d.Text())
 			continue

@@ -209,11 +209,7 @@ func TestLinkStates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
 			c.play(s)
-			store := NewStore(s.f, Config{})
-			for _, r := range append(s.probe, s.snmp...) {
-				store.Add(r)
-			}
-			d := store.Diagnose()
+			d := s.diagnosed()
 			if len(d.Suspects) == 0 || d.Suspects[0].Probability < Named && (c.want == "" || c.low >= Named) {
 				if c.want != "" {
 					t.Errorf("nothing is named: %s", d.Text())
@@ -259,16 +255,9 @@ func TestPortsInAnyOrder(t *testing.T) {
 	for _, c := range portScenes {
 		s := newScene(t)
 		c.play(s)
-		text := func() string {
-			store := NewStore(s.f, Config{})
-			for _, r := range append(s.probe, s.snmp...) {
-				store.Add(r)
-			}
-			return store.Diagnose().Text()
-		}
-		want := text()
+		want := s.diagnosed().Text()
 		rand.New(rand.NewPCG(3, 3)).Shuffle(len(s.snmp), func(i, j int) { s.snmp[i], s.snmp[j] = s.snmp[j], s.snmp[i] })
-		if got := text(); got != want {
+		if got := s.diagnosed().Text(); got != want {
 			t.Errorf("%s\n%s\nin another order\n%s", c.name, want, got)
 		}
 	}

@@ -171,49 +171,23 @@ type common struct {
 
 // share puts links that failed in the same way under what they share: a group all of whose links did, or a switch all of whose known links
 // did. Since links of a group mostly fail together and switches do so seldom, groups come first unless the switch explains more.
-func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []common {
+func (s *Store) share(failed []linkState, near func(a, b *linkState) bool) []common {
 	by := map[graphs.LinkID]*linkState{}
 	for i := range failed {
 		by[failed[i].link] = &failed[i]
-	}
-	// mute tells of a link of a node that only the node itself told of, since it leads to a host: what died said nothing of it while it was dead.
-	mute := func(l graphs.LinkID, n graphs.NodeID) bool {
-		for _, p := range s.fabric.Link(l).Ends {
-			if far := s.fabric.Port(p).Node; far != n && s.fabric.Node(far).IsHost() && s.ports.logs[p] == nil {
-				return true
-			}
-		}
-		return false
-	}
-	// all lists the failed of some links if these are at least two, nothing known of the others says that they are well, and all failed alike.
-	all := func(links []graphs.LinkID, least int) []linkState {
-		var xs []linkState
-		for _, l := range links {
-			x := by[l]
-			if x == nil && s.saidOf(l) || x != nil && len(xs) > 0 && !alike(&xs[0], x) {
-				return nil
-			}
-			if x != nil {
-				xs = append(xs, *x)
-			}
-		}
-		if len(xs) < least || 2*len(xs) < len(links) {
-			return nil
-		}
-		return xs
 	}
 	var list []common
 	for len(by) > 1 {
 		var best common
 		for g := range graphs.GroupID(s.fabric.NumGroups()) {
-			if xs := all(s.fabric.Group(g).Links, 2); len(xs) > len(best.links) {
+			if xs := s.alike(by, s.fabric.Group(g).Links, 2, near); len(xs) > len(best.links) {
 				best = common{localize.Cause{Kind: localize.Group, ID: int32(g)}, xs}
 			}
 		}
 		for _, n := range s.fabric.Switches() {
 			cause := localize.Cause{Kind: localize.Node, ID: int32(n)}
-			links := slices.DeleteFunc(linksOf(s.fabric, cause), func(l graphs.LinkID) bool { return by[l] == nil && mute(l, n) })
-			if xs := all(links, 3); len(xs) > len(best.links) {
+			links := slices.DeleteFunc(linksOf(s.fabric, cause), func(l graphs.LinkID) bool { return by[l] == nil && s.toldByItself(l, n) })
+			if xs := s.alike(by, links, 3, near); len(xs) > len(best.links) {
 				best = common{cause, xs}
 			}
 		}
@@ -231,6 +205,32 @@ func (s *Store) share(failed []linkState, alike func(a, b *linkState) bool) []co
 		}
 	}
 	return list
+}
+
+// alike lists the failed of some links if these are so many at least, and half of them, nothing known of the others says that they are well, and all failed alike.
+func (s *Store) alike(failed map[graphs.LinkID]*linkState, links []graphs.LinkID, least int, near func(a, b *linkState) bool) []linkState {
+	var xs []linkState
+	for _, l := range links {
+		x := failed[l]
+		if x == nil && s.saidOf(l) || x != nil && len(xs) > 0 && !near(&xs[0], x) {
+			return nil
+		}
+		if x != nil {
+			xs = append(xs, *x)
+		}
+	}
+	if len(xs) < least || 2*len(xs) < len(links) {
+		return nil
+	}
+	return xs
+}
+
+// toldByItself reports whether only a node itself told of a link of its own, since it leads to a host: what died said nothing of it while it was dead.
+func (s *Store) toldByItself(l graphs.LinkID, n graphs.NodeID) bool {
+	return slices.ContainsFunc(s.fabric.Link(l).Ends[:], func(p graphs.PortID) bool {
+		far := s.fabric.Port(p).Node
+		return far != n && s.fabric.Node(far).IsHost() && s.ports.logs[p] == nil
+	})
 }
 
 // stateSuspects are the links, groups and switches that are down or went down and up, by the word of ports. What probes found of routing
@@ -342,28 +342,33 @@ func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float
 		crossed = nil
 	}
 	s.contradict(&out, against, crossed)
+	out.Next = s.stateSteps(c, &out)
+	return out, nats
+}
+
+// stateSteps say what to do about links that are down or flap, by what they share.
+func (s *Store) stateSteps(c common, x *Suspect) []Step {
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
 	case c.cause.Kind == localize.Node:
-		out.Next = []Step{{"all its links failed together: a restart, its power, or its control plane", "look at the uptime and the log of " + out.ID}}
+		return []Step{{"all its links failed together: a restart, its power, or its control plane", "look at the uptime and the log of " + x.ID}}
 	case c.cause.Kind == localize.Group:
-		out.Next = []Step{{"what they share is sick, not each link", "inspect " + out.ID}}
-	case out.once:
-		out.Next = []Step{{"it is up again: find out what took it down", "read the logs and the light levels at both ends of " + ends}}
-	case symptom == Flap:
-		out.Next = []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
+		return []Step{{"what they share is sick, not each link", "inspect " + x.ID}}
+	case x.once:
+		return []Step{{"it is up again: find out what took it down", "read the logs and the light levels at both ends of " + ends}}
+	case x.Symptom == Flap:
+		return []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
 			{"stop the harm while it is mended", "drain " + ends + ", then measure again"}}
-	default:
-		if l := c.links[0].link.Forward(); s.fabric.IsHostArc(l) {
-			host := s.fabric.Head(l)
-			if !s.fabric.Node(host).IsHost() {
-				host = s.fabric.Tail(l)
-			}
-			out.Next = append(out.Next, Step{"its port is dark, too, when the host is off", "look whether " + s.fabric.NodeName(host) + " runs"})
-		}
-		out.Next = append(out.Next, Step{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
 	}
-	return out, nats
+	var steps []Step
+	if a := c.links[0].link.Forward(); s.fabric.IsHostArc(a) {
+		host := s.fabric.Head(a)
+		if !s.fabric.Node(host).IsHost() {
+			host = s.fabric.Tail(a)
+		}
+		steps = append(steps, Step{"its port is dark, too, when the host is off", "look whether " + s.fabric.NodeName(host) + " runs"})
+	}
+	return append(steps, Step{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
 }
 
 // contradict puts against a suspect what ports and what packets say against it, each in its own name.

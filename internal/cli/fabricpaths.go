@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 
@@ -110,23 +111,24 @@ Models:
 
 // findNode finds the node of an argument.
 func findNode(f *graphs.Fabric, name string) (graphs.NodeID, error) {
-	if n, ok := nodeNamed(f, name); ok {
-		return n, nil
+	n, err := nodeNamed(f, name)
+	if err != nil {
+		return n, usageError{err}
 	}
-	return graphs.None, usagef("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
+	return n, nil
 }
 
 // nodeNamed finds a node by its name or by one of its addresses.
-func nodeNamed(f *graphs.Fabric, name string) (graphs.NodeID, bool) {
+func nodeNamed(f *graphs.Fabric, name string) (graphs.NodeID, error) {
 	if n, ok := f.NodeByName(name); ok {
-		return n, true
+		return n, nil
 	}
 	if a, err := netip.ParseAddr(name); err == nil {
 		if o, ok := f.Owner(a); ok {
-			return o.Node, true
+			return o.Node, nil
 		}
 	}
-	return graphs.None, false
+	return graphs.None, fmt.Errorf("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
 }
 
 func pathsBetween(m pathfind.Model, w *pathfind.Ways, limit int) pathSet {

@@ -126,10 +126,10 @@ func listHosts(f *graphs.Fabric, names []string, fail func(i int, err error) err
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		n, ok := nodeNamed(f, name)
+		n, err := nodeNamed(f, name)
 		switch {
-		case !ok:
-			return nil, fail(i, fmt.Errorf("no node of fabric %s is called %q", f.Name(), graphs.Clean(name)))
+		case err != nil:
+			return nil, fail(i, err)
 		case seen[n]:
 			return nil, fail(i, fmt.Errorf("%s is there twice", f.NodeName(n)))
 		}
@@ -192,9 +192,8 @@ func parseFlow(f *graphs.Fabric, fields []string) (w whatif.Flow, err error) {
 		return w, fmt.Errorf("%d fields, expected src,dst,rate", len(fields))
 	}
 	for i, end := range []*graphs.NodeID{&w.Src, &w.Dst} {
-		name, ok := strings.TrimSpace(fields[i]), false
-		if *end, ok = nodeNamed(f, name); !ok {
-			return w, fmt.Errorf("no node of fabric %s is called %q", f.Name(), graphs.Clean(name))
+		if *end, err = nodeNamed(f, strings.TrimSpace(fields[i])); err != nil {
+			return w, err
 		}
 	}
 	if w.Src == w.Dst {

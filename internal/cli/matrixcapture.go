@@ -71,9 +71,9 @@ func (t *capturedTable) add(fields []string, f *graphs.Fabric) error {
 			t.to = at
 		}
 	}
-	src, known := nodeNamed(f, strings.TrimSpace(fields[t.src]))
-	dst, there := nodeNamed(f, strings.TrimSpace(fields[t.dst]))
-	if !known || !there || src == dst {
+	src, unknown := nodeNamed(f, strings.TrimSpace(fields[t.src]))
+	dst, elsewhere := nodeNamed(f, strings.TrimSpace(fields[t.dst]))
+	if unknown != nil || elsewhere != nil || src == dst {
 		return nil
 	}
 	pair := [2]graphs.NodeID{src, dst}

@@ -111,16 +111,15 @@ func (e *env) discover(ctx context.Context, d *discovering, seeds []string) erro
 		notes = append(notes, fmt.Sprintf("a cable leads from a system to itself: %s to %s: no link of a fabric", l[0], l[1]))
 	}
 	e.sayAll(notes)
-	switch {
-	case d.output == "json" && d.out != "-":
+	if d.output == "yaml" || d.out != "-" {
 		if err := e.putFabric(d.out, file.Fabric); err != nil {
 			return err
 		}
-		fallthrough
-	case d.output == "json":
+	}
+	if d.output == "json" {
 		return printJSON(e.stdout, discoveryJSON(crawled, file, notes))
 	}
-	return e.putFabric(d.out, file.Fabric)
+	return nil
 }
 
 func (e *env) sayAll(notes []string) {

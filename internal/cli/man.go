@@ -30,10 +30,7 @@ func writeManPages(c *cobra.Command, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), []byte(manPage(c)), 0o644); err != nil {
 		return err
 	}
-	for _, sub := range c.Commands() {
-		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
-			continue
-		}
+	for _, sub := range manCommands(c) {
 		if err := writeManPages(sub, dir); err != nil {
 			return err
 		}

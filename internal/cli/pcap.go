@@ -354,8 +354,7 @@ func (e *env) printCaptures(a *captures.Analyzer, r *captures.Report, names []st
 		return errors.Join(err, out.Flush())
 	case "csv":
 		return printFlows(e.stdout, a)
-	}
-	if how.output == "json" {
+	case "json":
 		return printJSON(e.stdout, full)
 	}
 	text := r.Text()

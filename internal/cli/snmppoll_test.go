@@ -144,7 +144,6 @@ func TestSNMPPollRefuses(t *testing.T) {
 		{2, "has more than 65536 addresses", []string{"--target", "10.0.0.0/8"}},
 		{2, "is not HOST or HOST:PORT", []string{"--target", "10.0.0.1:99999"}},
 		{2, "is not NETWORK/BITS", []string{"10.0.0/24"}},
-		{2, `output form "xml"`, []string{"10.0.0.1", "-o", "xml"}},
 		{1, "no SNMP credentials: set WHICHLINK_SNMP_COMMUNITY or name a file", []string{"10.0.0.1"}},
 		{1, "hint: community NAME, or user, auth and priv, stand in a file of mode 0600 that --credentials names", []string{"10.0.0.1"}},
 		{1, "others may read it (mode 0644): chmod 600", []string{"10.0.0.1", "--credentials", open}},

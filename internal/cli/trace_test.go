@@ -147,7 +147,6 @@ func TestProbingUsage(t *testing.T) {
 		{newTraceCmd, "127.0.0.1 --rate 0", "--rate"},
 		{newTraceCmd, "127.0.0.1 -4 -6", "exclude"},
 		{newTraceCmd, "127.0.0.1 -6", "family"},
-		{newTraceCmd, "127.0.0.1 -o xml", "xml"},
 		{newTraceCmd, "127.0.0.1 --max-ttl 65", "--max-ttl"},
 		{newPingCmd, "127.0.0.1 --count 0", "--count"},
 		{newPingCmd, "127.0.0.1 --sport 65535", "65535"},

@@ -1,0 +1,202 @@
+package diagnose
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/internal/evidence"
+)
+
+type flowKey struct {
+	by   string
+	flow evidence.Flow
+	size int
+}
+
+// A flowLog is all that is known of one flow, in the order of time.
+type flowLog struct {
+	flowKey
+	src, dst graphs.NodeID // None where the address is not the fabric's
+	paths    []sighting
+	echoes   []echo
+	hops     []hop
+	captured []captured
+	method   string
+	late     bool // something was added that is older than what was there
+}
+
+func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
+	if n := len(l.echoes); n > 0 { // a flow mostly stays where it is: its echoes share one path in memory
+		path, back = path.shared(l.echoes[n-1].path), back.shared(l.echoes[n-1].back)
+	}
+	e := echo{
+		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
+		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT, ahead: r.AheadMS,
+	}
+	if e.lost == e.sent && e.lostAt == nil {
+		e.lostAt = sendTimes(e.sent, r.WindowMS)
+	}
+	if e.lost-len(e.lostAt) > mostUntimed {
+		e.lostAt = nil
+	}
+	if r.LostForward != nil && r.LostBack != nil {
+		e.split, e.lostForward, e.lostBack = true, *r.LostForward, *r.LostBack
+	}
+	if r.CorruptForward != nil {
+		e.corruptForward = *r.CorruptForward
+	}
+	if r.CorruptBack != nil {
+		e.corruptBack = *r.CorruptBack
+	}
+	l.echoes = filed(l.echoes, e, compareEchoes, &l.late)
+}
+
+// mostUntimed is how many losses of one record may be without a time for those that have one to say anything of when the others were.
+const mostUntimed = 1 << 16
+
+// sendTimes are the times at which the probes of a window were sent, evenly, in milliseconds after its start: where all were lost, these were lost then, whether
+// the record says so or not. There are no more of them than records hold.
+func sendTimes(sent, window int) []int {
+	if window <= 0 {
+		return nil
+	}
+	times := make([]int, min(sent, evidence.MaxLostAt))
+	for i := range times {
+		times[i] = i * window / sent
+	}
+	return times
+}
+
+// at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
+// packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
+// A storm may itself be what paths change for: what was lost in it before the flow was first traced may have gone any way.
+//
+// A flow that is probed goes on being counted on its old path until it is traced anew. Of what was sent meanwhile and answered it is not known either
+// which way it went: to count it on a dead link, which it had left, would clear that link.
+func (l *flowLog) at(e *echo, storm bool) (path, back way) {
+	path, back = e.path, e.back
+	first := sort.Search(len(l.paths), func(i int) bool { return l.paths[i].at.After(e.start) })
+	for i := max(first, 1); i < len(l.paths); i++ {
+		p, before := &l.paths[i], &l.paths[i-1]
+		if !before.at.Before(e.end) {
+			break
+		}
+		untraced := storm && e.lost > 0 && !before.path.known() && e.lostBetween(before.at, p.at)
+		if untraced || p.changed && e.lostBetween(p.previous, p.at) {
+			path, back = union(before.path, p.path), union(before.back, p.back)
+		}
+	}
+	return path, back
+}
+
+// now returns the last known ways of a flow.
+func (l *flowLog) now() (path, back way) {
+	if n := len(l.paths); n > 0 {
+		return l.paths[n-1].path, l.paths[n-1].back
+	}
+	if n := len(l.echoes); n > 0 {
+		return l.echoes[n-1].path, l.echoes[n-1].back
+	}
+	return way{}, way{}
+}
+
+// A way is what is known of a path: nothing, the arcs, or several lists of arcs of which one is right.
+type way struct{ alternatives [][]graphs.ArcID }
+
+func (w way) known() bool   { return len(w.alternatives) > 0 }
+func (w way) certain() bool { return len(w.alternatives) == 1 }
+
+func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
+
+// shared returns old in place of a way that is the same.
+func (w way) shared(old way) way {
+	if w.equal(old) {
+		return old
+	}
+	return w
+}
+
+func (w way) crosses(l graphs.LinkID) bool {
+	return slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool { return crosses(arcs, l) })
+}
+
+// crosses reports whether a path crosses a link, either way.
+func crosses(path []graphs.ArcID, l graphs.LinkID) bool {
+	return slices.ContainsFunc(path, func(a graphs.ArcID) bool { return a.Link() == l })
+}
+
+func union(a, b way) way {
+	if !a.known() || !b.known() {
+		return way{}
+	}
+	out := slices.Clone(a.alternatives)
+	for _, arcs := range b.alternatives {
+		if !slices.ContainsFunc(out, func(o []graphs.ArcID) bool { return slices.Equal(o, arcs) }) {
+			out = append(out, arcs)
+		}
+	}
+	return way{out}
+}
+
+// A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.
+type sighting struct {
+	at, previous time.Time
+	changed      bool
+	path, back   way
+}
+
+type echo struct {
+	epoch                       string
+	start, end                  time.Time
+	path, back                  way
+	sent, lost                  int
+	split                       bool
+	lostForward, lostBack       int
+	corruptForward, corruptBack int
+	lostAt                      []int // ms after start
+	rtt                         *evidence.Delay
+	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
+	whole                       *echo // as it was measured, where something was left out
+}
+
+// lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the
+// others, which were sent later, are taken to follow each other as the last of those did, within the window.
+func (e *echo) lossTimes() []int {
+	n := len(e.lostAt)
+	if n == 0 || n >= e.lost {
+		return e.lostAt
+	}
+	times := slices.Clone(e.lostAt)
+	last, rest := times[n-1], max(0, int(e.end.Sub(e.start).Milliseconds())-times[n-1])
+	if lately := min(n-1, 16); lately > 0 { // losses in a burst end with it, not with the window
+		rest = min(rest, (e.lost-n+1)*(last-times[n-1-lately])/lately)
+	}
+	for i := range e.lost - n {
+		times = append(times, last+rest*(i+1)/(e.lost-n+1))
+	}
+	return times
+}
+
+// lostBetween reports whether probes that were sent between two times may be among the lost; of an echo without loss, whether any were sent.
+func (e *echo) lostBetween(from, to time.Time) bool {
+	if !to.After(e.start) || !from.Before(e.end) {
+		return false
+	}
+	if len(e.lostAt) == 0 {
+		return true // the times are not known, or those of all count
+	}
+	return slices.ContainsFunc(e.lossTimes(), func(ms int) bool {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		return !at.Before(from) && !at.After(to)
+	})
+}
+
+type hop struct {
+	at, start      time.Time
+	ttl            int
+	node           graphs.NodeID
+	port           graphs.PortID // where the probe came in, as the address tells that answered; None where it tells none
+	sent, answered int
+}

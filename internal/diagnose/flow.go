@@ -200,3 +200,8 @@ type hop struct {
 	port           graphs.PortID // where the probe came in, as the address tells that answered; None where it tells none
 	sent, answered int
 }
+
+// probed reports whether whichlink probe sent a flow, and did not only read of it somewhere.
+func (l *flowLog) probed() bool {
+	return l.flow.Proto == "udp" && l.src != graphs.None && l.dst != graphs.None && len(l.echoes)+len(l.paths) > 0
+}

@@ -37,18 +37,3 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 	out.Evidence = []Evidence{{source, out.For}}
 	return out
 }
-
-// Micros writes a time in microseconds as an engineer reads it.
-func Micros(us float64) string {
-	switch {
-	case us >= 1e6:
-		return fmt.Sprintf("%.1f s", us/1e6)
-	case us >= 1e4:
-		return fmt.Sprintf("%.0f ms", us/1e3)
-	case us >= 1e3:
-		return fmt.Sprintf("%.1f ms", us/1e3)
-	case us >= 10:
-		return fmt.Sprintf("%.0f us", us)
-	}
-	return fmt.Sprintf("%.1f us", us)
-}

@@ -64,11 +64,3 @@ func (s *Store) outsideNotes() (notes []string) {
 	}
 	return notes
 }
-
-// firstOf lists some names, and how many more there are.
-func firstOf(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}

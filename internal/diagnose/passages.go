@@ -111,10 +111,3 @@ func (x passage) nats() float64 {
 func (x passage) words(how string, d dial) string {
 	return fmt.Sprintf("%s crossed it %s, from %s to %s", flowsWord(x.flows), how, d.clock(x.first), d.clock(x.last))
 }
-
-func flowsWord(n int) string {
-	if n == 1 {
-		return "a flow"
-	}
-	return thousands(n) + " flows"
-}

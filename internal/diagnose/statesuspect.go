@@ -260,10 +260,3 @@ func (s *Store) flapWords(x *linkState) string {
 	}
 	return text
 }
-
-func timesWord(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -127,18 +126,6 @@ func insteadWords(kind, name string, nats float64) string {
 		less, nats = "more", -nats
 	}
 	return fmt.Sprintf("; instead of it: %s %s, %s times %s likely", kind, name, times(nats), less)
-}
-
-// times writes e to the power of x as a factor.
-func times(nats float64) string {
-	switch f := math.Exp(nats); {
-	case f > 1e6:
-		return "over a million"
-	case f >= 10:
-		return thousands(int(f))
-	default:
-		return fmt.Sprintf("%.1f", f)
-	}
 }
 
 // tellEnds is why to read the counters at both ends of an arc.
@@ -393,43 +380,4 @@ func (x *Suspect) sentence() string {
 		does = "shows " + string(x.Symptom)
 	}
 	return fmt.Sprintf("%s %s (p %.2f)", one, does, x.Probability)
-}
-
-// Percent writes a fraction as an engineer reads it: two significant digits and never a false zero.
-func Percent(x float64) string {
-	switch p := 100 * x; {
-	case p == 0:
-		return "0 %"
-	case p < 0.001:
-		return "<0.001 %"
-	case p >= 99.95:
-		return "100 %"
-	case p >= 1:
-		return fmt.Sprintf("%.1f %%", p)
-	default:
-		return fmt.Sprintf("%.2g %%", p)
-	}
-}
-
-func lossWords(lost, sent int) string {
-	if lost == 0 {
-		return "none lost"
-	}
-	return fmt.Sprintf("%d lost (%s)", lost, Percent(float64(lost)/float64(max(1, sent))))
-}
-
-func chanceWords(p float64) string {
-	if p < 1e-12 {
-		return "below 1e-12"
-	}
-	return fmt.Sprintf("%.0e", p)
-}
-
-// thousands groups the digits of a count: 1,234,567.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

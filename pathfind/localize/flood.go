@@ -58,12 +58,7 @@ func (s *search) flood() {
 func (s *search) floods() bool { return float64(s.ev.flows) >= flooding*s.ev.allFlows() }
 
 // exhausted reports whether growing has to end. What grew in part explains little, and that badly: where no flood follows it goes on as long as anything may.
-func (s *search) exhausted() bool {
-	if s.floods() {
-		return s.work > effort
-	}
-	return s.work > utmost
-}
+func (s *search) exhausted() bool { return s.work > utmost || s.work > effort && s.floods() }
 
 // hold leaves the components that explain some losses, and no more than so many: those that explain most.
 func hold(comps []int32, rates, losses []float64, most int) ([]int32, []float64) {

@@ -10,13 +10,14 @@ import (
 )
 
 // rank puts the most probable suspects first. Of those that lose packets and are equally probable, as all are that are as sure as anything is claimed to be,
-// those come first that lose most of what the fabric carries. What loses none keeps its place: a cause stands before what follows from it.
+// those come first that lose most of what the fabric carries. Others keep their places, whatever they lose: a link that is down stands before the queues that
+// are full for want of it.
 func (s *Store) rank(d *Diagnosis) {
 	slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	for from, to := 0, 0; from < len(d.Suspects); from = to {
 		var places []int
 		for to = from; to < len(d.Suspects) && d.Suspects[to].Probability == d.Suspects[from].Probability; to++ {
-			if d.Suspects[to].Loss != nil {
+			if x := &d.Suspects[to]; x.Loss != nil && (x.Symptom == Loss || x.Symptom == Flap) {
 				places = append(places, to)
 			}
 		}

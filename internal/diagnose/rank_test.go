@@ -65,3 +65,16 @@ func TestRankByTraffic(t *testing.T) {
 		t.Errorf("the first is %s: %s", d.Suspects[0].ID, d.Summary)
 	}
 }
+
+// TestRankKeepsCauses: a link that is down stands before a full queue that follows from it, though that loses more.
+func TestRankKeepsCauses(t *testing.T) {
+	p := newPlay(t, 1)
+	little, much := 0.05, 0.2
+	d := &Diagnosis{Suspects: []Suspect{
+		{ID: "leaf1:swp1--spine1:swp1", Symptom: Down, Probability: surest, Loss: &little},
+		{ID: "leaf4:swp4>spine4:swp4", Symptom: Slow, Probability: surest, Loss: &much},
+	}}
+	if p.store.rank(d); d.Suspects[0].Symptom != Down {
+		t.Errorf("the first is %s", d.Suspects[0].ID)
+	}
+}

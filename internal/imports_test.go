@@ -48,6 +48,7 @@ var floors = map[string][]string{
 	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
 	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "pathfind/heat", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
 	"":                     {"internal/cli"},
+	"casebook":             {},
 	"probes/snmp/agentsim": {"probes/snmp/ber"},
 }
 

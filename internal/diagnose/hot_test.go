@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/graphs/generate"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
@@ -41,11 +42,11 @@ func counted(f *graphs.Fabric, load []float64, down graphs.LinkID, hostSpeed uin
 
 // TestHotSuspects: hot arcs are named with the reason, by what ports count alone; an arc of a random graph that carries more than its siblings by design is not.
 func TestHotSuspects(t *testing.T) {
-	leaves, err := leafSpine(6, 4, 4)(0)
+	leaves, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := random(24, 5)(4)
+	graph, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 24, Degree: 5, Hosts: 1, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestHotSuspects(t *testing.T) {
 
 // TestSlowerThanPlanned: an arc is hot because its link has lost most of its speed, not because of who sends over it.
 func TestSlowerThanPlanned(t *testing.T) {
-	f, err := leafSpine(6, 4, 4)(0)
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestSlowerThanPlanned(t *testing.T) {
 // TestHalfFull: an arc that carries far more than it should and is half full is hot if its port drops packets, may be if nobody counts them, and is not named if none
 // are dropped, which is said.
 func TestHalfFull(t *testing.T) {
-	f, err := leafSpine(6, 4, 4)(0)
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package diagnose_test
+// Package casebook_test plays the casebook on real packets: a fabric in network namespaces, a fault, probes, a diagnosis. What is written here is
+// the truth by which the diagnosis is judged; nothing of it reaches the tool.
+package casebook_test
 
 import (
 	"cmp"
@@ -21,8 +23,6 @@ import (
 	"whichlink/internal/lab/labtest"
 )
 
-// The casebook is played on real packets: a fabric in network namespaces, a fault, probes, a diagnosis. What is written here is
-// the truth by which the diagnosis is judged; nothing of it reaches the tool.
 var (
 	full      = flag.Bool("full", false, "play the whole casebook and print its table as Markdown")
 	seeds     = flag.Int("seeds", 5, "how many seeds of each fabric and case -full plays")

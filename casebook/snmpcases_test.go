@@ -1,4 +1,4 @@
-package diagnose_test
+package casebook_test
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package diagnose_test
+package casebook_test
 
 import "whichlink/graphs"
 

@@ -192,3 +192,67 @@ func TestOneQueue(t *testing.T) {
 		}
 	}
 }
+
+// A busy machine makes flows slow that no link does: where hosts stand still, while those that lose packets are probed more, and in what was measured for a moment.
+func TestSlowByItself(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arc, host := f.ArcName(4), f.Hosts()[3]
+	crosses := func(r *evidence.Record) bool { return slices.Contains(r.Path, arc) || slices.Contains(r.Back, arc) }
+	for _, c := range []struct {
+		name  string
+		slows func(r *evidence.Record, at int) (p50, p90 float64)
+		also  func(store *diagnose.Store, r *evidence.Record, at int)
+		only  func(r *evidence.Record, at int) bool
+	}{
+		{name: "a host stands still", slows: func(r *evidence.Record, _ int) (p50, p90 float64) {
+			if r.Flow.Src == f.Address(host, false) || r.Flow.Dst == f.Address(host, false) {
+				return 0, 5000
+			}
+			return 0, 0
+		}, also: func(store *diagnose.Store, r *evidence.Record, _ int) {
+			if r.By == f.NodeName(host) {
+				store.Add(&evidence.Record{V: 1, Time: r.Time.Add(-100 * time.Millisecond), Source: evidence.SourceProbe, By: r.By, Kind: evidence.KindStrain, Node: r.By, Strain: evidence.Pause, WindowMS: 120})
+			}
+		}},
+		{name: "what loses is probed more while all is slow", slows: func(r *evidence.Record, at int) (p50, p90 float64) {
+			if at < 12 {
+				return 0, 0
+			}
+			if crosses(r) {
+				r.Sent = evidence.Int(100)
+			}
+			return 0, 3000
+		}},
+		{name: "a moment", slows: func(r *evidence.Record, _ int) (p50, p90 float64) {
+			r.WindowMS = 400
+			if crosses(r) {
+				return 3000, 3000
+			}
+			return 0, 0
+		}, only: func(_ *evidence.Record, at int) bool { return at == 13 }},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(graphs.ArcID, int) (float64, float64) { return 0, 0 }}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		records := d.records(10)
+		for i, r := range records {
+			at := i % 14
+			if c.only != nil && !c.only(r, at) {
+				continue
+			}
+			if r.Sent = evidence.Int(40); c.also != nil {
+				c.also(store, r, at)
+			}
+			p50, p90 := c.slows(r, at)
+			r.RTT.P50, r.RTT.P90 = r.RTT.P50+p50, r.RTT.P90+p90
+			r.RTT.P99, r.RTT.Max = r.RTT.P99+p90, r.RTT.Max+p90
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		if slices.ContainsFunc(got.Suspects, func(x diagnose.Suspect) bool { return x.Symptom == diagnose.Slow && x.Probability >= 0.2 }) {
+			t.Errorf("%s:\n%s", c.name, got.Text())
+		}
+	}
+}

@@ -17,6 +17,10 @@ const (
 	// leastAnswers is how many probes of a flow must have come back for their median to count, leastTail for their slowest tenth.
 	leastAnswers = 5
 	leastTail    = 30
+	// leastSpan is for how long it must have been measured: in less, a host that stands still once may make all its flows slow.
+	leastSpan = time.Second
+	// mostStill is the greatest share of a window that hosts may stand still for their part in the slowest tenth of its probes to be small.
+	mostStill = 0.05
 	// leastExcess is the least delay worth a name. Hosts wake up late by some tens of microseconds, and switches have no two alike.
 	leastExcess delay.Microseconds = 50
 	// leastOfHost is the least that a host must add, for sure: its own work makes it wake up later than others.
@@ -103,27 +107,30 @@ func (s *Store) delays() []view {
 		if !ok {
 			continue
 		}
-		var recent, past []*echo
+		var all, calm measurements
 		for i := range l.echoes {
 			e := &l.echoes[i]
 			if e.rtt == nil || e.sent == e.lost || !e.path.equal(last.path) || !e.back.equal(last.back) {
 				continue
 			}
-			if e.end.After(last.end.Add(-lately)) {
-				recent = append(recent, e)
-			} else {
-				past = append(past, e)
+			isNew := e.end.After(last.end.Add(-lately))
+			all.add(e, isNew)
+			if s.stoodStill(l, e) <= time.Duration(mostStill*float64(e.length())) {
+				calm.add(e, isNew)
 			}
 		}
 		for i := range views {
 			v := &views[i]
-			o := obs
+			o, of := obs, &all
+			if v.tail {
+				of = &calm
+			}
 			var enough bool
-			if o.Delay, enough = typical(recent, v.tail); !enough {
+			if o.Delay, enough = typical(of.recent, v.tail); !enough {
 				continue
 			}
 			if v.own {
-				if o.Own, enough = typical(past, v.tail); !enough || o.Own <= 0 {
+				if o.Own, enough = typical(of.past, v.tail); !enough || o.Own <= 0 {
 					continue
 				}
 			}
@@ -131,6 +138,17 @@ func (s *Store) delays() []view {
 		}
 	}
 	return views
+}
+
+// measurements are windows of a flow, recent ones and those before.
+type measurements struct{ recent, past []*echo }
+
+func (m *measurements) add(e *echo, isNew bool) {
+	if isNew {
+		m.recent = append(m.recent, e)
+	} else {
+		m.past = append(m.past, e)
+	}
 }
 
 // delayed makes an observation of a flow's round trip, without what it took.
@@ -150,24 +168,33 @@ func (o *observer) delayed(l *flowLog, e *echo) (delay.Observation, bool) {
 	return obs, true
 }
 
-// typical returns what a flow's probes took: their median, or that of the slowest tenth of them, and whether there were enough.
+// typical returns what a flow's probes took: their median, or that of the slowest tenth of them, and whether there was enough of it. Windows count by how long
+// they are: more probes are sent where packets are lost, and a machine that is busy then is so for all flows.
 func typical(windows []*echo, tail bool) (delay.Microseconds, bool) {
 	took, least := func(e *echo) float64 { return e.rtt.P50 }, leastAnswers
 	if tail {
 		took, least = func(e *echo) float64 { return e.rtt.P90 }, leastTail
 	}
 	slices.SortStableFunc(windows, func(a, b *echo) int { return cmp.Compare(took(a), took(b)) })
-	n := 0
+	n, whole := 0, time.Duration(0)
 	for _, e := range windows {
-		n += e.sent - e.lost
+		n, whole = n+e.sent-e.lost, whole+e.length()
 	}
-	sum := 0
+	var sum time.Duration
 	for _, e := range windows {
-		if sum += e.sent - e.lost; 2*sum >= n {
-			return delay.Microseconds(took(e)), n >= least
+		if sum += e.length(); 2*sum >= whole {
+			return delay.Microseconds(took(e)), n >= least && whole >= leastSpan
 		}
 	}
 	return 0, false
+}
+
+// length returns how long it was measured. Who does not say is taken to have done so for long enough.
+func (e *echo) length() time.Duration {
+	if e.end.After(e.start) {
+		return e.end.Sub(e.start)
+	}
+	return leastSpan
 }
 
 // tellQueue is why to look at the port of an arc that adds delay.

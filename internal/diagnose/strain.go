@@ -352,6 +352,18 @@ func overlap(e *echo, list []stretch) time.Duration {
 	return sum
 }
 
+// stoodStill returns for how long a host at either end of a flow did not run during an echo.
+func (s *Store) stoodStill(l *flowLog, e *echo) time.Duration {
+	var idle []stretch
+	for _, scope := range []cutScope{{"", l.src, graphs.None}, {"", graphs.None, l.dst}} {
+		cuts := s.strained.cuts[scope]
+		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
+			idle = append(idle, cuts[i].idle...)
+		}
+	}
+	return overlap(e, idle)
+}
+
 // leave notes that a loss was left out.
 func (x *strained) leave(c *cut, at time.Time) {
 	left := x.left[c.node]

@@ -152,17 +152,24 @@ func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) fl
 	return odds
 }
 
-// beside returns by how much the devices of the hypothesis counted raise the log prior of one more component.
-func (t *deviceTable) beside(ix *index, c int32) float64 {
-	all := t.all
-	all[ix.kindOf(c)]++
-	alone := ix.census.more(&t.all, ix.kindOf(c))
+// alone returns by how much one more component of each kind raises the log prior of the hypothesis counted.
+func (t *deviceTable) alone(ix *index) (more [len(kinds)]float64) {
+	for k := range more {
+		more[k] = ix.census.more(&t.all, k)
+	}
+	return more
+}
+
+// beside returns by how much the devices of the hypothesis counted raise the log prior of one more component, of which alone says what any of its kind does.
+func (t *deviceTable) beside(ix *index, c int32, alone float64) float64 {
 	more := alone
 	if c >= ix.links || t.queued[c] {
 		return more
 	}
 	for _, n := range ix.endsOf(c) {
-		if at := t.at[n]; at.bad() > 0 {
+		if t.at[n].bad() > 0 {
+			at, all := t.at[n], t.all
+			all[ix.kindOf(c)]++
 			was := softplus(t.odds(ix, n, at, t.all))
 			t.add(ix, &at, n, c, 1)
 			more = max(more, alone+softplus(t.odds(ix, n, at, all))-was)
@@ -185,6 +192,9 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 	for {
 		best, odds := graphs.NodeID(graphs.None), float64(unlikely)
 		for _, n := range t.touched {
+			if t.at[n].bad() < 2 {
+				continue // as are most
+			}
 			if o := t.odds(ix, n, t.at[n], t.all); o > odds || o == odds && n < best {
 				best, odds = n, o
 			}

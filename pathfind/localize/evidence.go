@@ -23,7 +23,8 @@ type evidence struct {
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
 
-	clean []int // flows without loss, by the length of the number of their packets in bits
+	clean   []int // flows without loss, by the length of the number of their packets in bits
+	answers bool  // whether some of obs hang on a switch's own answer
 	// selected tells that nothing is known of flows that lost nothing.
 	selected bool
 
@@ -56,18 +57,6 @@ type entry struct {
 // ttl reports whether the observation hangs on a switch's own answer.
 func (m *merged) ttl() bool { return m.Responder != graphs.None }
 
-// fullWeight is that of a term which surely tells of what its packets crossed.
-const fullWeight = 8
-
-// weight is how much a lossy term counts where it is told how many of them components have in common: answers that the responder may well have held
-// back tell little of what their packets crossed.
-func (ev *evidence) weight(t *term) int32 {
-	if t.meter == nil && t.outlier > often && ev.obs[t.obs].ttl() {
-		return 1
-	}
-	return fullWeight
-}
-
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
@@ -84,7 +73,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		o := &ev.obs[i]
 		known := o.sent
 		if o.ttl() {
-			known = o.sent - o.lost
+			known, ev.answers = o.sent-o.lost, true
 		}
 		for _, a := range o.Path {
 			ev.sent[a] = addSaturating(ev.sent[a], known)

@@ -105,7 +105,7 @@ func (s *search) vague(c int32) bool {
 	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
 		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
 			last = e.term
-			open += s.ev.weight(t)
+			open += t.weight()
 		}
 	}
 	return 2*open > s.lossy[c]

@@ -73,7 +73,7 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 		if t.meter != nil || t.lost == 0 {
 			continue
 		}
-		if alone[i] = m.byItself(e); !m.ev.obs[t.obs].ttl() {
+		if alone[i] = m.byItself(e); !t.answers {
 			odd += m.weight[e.branch] * alone[i]
 			expected += m.weight[e.branch] * exp(t.outlier)
 		}

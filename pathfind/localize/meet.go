@@ -12,7 +12,7 @@ func (s *search) meet(v *view) bool {
 	own, allOwn := make([]float64, s.ix.n), 0.0
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
-		if t.lost == 0 || s.ev.obs[t.obs].ttl() {
+		if t.lost == 0 || t.answers {
 			continue
 		}
 		w := 0.0

@@ -78,18 +78,16 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 	for b, share := range ev.share {
 		m.portion[b], m.weight[b] = exp(share), 1
 	}
-	var most [2]float64
-	halves.Briefly(int(ix.n), func(half, from, to int) {
-		for c := from; c < to; c++ {
-			for _, e := range ev.entries[ev.start[c]:ev.start[c+1]] {
-				m.losses[c] += ev.terms[e.term].lost
-				m.metered[c] = m.metered[c] || ev.terms[e.term].meter != nil
-				m.unsure[c] = m.unsure[c] || ev.terms[e.term].n > 1 || m.metered[c]
-				most[half] = max(most[half], e.times)
-			}
+	for i := range ev.terms { // in the order in which they lie in memory
+		t := &ev.terms[i]
+		for x := ev.first[t.first]; x < ev.first[t.first+t.n]; x++ {
+			c := ev.comps[x]
+			m.losses[c] += t.lost
+			m.metered[c] = m.metered[c] || t.meter != nil
+			m.unsure[c] = m.unsure[c] || t.n > 1 || t.meter != nil
+			m.most = max(m.most, float64(ev.times[x]))
 		}
-	})
-	m.most = max(most[0], most[1])
+	}
 	m.single = ev.sets == nil && len(ev.share) == len(ev.terms)
 	m.overBad.step, m.overSome.step, m.overNormal.step = 1, step, 1
 	if !m.single {

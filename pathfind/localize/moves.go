@@ -95,7 +95,7 @@ func (s *search) couple(h *hypothesis, c int32, skip ...int) {
 			continue
 		}
 		last = e.term
-		weight := s.ev.weight(t)
+		weight := t.weight()
 		all += weight
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
 			if s.excess[x] > 0 {

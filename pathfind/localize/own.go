@@ -127,7 +127,7 @@ func (s *search) strangers() strangers {
 	halves.Briefly(s.ev.flows, func(half, from, to int) {
 		x := strangers{some: make([]strange, 0, to-from)}
 		for i := from; i < to; i++ {
-			if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+			if t := &s.ev.terms[i]; t.lost > 0 && !t.answers {
 				x.lossy++
 				x.add(t, s.oddsOfOwn(t))
 			}
@@ -315,7 +315,7 @@ func (s *search) likeliestSoFar() hypothesis {
 // setHabits sets what is expected of all flows.
 func (s *search) setHabits(h *habits) {
 	for i := range s.ev.flows {
-		if t := &s.ev.terms[i]; t.lost > 0 && !s.ev.obs[t.obs].ttl() {
+		if t := &s.ev.terms[i]; t.lost > 0 && !t.answers {
 			t.setHabits(h, math.Pow(h.rate, 1/t.same))
 		}
 	}

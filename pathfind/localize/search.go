@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"whichlink/internal/halves"
 )
 
 // A search walks over hypotheses, best first: it refits the best one not yet expanded, looks at all its neighbours (one component
@@ -124,20 +122,19 @@ func newSearch(m *model) *search {
 	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
 	s.here = s.devs.another()
 	weighShyness(m.ix, m.ev)
-	halves.Briefly(int(m.ix.n), func(_, from, to int) {
-		for c := from; c < to; c++ {
-			if m.cfg.OneWay && m.ix.kindOf(int32(c)) == 1 {
-				continue // no observation of it counts
-			}
-			last := int32(-1)
-			for _, e := range m.ev.entries[m.ev.start[c]:m.ev.start[c+1]] {
-				if e.term != last && m.ev.terms[e.term].lost > 0 {
-					last = e.term
-					s.lossy[c] += s.ev.weight(&m.ev.terms[e.term])
-				}
+	for i := range m.ev.terms {
+		t := &m.ev.terms[i]
+		if t.lost == 0 {
+			continue
+		}
+		for _, c := range m.ev.comps[m.ev.first[t.first]:m.ev.first[t.first+t.n]] {
+			if s.seen[c] != int32(i)+1 && !(m.cfg.OneWay && m.ix.kindOf(c) == 1) { // no observation of a link counts then
+				s.seen[c] = int32(i) + 1
+				s.lossy[c] += t.weight()
 			}
 		}
-	})
+	}
+	clear(s.seen)
 	for c := range m.ix.n {
 		if s.lossy[c] > 0 {
 			s.candidates = append(s.candidates, c)
@@ -386,7 +383,7 @@ func (s *search) near(c int32) []int32 {
 			continue
 		}
 		last = e.term
-		weight := s.ev.weight(t)
+		weight := t.weight()
 		for _, x := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
 			if s.seen[x] != e.term+1 && s.lossy[x] > 0 {
 				if s.shared[x] == 0 {

@@ -21,6 +21,9 @@ const (
 
 // weighShyness sets the outlier weights of all terms of TTL-limited observations.
 func weighShyness(ix *index, ev *evidence) {
+	if !ev.answers {
+		return
+	}
 	type tally struct{ shy, silent, all float64 }
 	responders := make([]tally, len(ix.host))
 	probers := make([]tally, len(ix.host))
@@ -89,6 +92,9 @@ const leastHeld = 0.05
 
 // shyResponders returns the responders that hold their answers back, under the loaded hypothesis.
 func (m *model) shyResponders() []Responder {
+	if !m.ev.answers {
+		return nil
+	}
 	type sum struct {
 		Responder
 		open float64 // probability that all missing answers are due to lost packets

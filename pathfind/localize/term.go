@@ -22,6 +22,7 @@ type term struct {
 
 	copies      float64 // observations that are alike, where nothing was lost; else 1
 	lone        bool    // everything was lost
+	answers     bool    // what is missing are the answers of a switch
 	kind        int8
 	own         float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	total       float64 // the chance that it loses everything if it is an outlier
@@ -41,7 +42,7 @@ const usuallyTotal = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, own: 1, same: 1, total: usuallyTotal}
+	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, answers: o.ttl(), own: 1, same: 1, total: usuallyTotal}
 	most := cfg.Cap
 	if o.bursts > 0 {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.
@@ -59,6 +60,18 @@ func newTerm(o *merged, cfg Config) term {
 		t.setHabits(&h, h.rate)
 	}
 	return t
+}
+
+// fullWeight is that of a term which surely tells of what its packets crossed.
+const fullWeight = 8
+
+// weight is how much a lossy term counts where it is told how many of them components have in common: answers that the responder may well have held
+// back tell little of what their packets crossed.
+func (t *term) weight() int32 {
+	if t.answers && t.outlier > often {
+		return 1
+	}
+	return fullWeight
 }
 
 func (t *term) setOutlier(w float64) {
@@ -121,14 +134,24 @@ func (t *term) over(s float64) (in, out float64) {
 	if t.whole == 0 {
 		return 0, 0
 	}
-	miss := missed(s)
+	miss := fewMissed(s)
+	if s >= fewMissing {
+		miss = 1 - exp(-s)
+	}
 	z := (1 - miss - t.mean) * t.sharp
 	e := t.inlier - t.base - (t.passed+t.keep)*s
 	if z < -2 || e > 300 {
 		return 0, 0
 	}
 	e = exp(e)
-	return raise(miss, t.whole) * e, min(below(z), t.lid*e)
+	out = t.lid * e
+	if most := below(z); most < out {
+		out = most
+	}
+	if t.whole > 1 {
+		return raise(miss, t.whole) * e, out
+	}
+	return miss * e, out
 }
 
 // both returns the two parts of the mixture themselves, of an observation that lost whole packets: where several ways are added up, no logarithm is needed
@@ -171,11 +194,11 @@ func raise(x float64, n int32) float64 {
 
 // below returns the share of a normal distribution below z deviations, z from -2 on, to 2e-4 (J. T. Lin 1990).
 func below(z float64) float64 {
-	x := max(z+2, 0) * normalCells
+	x := (z + 2) * normalCells
 	if !(x < float64(len(normal)-1)) {
 		return 1
 	}
-	i := int(x)
+	i := uint(x)
 	return normal[i] + (x-float64(i))*(normal[i+1]-normal[i])
 }
 
@@ -227,11 +250,16 @@ func (t *term) other(s, miss, in float64) float64 {
 
 // missed returns the share of packets lost under hazard s.
 func missed(s float64) float64 {
-	if s < 0.02 {
-		return s * (1 - s*(1./2)*(1-s*(1./3)*(1-s*(1./4))))
+	if s < fewMissing {
+		return fewMissed(s)
 	}
 	return 1 - exp(-s)
 }
+
+// fewMissing is the hazard up to which fewMissed returns the share of packets lost.
+const fewMissing = 0.02
+
+func fewMissed(s float64) float64 { return s * (1 - s*(1./2)*(1-s*(1./3)*(1-s*(1./4)))) }
 
 // logSum returns log(exp(a)+exp(b)).
 func logSum(a, b float64) float64 {

@@ -19,6 +19,7 @@ func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prosp
 	for _, c := range h.comps {
 		s.here.count(s.ix, c, 1)
 	}
+	alone := s.here.alone(s.ix)
 	s.listed[1] = s.listed[1][:0]
 	halves.Briefly(len(s.candidates), func(half, from, to int) {
 		list := s.listed[half][:0]
@@ -26,7 +27,7 @@ func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prosp
 			if s.excess[c] > 0 || slices.Contains(barred, c) {
 				continue
 			}
-			x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c)}}
+			x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c, alone[s.ix.kindOf(c)])}}
 			if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= floor {
 				list = append(list, x)
 			}

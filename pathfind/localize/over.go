@@ -60,6 +60,31 @@ func (t *term) riseAtMost(x *over, by, times, byPath float64) float64 {
 	return byPath*path + max(1-byPath, leastOwn)*own
 }
 
+// rise multiplies ratios, of which top is the greatest, by what riseAtMost says at some hazards where byPath is not told. It returns the greatest of them.
+func (t *term) rise(at []over, by, times float64, ratio []float64, top float64) float64 {
+	lost, passed, kind := t.lost, t.passed, t.kind
+	for j := range ratio {
+		x := &at[j]
+		y := power(1+x.hazard*by, lost)
+		r := x.own[kind] // times one
+		if times > 1 {
+			r = power(r, times)
+		}
+		if r > y {
+			r = y
+		}
+		if path := y / underExp(x.hazard*passed*times); path > r {
+			r = path
+		}
+		r *= ratio[j]
+		ratio[j] = r
+		if r > top {
+			top = r
+		}
+	}
+	return top
+}
+
 // leastOwn is a share that the difference of two others may have lost.
 const leastOwn = 1e-15
 
@@ -137,13 +162,15 @@ func (m *model) overTerms(c int32, x *overs, g []float64) (work int) {
 			i++
 		case t.n == 1:
 			times := es[i].times
-			by, byPath := times/m.hazard[es[i].branch], -1.
-			if m.byPath != nil {
-				byPath = m.byPath[es[i].branch]
-			}
-			for j := range at {
-				ratio[j] *= t.riseAtMost(&at[j], by, times, byPath)
-				top = max(top, ratio[j])
+			by := times / m.hazard[es[i].branch]
+			if m.byPath == nil {
+				top = t.rise(at, by, times, ratio[:len(at)], top)
+			} else {
+				byPath := m.byPath[es[i].branch]
+				for j := range at {
+					ratio[j] *= t.riseAtMost(&at[j], by, times, byPath)
+					top = max(top, ratio[j])
+				}
 			}
 			i++
 		default:

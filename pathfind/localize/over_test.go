@@ -82,3 +82,30 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d of %d components are surely not worth it", told, looked)
 	}
 }
+
+// TestRise: several hazards at once are the same, to the bit, as one after the other.
+func TestRise(t *testing.T) {
+	w := newWorld(fatTree(t, 4), 3)
+	w.fault(Arc, 5, 0.01)
+	w.mesh(2000, 200)
+	s := w.search(Config{OneWay: true})
+	s.load([]int32{5}, []float64{0.01})
+	if s.ev.flows == 0 {
+		t.Fatal("nothing was lost")
+	}
+	for i := range s.ev.flows {
+		x := &s.ev.terms[i]
+		for _, times := range [...]float64{1, 2} {
+			by, most := times/s.hazard[x.first], 1.0
+			got, want := [grid]float64{}, [grid]float64{}
+			for j := range want {
+				got[j] = 1 + float64(j)/8
+				want[j] = got[j] * x.riseAtMost(&s.overBad.at[j], by, times, -1)
+				most = max(most, want[j])
+			}
+			if top := x.rise(s.overBad.at, by, times, got[:], 1); got != want || top != most {
+				t.Fatalf("term %d, times %v: %v, at most %v; want %v, %v", i, times, got, top, want, most)
+			}
+		}
+	}
+}

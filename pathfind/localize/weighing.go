@@ -20,6 +20,10 @@ func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prosp
 		s.here.count(s.ix, c, 1)
 	}
 	alone := s.here.alone(s.ix)
+	if s.listed[0] == nil { // room for all, so that nothing is moved
+		n := len(s.candidates)
+		s.listed = [2][]prospect{make([]prospect, 0, n), make([]prospect, 0, n-n/2)}
+	}
 	s.listed[1] = s.listed[1][:0]
 	halves.Briefly(len(s.candidates), func(half, from, to int) {
 		list := s.listed[half][:0]

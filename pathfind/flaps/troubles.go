@@ -17,6 +17,9 @@ const (
 	usual = 5e-4
 )
 
+// The logarithms of what is usual for a packet.
+var usuallyLost, usuallyPassed = math.Log(usual), math.Log1p(-usual)
+
 // Troubles are flows that seem to have lost packets for reasons of their own: how many, and what share of all flows does.
 type troubles struct{ flows, rate float64 }
 
@@ -95,7 +98,7 @@ func (s *search) fateOf(o *localize.Observation) fate {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
 	c, _ := math.Lgamma(n + 2)
-	odd, chance := a+b-c, k*math.Log(usual)+(n-k)*math.Log1p(-usual)
+	odd, chance := a+b-c, k*usuallyLost+(n-k)*usuallyPassed
 	best := 0.0
 	if lost > 0 {
 		best += k * math.Log(k/n)

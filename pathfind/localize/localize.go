@@ -121,8 +121,9 @@ type Result struct {
 	Loose []float64
 	// Background is the loss per crossing of a good arc.
 	Background float64
-	// Normal is the loss per crossing up to which an arc counts as good, and Tail how many do that would be bad in other fabrics: they are too many, and
-	// lose too much alike, to be faults. 0 where Config.NormalLoss is given.
+	// Normal is the loss per crossing up to which an arc counts as good: Config.NormalLoss and half of the background, or more where good arcs have a heavier
+	// tail. Tail is how many count as good for that reason only, as all arcs' losses tell; it is 0 where there is no such tail, and where Config.NormalLoss
+	// is given, for then none is looked for.
 	Normal float64
 	Tail   int
 	// Healthy is the probability that nothing is faulty.

@@ -38,6 +38,42 @@ func TestHeavyTail(t *testing.T) {
 	}
 }
 
+// TestMildTail: where a few good arcs of a heavy tail lose as much as weak faults do, what is broken is told, and these are not.
+func TestMildTail(t *testing.T) {
+	for seed := range uint64(3) {
+		w := newWorld(fatTree(t, 8), seed)
+		for a := range int32(w.NumArcs()) {
+			w.fault(Arc, a, min(1e-4*math.Exp(w.rng.NormFloat64()), 1.6e-3))
+		}
+		bad := map[Cause]bool{}
+		for len(bad) < 3 {
+			c := Cause{Arc, int32(w.fabricArc())}
+			w.faults[c], bad[c] = 0.02, true
+		}
+		w.mesh(12000, 60)
+		if r := w.tellsOnly(t, bad); r.Tail == 0 {
+			t.Error("nothing is said of a tail")
+		}
+	}
+}
+
+// TestWeakBatch: where dozens of faults lose about alike, and good arcs more than usual but evenly, the faults are no tail.
+func TestWeakBatch(t *testing.T) {
+	for seed := range uint64(3) {
+		w := newWorld(fatTree(t, 8), seed)
+		for a := range int32(w.NumArcs()) {
+			w.fault(Arc, a, 3e-4*w.rng.Float64())
+			if a%25 == 0 {
+				w.fault(Arc, a, 0.0012*math.Pow(3, w.rng.Float64()))
+			}
+		}
+		w.mesh(12000, 120)
+		if r := Solve(w.Fabric, w.obs, Config{OneWay: true}); r.Tail > 0 {
+			t.Errorf("%d arcs are said to be a tail of good ones", r.Tail)
+		}
+	}
+}
+
 // tellsOnly checks that the faults are told, and nothing else is.
 func (w *world) tellsOnly(t *testing.T, faults map[Cause]bool) *Result {
 	t.Helper()

@@ -56,6 +56,28 @@ func TestFactor(t *testing.T) {
 	}
 }
 
+// TestFactorJoined: 1 may as well be any of 4, 5 and 6. That a doubt about 3 was seen with one of these only, and is likelier beside it, does not take from what it says beside the
+// others.
+func TestFactorJoined(t *testing.T) {
+	cfg := Config{}.withDefaults()
+	ix := newIndex(leafSpine(t, 2, 2, 1), cfg)
+	s := newSearch(newModel(ix, compile(ix, nil, cfg), cfg))
+	weights := []float64{1, 1, 1, 1, 0.25, 1}
+	for i, comps := range [][]int32{{1, 2, 3}, {2, 3, 4}, {2, 3, 5}, {2, 3, 6}, {1, 2}, {2, 4}} {
+		s.by[keyOf(comps)] = int32(i)
+		s.hyps = append(s.hyps, hypothesis{key: keyOf(comps), comps: comps, expanded: i == 0})
+	}
+	f := s.factor(weights)
+	for _, c := range []struct {
+		class []int32
+		want  float64
+	}{{[]int32{3}, 4 / 5.75}, {[]int32{1}, 1.25 / 5.75}, {[]int32{1, 4, 5, 6}, 1}, {[]int32{3, 4}, 1 - 0.75/5.75}, {[]int32{2}, 1}} {
+		if got := f.holds(c.class); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("holds(%v) = %.4f, want %.4f", c.class, got, c.want)
+		}
+	}
+}
+
 // TestFactorUnexpanded: what was found last, when there was no time left to look at it from all sides, counts by its weight beside what was looked at.
 func TestFactorUnexpanded(t *testing.T) {
 	cfg := Config{}.withDefaults()

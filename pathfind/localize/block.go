@@ -33,8 +33,12 @@ type joint struct {
 	beyond  float64 // its weight beyond what the parts say
 }
 
-// mostBlocks bounds how many blocks one may be made of.
-const mostBlocks = 64
+const (
+	// mostBlocks bounds how many blocks one may be made of.
+	mostBlocks = 64
+	// mostRivals bounds how many differences are held against each other that are of several components, or lie in larger blocks.
+	mostRivals = 256
+)
 
 // A builder makes blocks of what was seen.
 type builder struct {
@@ -173,12 +177,8 @@ func (b *builder) partRivals(all []neighbour) {
 		root *block
 	}
 	var some []placed
-	most := 0.0
 	for _, n := range all {
-		most = max(most, n.weight)
-	}
-	for _, n := range all {
-		if n.weight*most < doubtful {
+		if n.weight*n.weight < doubtful || len(some) == mostRivals {
 			continue
 		}
 		if roots := b.roots(n.differs); len(roots) == 1 {

@@ -111,7 +111,7 @@ func (w *world) compared() string {
 	s := w.search(Config{})
 	s.run()
 	weights, _ := s.weights()
-	mode := s.factor(weights).mode
+	mode := s.factor(weights, weights).mode
 	var comps []int32
 	for c := range s.ix.n {
 		if w.faults[s.ix.cause(c)] > 0 {

@@ -65,7 +65,11 @@ func (s *search) chooseTwins() {
 		groups[print] = append(groups[print], choice{c, 1})
 	}
 	for _, print := range prints {
-		switch of := groups[print]; {
+		of := groups[print]
+		for _, x := range of {
+			s.twins[x.comp], s.looks[x.comp] = math.Log(float64(len(of))), of[0].comp
+		}
+		switch {
 		case len(of) == 1:
 		case s.ix.kindOf(of[0].comp) == 2:
 			for _, x := range of {

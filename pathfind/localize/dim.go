@@ -14,7 +14,7 @@ func (s *search) dim(h *hypothesis, score float64, add int32, without []int) boo
 	}
 	floor := s.best - horizon - score
 	if add >= 0 {
-		floor -= s.ix.logPrior(add)
+		floor -= s.priorOf(add)
 	}
 	for _, j := range without {
 		s.try(h.comps[j], 0)

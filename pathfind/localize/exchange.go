@@ -136,7 +136,7 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 			continue
 		}
 		f := s.fit(x)
-		first = append(first, addition{comp: x, rate: f.rate, odds: f.bayes + s.ix.logPrior(x) - s.overlap[x]})
+		first = append(first, addition{comp: x, rate: f.rate, odds: f.bayes + s.priorOf(x) - s.overlap[x]})
 	}
 	slices.SortFunc(first, func(a, b addition) int {
 		return cmp.Or(cmp.Compare(b.odds, a.odds), cmp.Compare(a.comp, b.comp))
@@ -149,7 +149,7 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 				continue
 			}
 			floor := s.best - horizon - underrated - rest
-			if prior := s.ix.logPrior(y) - s.overlap[y]; !s.hopeless(y, floor-x.odds-prior) {
+			if prior := s.priorOf(y) - s.overlap[y]; !s.hopeless(y, floor-x.odds-prior) {
 				if f := s.fit(y); f.bayes >= floor-x.odds-prior {
 					s.exchangePair(h, out, x, addition{comp: y, rate: f.rate, odds: f.bayes + prior}, rest-base, known)
 				}

@@ -44,13 +44,13 @@ func (h *hypothesis) keyBut(differs []int32) uint64 {
 	return key
 }
 
-// factor takes the posterior of the visited hypotheses apart.
-func (s *search) factor(weights []float64) *factored {
+// factor takes the posterior of the visited hypotheses apart, of which it is given the weights that the search went by, and those that each has by itself.
+func (s *search) factor(weights, single []float64) *factored {
 	top := s.mode(weights)
 	mode := &s.hyps[top]
 	var all []neighbour
 	for i := range s.hyps {
-		if w := weights[i] / weights[top]; i != top && w >= faintest {
+		if w := single[i] / single[top]; i != top && w >= faintest {
 			all = append(all, neighbour{difference(mode.comps, s.hyps[i].comps), w})
 		}
 	}
@@ -59,7 +59,7 @@ func (s *search) factor(weights []float64) *factored {
 	})
 	b := builder{search: s, mode: mode, of: map[int32]*block{}, weight: func(key uint64) float64 {
 		if i, ok := s.by[key]; ok {
-			return weights[i] / weights[top]
+			return single[i] / single[top]
 		}
 		return 0
 	}}

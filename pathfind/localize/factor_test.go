@@ -31,7 +31,7 @@ func TestFactor(t *testing.T) {
 		s.hyps = append(s.hyps, hypothesis{key: keyOf(h.comps), comps: h.comps, expanded: i == 0})
 		weights = append(weights, h.weight)
 	}
-	f := s.factor(weights)
+	f := s.factor(weights, weights)
 	for _, c := range []struct {
 		class []int32
 		want  float64
@@ -51,7 +51,7 @@ func TestFactor(t *testing.T) {
 	for i := range s.hyps {
 		s.by[s.hyps[i].key] = int32(i)
 	}
-	if a, b := f.holds([]int32{3}), s.factor(weights).holds([]int32{3}); a != b {
+	if a, b := f.holds([]int32{3}), s.factor(weights, weights).holds([]int32{3}); a != b {
 		t.Errorf("holds(3) = %v or %v, by the order of what was seen", a, b)
 	}
 }
@@ -67,7 +67,7 @@ func TestFactorJoined(t *testing.T) {
 		s.by[keyOf(comps)] = int32(i)
 		s.hyps = append(s.hyps, hypothesis{key: keyOf(comps), comps: comps, expanded: i == 0})
 	}
-	f := s.factor(weights)
+	f := s.factor(weights, weights)
 	for _, c := range []struct {
 		class []int32
 		want  float64
@@ -88,7 +88,7 @@ func TestFactorUnexpanded(t *testing.T) {
 			s.by[keyOf(comps)] = int32(i)
 			s.hyps = append(s.hyps, hypothesis{key: keyOf(comps), comps: comps, rates: make([]float64, len(comps)), expanded: i == 0})
 		}
-		f := s.factor([]float64{c.expanded, 1e-100, 1})
+		f := s.factor([]float64{c.expanded, 1e-100, 1}, []float64{c.expanded, 1e-100, 1})
 		for _, x := range []int32{1, 2, 3} {
 			if got := f.holds([]int32{x}); !(math.Abs(got-c.want) < 1e-6) {
 				t.Errorf("holds(%d) = %v beside %v of what was expanded, want %v", x, got, c.expanded, c.want)

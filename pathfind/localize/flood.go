@@ -45,7 +45,7 @@ func (s *search) flood() {
 	s.load(comps, rates)
 	score := s.sum + s.logBackgroundPrior()
 	for _, c := range comps {
-		score += s.ix.logPrior(c)
+		score += s.priorOf(c)
 	}
 	for i := s.remember(comps, rates, score); i >= 0; {
 		i = s.grow(i, 0)

@@ -41,9 +41,11 @@ type model struct {
 	losses []float64 // by component, those of observations that cross it
 	most   float64   // how often a branch crosses a component, at most
 
-	single  bool   // all ways are known: every term has one branch
-	unsure  []bool // by component, whether some observations that cross it may have gone other ways, or a device counted
-	metered []bool // by component, whether a device counted
+	single  bool      // all ways are known: every term has one branch
+	unsure  []bool    // by component, whether some observations that cross it may have gone other ways, or a device counted
+	metered []bool    // by component, whether a device counted
+	twins   []float64 // by component, the log of how many look like it, itself among them: see chooseTwins
+	looks   []int32   // by component, the first of these
 
 	// The rates over which a component's hazard is integrated, log-spaced, and those that an uneven arc may have.
 	bad, logBad, logPrior [grid]float64
@@ -74,6 +76,11 @@ func newModel(ix *index, ev *evidence, cfg Config) *model {
 
 		unsure:  make([]bool, ix.n),
 		metered: make([]bool, ix.n),
+		twins:   make([]float64, ix.n),
+		looks:   make([]int32, ix.n),
+	}
+	for c := range m.looks {
+		m.looks[c] = int32(c)
 	}
 	for b, share := range ev.share {
 		m.portion[b], m.weight[b] = exp(share), 1
@@ -374,6 +381,10 @@ func (m *model) gainOfTerms(c int32, h float64) float64 {
 	}
 	return g + log(ratio)
 }
+
+// priorOf returns the log prior odds that a component is faulty, or one of those that look like it in its place. The search goes by that: a hypothesis stands for all that
+// the evidence cannot tell from it, and of two that explain it as well the one is likelier that may lie at more places.
+func (m *model) priorOf(c int32) float64 { return m.ix.logPrior(c) + m.twins[c] }
 
 // A pull is how a component's losses ask for a hazard of it, if all took a known way, with every bound from above.
 type pull struct {

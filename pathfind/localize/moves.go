@@ -24,11 +24,11 @@ func (s *search) replace(h *hypothesis, j int) {
 		share = 3 // that others lost nothing is not known, and what they lose besides tells more
 	}
 	for _, x := range near {
-		if x == c || s.excess[x] > 0 || share*s.shared[x] < s.lossy[c] || s.joins(h, x) || s.hopeless(x, s.best-horizon-rest-s.ix.logPrior(x)) {
+		if x == c || s.excess[x] > 0 || share*s.shared[x] < s.lossy[c] || s.joins(h, x) || s.hopeless(x, s.best-horizon-rest-s.priorOf(x)) {
 			continue
 		}
 		f := s.fit(x)
-		s.neighbour(h, j, x, f.rate, rest+f.bayes+s.ix.logPrior(x)-s.overlap[x])
+		s.neighbour(h, j, x, f.rate, rest+f.bayes+s.priorOf(x)-s.overlap[x])
 	}
 	var whole []int32
 	for _, x := range s.ix.relatives(nil, c) {
@@ -168,7 +168,7 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 		f := s.fit(add)
 		s.shift(add, f.rate)
 		rates[len(rates)-1] = f.rate
-		occam = f.bayes - f.peak + s.ix.logPrior(add)
+		occam = f.bayes - f.peak + s.priorOf(add)
 	}
 	for range sweeps {
 		if len(s.coupled) == 0 {
@@ -202,7 +202,7 @@ const doubted = 5
 func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 	floor := s.best - horizon - score
 	if add >= 0 {
-		floor -= s.ix.logPrior(add)
+		floor -= s.priorOf(add)
 	}
 	if len(s.coupled) == 0 {
 		return add < 0 && s.sum >= floor || add >= 0 && !s.hopeless(add, floor-s.sum)
@@ -287,11 +287,11 @@ func (s *search) split(h *hypothesis) {
 		for len(comps) < s.cfg.MaxFaults {
 			best, at, odds := fit{}, int32(-1), 0.0
 			for _, p := range parts {
-				if s.excess[p] > 0 || s.hopeless(p, odds-s.ix.logPrior(p)) {
+				if s.excess[p] > 0 || s.hopeless(p, odds-s.priorOf(p)) {
 					continue
 				}
 				f := s.fit(p)
-				if o := f.bayes + s.ix.logPrior(p) - s.overlap[p]; o > odds {
+				if o := f.bayes + s.priorOf(p) - s.overlap[p]; o > odds {
 					best, at, odds = f, p, o
 				}
 			}

@@ -39,7 +39,7 @@ func (s *search) scatter(i int32) int32 {
 	s.load(comps, rates)
 	score := s.sum + s.logBackgroundPrior() + s.bonus
 	for _, c := range comps {
-		score += s.ix.logPrior(c)
+		score += s.priorOf(c)
 	}
 	return s.remember(comps, rates, score)
 }

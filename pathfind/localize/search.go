@@ -253,7 +253,7 @@ func (s *search) add(h *hypothesis, besides *weighing) {
 		if x.odds+x.beside > -rival {
 			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)
 		}
-		if o := exp(min(x.odds+x.beside, 2)); o > faint {
+		if o := exp(min(x.odds-s.twins[x.comp]+x.beside, 2)); o > faint {
 			s.odds[x.comp] = o
 			extras = append(extras, extra{x.comp, o})
 		}
@@ -366,7 +366,7 @@ func (s *search) again(c int32) (rate, occam float64) {
 	s.shift(c, 0)
 	f := s.fit(c)
 	s.shift(c, f.rate)
-	return f.rate, f.bayes - f.peak + s.ix.logPrior(c)
+	return f.rate, f.bayes - f.peak + s.priorOf(c)
 }
 
 // near returns the components that share a lossy observation with c, on the same or on another of its alternatives, and counts in shared

@@ -89,7 +89,7 @@ func (s *search) weighFreedom(comps []int32, rates []float64) {
 	s.each(len(comps), func(m *model, i int) {
 		if bend := s.system.alone[i]; math.IsNaN(s.occam[i]) && bend > 0 {
 			gain := func(h float64) float64 { return m.gainOfTerms(comps[i], h-rates[i]) }
-			s.occam[i] = m.around(gain, rates[i], m.least(comps[i]), bend*rates[i]*rates[i]).bayes + m.ix.logPrior(comps[i])
+			s.occam[i] = m.around(gain, rates[i], m.least(comps[i]), bend*rates[i]*rates[i]).bayes + m.priorOf(comps[i])
 		}
 	})
 }

@@ -112,8 +112,9 @@ func (s *search) view(h habits) view {
 	s.placeDevices()
 	v := view{share: 1, habits: h, hyps: s.hyps, by: s.by, best: s.best}
 	v.weights, v.score = s.weights()
-	v.score += s.ev.ofHabits(&h)
-	v.parts, v.seen = s.factor(v.weights), s.mentioned(v.weights)
+	single, less := s.apart(v.weights)
+	v.score += less + s.ev.ofHabits(&h)
+	v.parts, v.seen = s.factor(v.weights, single), s.mentioned(v.weights)
 	return v
 }
 

@@ -31,7 +31,7 @@ func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prosp
 			if s.excess[c] > 0 || slices.Contains(barred, c) {
 				continue
 			}
-			x := prospect{addition: addition{comp: c, odds: s.ix.logPrior(c) - s.overlap[c], beside: s.here.beside(s.ix, c, alone[s.ix.kindOf(c)])}}
+			x := prospect{addition: addition{comp: c, odds: s.priorOf(c) - s.overlap[c], beside: s.here.beside(s.ix, c, alone[s.ix.kindOf(c)])}}
 			if x.most = s.mostGain(c) + x.odds + x.beside; x.most >= floor {
 				list = append(list, x)
 			}

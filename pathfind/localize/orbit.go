@@ -1,0 +1,42 @@
+package localize
+
+import (
+	"math"
+	"slices"
+)
+
+// Where ways are not known a hypothesis stands for all that the evidence cannot tell from it: each member may be any of those that look like it. A core switch that is bad
+// as a whole may be any of a few dozen, and each of eight arcs in its place, too; so there are that many more hypotheses of eight arcs, which are as likely each. The search
+// looks at a few of them only. It goes by what all of them come to, which priorOf tells; that some of these exclude each other is not reckoned with.
+
+// apart takes the weights of hypotheses that stand each for all that the evidence cannot tell from them, and returns what each has by itself. Of several that stand for
+// each other it leaves as much as one has, and by how much, in logarithms, all have less.
+func (s *search) apart(weights []float64) (single []float64, less float64) {
+	single = slices.Clone(weights)
+	group := map[uint64]float64{}
+	keys := make([]uint64, len(weights))
+	for i := range s.hyps {
+		log := 0.0
+		for _, c := range s.hyps[i].comps {
+			log += s.twins[c]
+			keys[i] += scramble(uint64(s.looks[c]))
+		}
+		single[i] *= math.Exp(-log)
+		group[keys[i]] += weights[i]
+	}
+	most := map[uint64]float64{}
+	for i, w := range weights {
+		most[keys[i]] = max(most[keys[i]], w)
+	}
+	sum := 0.0
+	for i := range weights {
+		if w := group[keys[i]]; w > 0 {
+			weights[i] *= most[keys[i]] / w
+		}
+		sum += weights[i]
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return single, math.Log(sum)
+}

@@ -427,9 +427,12 @@ func (f *factored) weigh(masks map[int32]uint64) masses {
 			continue
 		}
 		done = append(done, x)
-		of := x.weigh(masks)
+		of, sum := x.weigh(masks), 1e-300
+		for _, m := range of { // which is x.sum, but where more was taken away than there was
+			sum += m.weight
+		}
 		for i := range of {
-			of[i].weight /= x.sum
+			of[i].weight /= sum
 		}
 		all = all.times(of)
 	}

@@ -1,32 +1,34 @@
 package localize
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Where ways are not known a hypothesis stands for all that the evidence cannot tell from it: each member may be any of those that look like it. A core switch that is bad
 // as a whole may be any of a few dozen, and each of eight arcs in its place, too; so there are that many more hypotheses of eight arcs, which are as likely each. The search
 // looks at a few of them only. It goes by what all of them come to, which priorOf tells; that some of these exclude each other is not reckoned with.
 
+// mostApart bounds by how much fewer places make a hypothesis likelier by itself, in logarithms.
+const mostApart = 60
+
 // apart takes the weights of hypotheses that stand each for all that the evidence cannot tell from them, and returns what each has by itself. Of several that stand for
 // each other it leaves as much as one has, and by how much, in logarithms, all have less.
 func (s *search) apart(weights []float64) (single []float64, less float64) {
-	single = slices.Clone(weights)
-	group := map[uint64]float64{}
-	keys := make([]uint64, len(weights))
-	for i := range s.hyps {
-		log := 0.0
+	single = make([]float64, len(weights))
+	group, most := map[uint64]float64{}, map[uint64]float64{}
+	keys, top := make([]uint64, len(weights)), 0
+	for i, w := range weights {
 		for _, c := range s.hyps[i].comps {
-			log += s.twins[c]
+			single[i] += s.twins[c]
 			keys[i] += scramble(uint64(s.looks[c]))
 		}
-		single[i] *= math.Exp(-log)
-		group[keys[i]] += weights[i]
-	}
-	most := map[uint64]float64{}
-	for i, w := range weights {
+		group[keys[i]] += w
 		most[keys[i]] = max(most[keys[i]], w)
+		if w > weights[top] {
+			top = i
+		}
+	}
+	places := single[top] // only what they are beside each other counts, and those of dozens of faults are more than a number holds
+	for i, w := range weights {
+		single[i] = w * math.Exp(min(places-single[i], mostApart))
 	}
 	sum := 0.0
 	for i := range weights {

@@ -42,7 +42,7 @@ func (s *search) heavyTail() (normal float64, many int) {
 	tail := s.populate(h, heavy)
 	// An arc is told from the middle between the normal and the least bad rate on.
 	normal, many = min(tail.end()/math.Sqrt(3), worst), int(tail.good*(1-tail.below(least)))
-	if normal <= top || many == 0 {
+	if !(normal > top) || many <= 0 {
 		return 0, 0
 	}
 	for _, other := range [...]story{light, epidemic} {

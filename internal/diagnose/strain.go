@@ -40,7 +40,7 @@ type cut struct {
 	by   string
 	node graphs.NodeID // who was too busy
 	own  bool
-	// overflow, overdue and late are what it did to probes, by kind; idle is, of a pause, the time in which it sent nothing.
+	// overflow, overdue and late are what it did to probes, by kind; idle is, of pauses, the times in which it sent nothing, none overlapping another.
 	overflow, overdue, late int
 	idle                    []stretch
 	// sent and lost are the probes of the flows that may have suffered, in this time; those sent only of a pause.
@@ -222,9 +222,16 @@ func joined(cuts []*cut, c cut) []*cut {
 		last := cuts[n-1]
 		last.to = later(last.to, c.to)
 		last.overflow, last.overdue, last.late = last.overflow+c.overflow, last.overdue+c.overdue, last.late+c.late
-		last.idle = slices.Concat(last.idle, c.idle)
+		for _, x := range c.idle {
+			if at := len(last.idle) - 1; at >= 0 && x.from.Before(last.idle[at].to) {
+				last.idle[at].to = later(last.idle[at].to, x.to)
+			} else {
+				last.idle = append(last.idle, x)
+			}
+		}
 		return cuts
 	}
+	c.idle = slices.Clone(c.idle)
 	return append(cuts, &c)
 }
 
@@ -327,7 +334,7 @@ func cutShare(l *flowLog, e *echo, cuts []*cut) float64 {
 	for _, c := range cuts {
 		in = append(in, c.stretch)
 		if c.node == l.src {
-			idle = append(idle, c.idle...)
+			idle = append(idle, meeting(e, c.idle)...)
 		}
 	}
 	sent := e.end.Sub(e.start) - overlap(e, idle)
@@ -358,10 +365,17 @@ func (s *Store) stoodStill(l *flowLog, e *echo) time.Duration {
 	for _, scope := range []cutScope{{"", l.src, graphs.None}, {"", graphs.None, l.dst}} {
 		cuts := s.strained.cuts[scope]
 		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
-			idle = append(idle, cuts[i].idle...)
+			idle = append(idle, meeting(e, cuts[i].idle)...)
 		}
 	}
 	return overlap(e, idle)
+}
+
+// meeting returns those of some stretches that fell into an echo. They are in the order of time, none overlapping another.
+func meeting(e *echo, list []stretch) []stretch {
+	from, _ := slices.BinarySearchFunc(list, e.start, func(x stretch, t time.Time) int { return x.to.Compare(t) })
+	to, _ := slices.BinarySearchFunc(list, e.end, func(x stretch, t time.Time) int { return x.from.Compare(t) })
+	return list[from:max(from, to)]
 }
 
 // leave notes that a loss was left out.

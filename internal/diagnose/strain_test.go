@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/graphs/generate"
 	"whichlink/internal/evidence"
 )
 
@@ -309,5 +310,31 @@ func TestMoment(t *testing.T) {
 	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
 	if d := p.store.Diagnose(); d.Verdict == Suspects {
 		t.Errorf("named is\n%s", d.Text())
+	}
+}
+
+// BenchmarkStandsStill: a prober that hardly runs, for half an hour. Its pauses follow each other without a gap.
+func BenchmarkStandsStill(b *testing.B) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, hosts, start := NewStore(f, Config{}), f.Hosts(), time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	by := f.NodeName(hosts[0])
+	for i := range 1800 {
+		at := start.Add(time.Duration(i) * time.Second)
+		for k := range 5 {
+			s.Add(&evidence.Record{V: 1, Time: at.Add(time.Duration(k+1) * 200 * time.Millisecond), Source: evidence.SourceProbe, By: by, Kind: evidence.KindStrain, Node: by, Strain: evidence.Pause, WindowMS: 198})
+		}
+		for k := range 64 {
+			s.Add(&evidence.Record{
+				V: 1, Time: at.Add(time.Second), Source: evidence.SourceProbe, By: by, Kind: evidence.KindEcho,
+				Flow: &evidence.Flow{Src: f.Address(hosts[0], false), Dst: f.Address(hosts[1+k%15], false), Proto: "udp", SrcPort: uint16(50000 + k), DstPort: 862},
+				Sent: evidence.Int(50), Lost: evidence.Int(0), WindowMS: 1000, RTT: &evidence.Delay{Min: 50, P50: 60, P90: 70, P99: 80, Max: 90},
+			})
+		}
+	}
+	for b.Loop() {
+		s.Diagnose()
 	}
 }

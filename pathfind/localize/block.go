@@ -280,112 +280,97 @@ func (x *block) product(b *builder, differs []int32, touched uint64) float64 {
 	return all
 }
 
-// A mass is how much weight the states have that hold what a mask tells.
-type mass struct {
-	mask   uint64
-	weight float64
-}
+// A mass is how much weight the states have that hold nothing of what is asked for, and those that hold some of it.
+type mass struct{ none, some float64 }
 
-// masses is that by mask.
-type masses []mass
-
-func (m masses) add(mask uint64, weight float64) masses {
-	for i := range m {
-		if m[i].mask == mask {
-			m[i].weight += weight
-			return m
-		}
+func (m *mass) add(holds bool, weight float64) {
+	if holds {
+		m.some += weight
+	} else {
+		m.none += weight
 	}
-	return append(m, mass{mask, weight})
 }
 
 // times returns what two that are independent of each other come to.
-func (m masses) times(o masses) masses {
-	var all masses
-	for _, x := range m {
-		for _, y := range o {
-			all = all.add(x.mask|y.mask, x.weight*y.weight)
-		}
-	}
-	return all
+func (m mass) times(o mass) mass {
+	return mass{m.none * o.none, m.some*(o.none+o.some) + m.none*o.some}
 }
 
-// maskOf is what some components hold of what is asked for.
-func maskOf(comps []int32, masks map[int32]uint64) (mask uint64) {
-	for _, c := range comps {
-		mask |= masks[c]
-	}
-	return mask
+// known is the mass of what is known.
+func known(holds bool) (m mass) {
+	m.add(holds, 1)
+	return m
 }
 
-// weigh returns the weights of all states of a block by what they hold.
-func (x *block) weigh(masks map[int32]uint64) masses {
-	if x.sum > 0 && !slices.ContainsFunc(x.comps, func(c int32) bool { return masks[c] != 0 }) {
-		return masses{{0, x.sum}}
+// A question is what is asked for.
+type question map[int32]bool
+
+// holds reports whether some of it is among components.
+func (q question) holds(comps []int32) bool {
+	return slices.ContainsFunc(comps, func(c int32) bool { return q[c] })
+}
+
+// weigh returns the weights of all states of a block.
+func (x *block) weigh(q question) mass {
+	if x.sum > 0 && !q.holds(x.comps) {
+		return mass{none: x.sum}
 	}
-	mode := maskOf(x.in, masks)
 	if len(x.of) == 0 {
-		return masses{{mode, 1}}.add(mode^masks[x.comps[0]], x.weight)
+		m, in := known(q.holds(x.in)), len(x.in) > 0
+		m.add(!in && q[x.comps[0]], x.weight)
+		return m
 	}
-	parts := make([]masses, len(x.of))
+	parts := make([]mass, len(x.of))
 	for i, y := range x.of {
-		parts[i] = y.weigh(masks)
+		parts[i] = y.weigh(q)
 	}
-	var all masses
+	var all mass
 	if x.one {
-		all = x.weighOne(parts, masks)
+		all = x.weighOne(parts, q)
 	} else {
-		all = masses{{0, 1}}
+		all = known(false)
 		for _, p := range parts {
 			all = all.times(p)
 		}
 	}
 	for i := range x.groups {
-		for _, m := range x.weighGroup(&x.groups[i], parts, masks) {
-			all = all.add(m.mask, m.weight)
-		}
+		m := x.weighGroup(&x.groups[i], parts, q)
+		all.none, all.some = all.none+m.none, all.some+m.some
 	}
-	for i := range all {
-		all[i].weight = max(all[i].weight, 0) // more was taken away than there was
-	}
-	return all
+	return mass{max(all.none, 0), max(all.some, 0)} // more may have been taken away than there was
 }
 
 // weighGroup does so for what was seen of some smaller blocks together, with whatever may be of the others.
-func (x *block) weighGroup(g *group, parts []masses, masks map[int32]uint64) masses {
+func (x *block) weighGroup(g *group, parts []mass, q question) mass {
 	var in []int32
-	rest := masses{{0, 1}}
+	rest := known(false)
 	for i, y := range x.of {
 		switch {
 		case g.touched>>i&1 == 1:
 			in = append(in, y.in...)
 		case x.one:
-			rest = rest.times(masses{{maskOf(y.in, masks), 1}})
+			rest = rest.times(known(q.holds(y.in)))
 		default:
 			rest = rest.times(parts[i])
 		}
 	}
 	slices.Sort(in)
-	var seen masses
+	var seen mass
 	for _, s := range g.states {
-		seen = seen.add(maskOf(difference(in, s.differs), masks), s.beyond)
+		seen.add(q.holds(difference(in, s.differs)), s.beyond)
 	}
 	return seen.times(rest)
 }
 
 // weighOne does so for a block of which no two parts differ from the mode at once.
-func (x *block) weighOne(parts []masses, masks map[int32]uint64) masses {
-	all := masses{{maskOf(x.in, masks), 1}}
+func (x *block) weighOne(parts []mass, q question) mass {
+	all := known(q.holds(x.in))
 	for i, y := range x.of {
-		others := uint64(0)
-		for j, z := range x.of {
-			if j != i {
-				others |= maskOf(z.in, masks)
-			}
-		}
-		for _, m := range parts[i].add(maskOf(y.in, masks), -1) {
-			all = all.add(m.mask|others, m.weight)
-		}
+		others := slices.ContainsFunc(x.of, func(z *block) bool { return z != y && q.holds(z.in) })
+		m := parts[i]
+		m.add(q.holds(y.in), -1) // the mode, which is counted
+		all = mass{all.none, all.some + m.some}
+		all.add(others, m.none)
 	}
 	return all
 }
@@ -406,20 +391,18 @@ func (x *block) total() {
 		y.total()
 	}
 	x.sum = 0
-	for _, m := range x.weigh(nil) {
-		x.sum += m.weight
-	}
+	x.sum = x.weigh(nil).none
 }
 
-// weigh returns the probabilities of what is faulty by what it holds.
-func (f *factored) weigh(masks map[int32]uint64) masses {
-	all := masses{{0, 1}}
+// none returns the probability that nothing is faulty of what is asked for.
+func (f *factored) none(q question) float64 {
+	p := 1.0
 	var done []*block
-	for _, c := range slices.Sorted(maps.Keys(masks)) {
+	for _, c := range slices.Sorted(maps.Keys(q)) {
 		x := f.blocks[c]
 		if x == nil {
-			if _, ok := slices.BinarySearch(f.mode.comps, c); ok {
-				all = all.times(masses{{masks[c], 1}})
+			if _, in := slices.BinarySearch(f.mode.comps, c); in {
+				return 0
 			}
 			continue
 		}
@@ -427,45 +410,29 @@ func (f *factored) weigh(masks map[int32]uint64) masses {
 			continue
 		}
 		done = append(done, x)
-		of, sum := x.weigh(masks), 1e-300
-		for _, m := range of { // which is x.sum, but where more was taken away than there was
-			sum += m.weight
-		}
-		for i := range of {
-			of[i].weight /= sum
-		}
-		all = all.times(of)
-	}
-	return all
-}
-
-// holds returns the probability that a member of a class is faulty.
-func (f *factored) holds(class []int32) float64 {
-	masks := make(map[int32]uint64, len(class))
-	for _, c := range class {
-		masks[c] = 1
-	}
-	return 1 - f.none(masks)
-}
-
-// none returns the probability that nothing is faulty that has a mask.
-func (f *factored) none(masks map[int32]uint64) (p float64) {
-	for _, m := range f.weigh(masks) {
-		if m.mask == 0 {
-			p += m.weight
-		}
+		m := x.weigh(q)
+		p *= m.none / max(m.none+m.some, 1e-300) // which is x.sum, but where more was taken away than there was
 	}
 	return p
 }
 
+// holds returns the probability that a member of a class is faulty.
+func (f *factored) holds(class []int32) float64 {
+	q := question{}
+	for _, c := range class {
+		q[c] = true
+	}
+	return 1 - f.none(q)
+}
+
 // healthy returns the probability that nothing is faulty.
 func (f *factored) healthy() float64 {
-	masks := map[int32]uint64{}
+	q := question{}
 	for _, c := range f.mode.comps {
-		masks[c] = 1
+		q[c] = true
 	}
 	for c := range f.blocks {
-		masks[c] = 1
+		q[c] = true
 	}
-	return f.none(masks)
+	return f.none(q)
 }

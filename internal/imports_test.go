@@ -42,13 +42,13 @@ var floors = map[string][]string{
 	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm"},
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"internal/lab/labtest": {"internal/lab"},
+	"internal/casebook":    {},
 	"internal/session":     {"graphs", "graphs/formats", "internal/evidence", "internal/diagnose"},
 	"internal/report":      {"graphs", "internal/evidence", "internal/diagnose", "internal/page"},
 	"internal/baseline":    {"graphs", "internal/evidence", "internal/diagnose", "pathfind/rhythm"},
 	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
 	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "pathfind/heat", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
 	"":                     {"internal/cli"},
-	"casebook":             {},
 	"probes/snmp/agentsim": {"probes/snmp/ber"},
 }
 

@@ -107,6 +107,7 @@ func (s *Store) delays() []view {
 		if !ok {
 			continue
 		}
+		cuts := s.cutsOf(l)
 		var all, calm measurements
 		for i := range l.echoes {
 			e := &l.echoes[i]
@@ -115,7 +116,7 @@ func (s *Store) delays() []view {
 			}
 			isNew := e.end.After(last.end.Add(-lately))
 			all.add(e, isNew)
-			if s.stoodStill(l, e) <= time.Duration(mostStill*float64(e.length())) {
+			if stoodStill(e, cuts) <= time.Duration(mostStill*float64(e.length())) {
 				calm.add(e, isNew)
 			}
 		}

@@ -359,11 +359,10 @@ func overlap(e *echo, list []stretch) time.Duration {
 	return sum
 }
 
-// stoodStill returns for how long a host at either end of a flow did not run during an echo.
-func (s *Store) stoodStill(l *flowLog, e *echo) time.Duration {
+// stoodStill returns for how long a host at either end of a flow, of which the cuts are given, did not run during an echo.
+func stoodStill(e *echo, lists [][]*cut) time.Duration {
 	var idle []stretch
-	for _, scope := range []cutScope{{"", l.src, graphs.None}, {"", graphs.None, l.dst}} {
-		cuts := s.strained.cuts[scope]
+	for _, cuts := range lists {
 		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
 			idle = append(idle, meeting(e, cuts[i].idle)...)
 		}

@@ -203,16 +203,16 @@ func (b *builder) partRivals(all []neighbour) {
 }
 
 // touched returns which of the smaller blocks components are in.
-func (x *block) touched(comps []int32) (bits uint64) {
+func (x *block) touched(comps []int32) (which uint64) {
 	for _, c := range comps {
 		for i, y := range x.of {
 			if y.has(c) {
-				bits |= 1 << i
+				which |= 1 << i
 				break
 			}
 		}
 	}
-	return bits
+	return which
 }
 
 // add notes the weight of what differs from the mode.

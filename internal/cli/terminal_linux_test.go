@@ -242,6 +242,7 @@ func TestEndsWithoutItself(t *testing.T) {
 		t.Parallel()
 		x := inTerminal(t, t.TempDir(), "whichlink-panicking", nil)
 		x.sees("all is well")
+		x.watched()
 		_ = x.cmd.Process.Kill()
 		x.ends()
 		// Nothing makes who was killed wait for the watchman, who gives the terminal back soon after.
@@ -252,6 +253,30 @@ func TestEndsWithoutItself(t *testing.T) {
 			t.Errorf("it left %q", got)
 		}
 	})
+}
+
+// watched waits until the program's watchman ignores the hangup that the end of a session's leader sends to all who have its terminal: the first frame may be
+// drawn before that.
+func (x *terminal) watched() {
+	x.t.Helper()
+	pid := x.cmd.Process.Pid
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+		var children []byte
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // whichever thread started it
+		for _, task := range tasks {
+			more, _ := os.ReadFile(task)
+			children = append(children, more...)
+		}
+		for _, child := range strings.Fields(string(children)) {
+			status, _ := os.ReadFile("/proc/" + child + "/status")
+			_, ignored, _ := strings.Cut(string(status), "\nSigIgn:")
+			ignored, _, _ = strings.Cut(ignored, "\n")
+			if set, err := strconv.ParseUint(strings.TrimSpace(ignored), 16, 64); err == nil && set>>(syscall.SIGHUP-1)&1 == 1 {
+				return
+			}
+		}
+	}
+	x.t.Fatal("nobody watches the terminal")
 }
 
 // crashLeft looks at what a program left that ended by a panic in a goroutine which nothing guards.

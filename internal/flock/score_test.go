@@ -88,7 +88,7 @@ func asked() []row {
 //	go test ./internal/flock -run Score -v -traces traces
 //
 // flowgen draws flows over a fat-tree or a random graph, gives each arc a small loss and some a great one, and writes the packets sent and lost of
-// each flow in the form that this package reads; mktrain.sh is its recipe for the sets. Both are described in the documents of the traces.
+// each flow in the form that this package reads; mktrain.sh is its recipe for the sets. What both take is told in docs/localization-tables.md.
 // The oracle knows from what the generator draws everything, but nothing of what it drew (see oracle); the other two columns were reached on other traces of the
 // same sets. A faulty arc counts as found if it or a bad device at it is named with a probability of a half or more.
 func TestScore(t *testing.T) {

@@ -263,7 +263,7 @@ func watchHeap(stop <-chan struct{}, peak chan<- uint64) {
 	}
 }
 
-// TestSize measures how well and how fast faults are found in the largest fabrics, and prints the table of docs/localization.md.
+// TestSize measures how well and how fast faults are found in the largest fabrics, and prints the table of docs/localization-tables.md.
 func TestSize(t *testing.T) {
 	if !*full {
 		t.Skip("takes minutes: -full")

@@ -20,13 +20,14 @@ func panicking() int {
 	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	where := os.Getenv("CRASH")
 	return e.exit(e.screens(context.Background(), nil, func(context.Context, *env) (*scene, error) {
-		s := &scene{source: &bomb{where: where}, run: func(ctx context.Context) error {
+		drawn := make(chan struct{})
+		s := &scene{source: &bomb{where: where, drawn: drawn}, run: func(ctx context.Context) error {
 			if where == "measuring" {
 				time.Sleep(500 * time.Millisecond)
 				panic("a fault\nin what measures\x1b[31m")
 			}
 			if where == "probes" {
-				return probing(ctx, e)
+				return probing(ctx, e, drawn)
 			}
 			<-ctx.Done()
 			return nil
@@ -35,8 +36,8 @@ func panicking() int {
 	}))
 }
 
-// probing measures from this host until a goroutine that traces paths panics.
-func probing(ctx context.Context, e *env) error {
+// probing measures from this host until a goroutine that traces paths panics, once the screens are drawn.
+func probing(ctx context.Context, e *env, drawn <-chan struct{}) error {
 	f, err := e.readFabric(os.Getenv("FABRIC"))
 	if err != nil {
 		return err
@@ -49,6 +50,7 @@ func probing(ctx context.Context, e *env) error {
 	host, _ := f.NodeByName("h1")
 	s, err := probes.NewSession(probes.SessionConfig{ECMP: ecmp, Plan: p, Host: host, Rate: 100, Emit: func(r *evidence.Record) {
 		if r.PreviousTime != nil { // a path was found
+			<-drawn
 			panic("a fault in a record")
 		}
 	}})
@@ -62,14 +64,18 @@ func probing(ctx context.Context, e *env) error {
 type bomb struct {
 	where string
 	asked int
+	drawn chan struct{} // closed when the screens were drawn for some time
 }
 
 func (b *bomb) Snapshot() *tui.Snapshot {
 	if b.asked++; b.where == "drawing" && b.asked > 3 {
 		_ = make([]int, 2)[b.asked] // out of range
 	}
-	if b.asked == 8 && b.where == "elsewhere" { // in a goroutine that nobody waits for
-		go func() { panic("a fault\nelsewhere\x1b[31m") }()
+	if b.asked == 8 {
+		close(b.drawn)
+		if b.where == "elsewhere" { // in a goroutine that nobody waits for
+			go func() { panic("a fault\nelsewhere\x1b[31m") }()
+		}
 	}
 	return &tui.Snapshot{Diagnosis: &diagnose.Diagnosis{Verdict: diagnose.Healthy, Summary: "all is well"}, Now: time.Now(), Live: true, Fabric: new(graphs.Fabric)}
 }

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes of the reflector's batches.
 const (
-	reflectorBatch = 64
+	reflectorBatch = 64   // requests read at once
 	maxPacket      = 9216 // bytes of UDP payload: all of a jumbo frame
 	oobReceive     = 320
 	oobSend        = 128
@@ -25,12 +24,8 @@ type reflectorSocket struct {
 	crowd  crowd
 	unsent uint16 // answers, modulo 2^16
 	in     *batch
-	out    *batch           // borrows the payloads and addresses of in
+	out    *batch           // one answer, which borrows payload and address of its request
 	fd     func(fd uintptr) // transmit
-	from   int              // the messages of out from..to-1 wait to be sent
-	to     int
-	// expiring tells that some of them have a TTL with which they will not arrive.
-	expiring bool
 }
 
 func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflectorSocket, error) {
@@ -41,7 +36,7 @@ func newReflectorSocket(at netip.AddrPort, m *mirror, noChecksum bool) (*reflect
 	r := &reflectorSocket{
 		socket: s, at: at, mirror: m,
 		in:  newBatch(reflectorBatch, maxPacket, oobReceive),
-		out: newBatch(reflectorBatch, 1, oobSend),
+		out: newBatch(1, 1, oobSend),
 	}
 	r.fd = r.transmit
 	return r, nil
@@ -63,11 +58,11 @@ func (r *reflectorSocket) serve() error {
 	return err
 }
 
-// arrived answers a batch of requests, or notes a batch of errors.
+// arrived answers a batch of requests, or notes a batch of errors. Each answer has a time of its own and is sent before the next gets one: where the host is busy,
+// others run between any two of a batch, and that is no delay of the network. What the host takes until then is subtracted (RFC 8762 section 4.3.1: Timestamp).
 func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 	now := time.Now().UnixNano()
 	var m meta
-	r.from, r.to, r.expiring = 0, 0, false
 	for i := range n {
 		m.parse(b.control(i))
 		if isError {
@@ -91,31 +86,24 @@ func (r *reflectorSocket) arrived(b *batch, n int, isError bool) {
 			m.stamp = now
 		}
 		a := arrival{from: b.peer(i), to: m.local, ttl: m.ttl, received: m.stamp, crowded: uint16(r.crowd.lost), unsent: r.unsent, counted: true}
-		ttl, ok := r.mirror.reflect(b.data(i), a, now)
-		if !ok {
-			continue
+		if ttl, ok := r.mirror.reflect(b.data(i), a, time.Now().UnixNano()); ok {
+			r.answer(b, i, &m, ttl)
 		}
-		r.queue(b, i, &m, ttl)
-	}
-	if r.to > 0 {
-		r.flush()
 	}
 }
 
-// queue makes message i of the received ones the next to be sent.
-func (r *reflectorSocket) queue(b *batch, i int, m *meta, ttl uint8) {
-	k := r.to
-	r.to++
-	in, out := &b.hdrs[i].hdr, &r.out.hdrs[k].hdr
+// answer sends message i of the received ones back. It is called inside the callback of the reader, which holds the file descriptor; so it goes by
+// the descriptor itself. What the kernel does not take is dropped and counted, as a network would.
+func (r *reflectorSocket) answer(b *batch, i int, m *meta, ttl uint8) {
+	in, out := &b.hdrs[i].hdr, &r.out.hdrs[0].hdr
 	out.Name, out.Namelen = in.Name, in.Namelen
-	r.out.iovs[k].Base = b.iovs[i].Base
-	w := cmsgWriter{b: r.out.oobs[k]}
+	r.out.iovs[0].Base = b.iovs[i].Base
+	w := cmsgWriter{b: r.out.oobs[0]}
 	if m.local.IsValid() {
 		w.source(m.local)
 	}
 	if ttl != initialTTL {
 		w.ttl(r.v6, ttl)
-		r.expiring = true
 	}
 	// The way back is of the class of the way there. The ECN bits are the network's.
 	if dscp := m.tos &^ 3; dscp != 0 {
@@ -124,42 +112,24 @@ func (r *reflectorSocket) queue(b *batch, i int, m *meta, ttl uint8) {
 	if r.v6 {
 		setLabel(&b.names[i], m.label)
 	}
-	r.out.set(k, len(b.data(i)), int(in.Namelen), w.n)
-}
-
-// flush sends what was queued. It is called inside the callback of the reader, which holds the file descriptor; so it goes by
-// the descriptor itself. What the kernel does not take is dropped and counted, as a network would.
-func (r *reflectorSocket) flush() {
+	r.out.set(0, len(b.data(i)), int(in.Namelen), w.n)
 	_ = r.raw.Control(r.fd)
 }
 
-// maxSendTries is how often sending one answer may fail.
+// maxSendTries is how often sending one answer may fail: with the error of an ICMP message that came for an earlier one, which this clears, too.
 const maxSendTries = 16
 
 // transmit is called with the file descriptor of the socket.
 func (r *reflectorSocket) transmit(fd uintptr) {
-	tries := 0
-	for r.from < r.to {
-		// An error that an earlier ICMP message left behind would stop the batch. What then stops it is an answer's own.
-		_, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
-		n, errno := r.out.send(fd, r.from, r.to)
-		r.from += n
-		switch {
-		case r.from == r.to:
+	for range maxSendTries {
+		n, errno := r.out.send(fd, 0, 1)
+		if n == 1 {
 			return
-		case n > 0 && !r.expiring:
-			// sendmmsg(2) keeps to itself why it stopped. To try that answer again would hide that this host drops some. Only where
-			// answers of the batch expire on the way may the ICMP error for one, which is quick, have stopped the next.
-			errno = unix.ENOBUFS
-		case errno == 0:
-			continue
 		}
-		if tries++; tries < maxSendTries && errno != unix.EAGAIN && !ownDrop(errno) {
-			continue
+		if errno == unix.EAGAIN || ownDrop(errno) {
+			break
 		}
-		r.mirror.count.unsent.Add(1)
-		r.unsent++
-		r.from++
-		tries = 0
 	}
+	r.mirror.count.unsent.Add(1)
+	r.unsent++
 }

@@ -125,6 +125,52 @@ func all(t *testing.T, list []strain, what evidence.Strain) (x strain) {
 	return x
 }
 
+// TestReflectorTimes has a reflector find many requests at once: the time in each answer is that of its own sending, after the answer before arrived. What a host
+// does between two answers would else count as the network's delay.
+func TestReflectorTimes(t *testing.T) {
+	r, _, run := idleReflector(t)
+	c, err := openUDP(netip.MustParseAddrPort("127.0.0.1:0"), receiver, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	requests, answers := newBatch(reflectorBatch, minRequest, 0), newBatch(reflectorBatch, minRequest, oobReceive)
+	for i := range reflectorBatch {
+		n := (&request{seq: uint32(i), ssid: 3, size: minRequest}).put(requests.bufs[i])
+		requests.set(i, n, putSockaddr(&requests.names[i], r.Addrs()[0], 0), 0)
+	}
+	if err := c.raw.Control(func(fd uintptr) {
+		if n, errno := requests.send(fd, 0, reflectorBatch); n != reflectorBatch {
+			t.Fatalf("%d requests were sent: %v", n, errno)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	var before meta
+	came := 0
+	within(t, 10*time.Second, func() bool {
+		_ = c.raw.Control(func(fd uintptr) {
+			n, _ := answers.receive(fd, 0)
+			for i := range n {
+				a, err := parseAnswer(answers.data(i))
+				if err != nil || a.senderSeq != uint32(came) {
+					t.Errorf("answer %d is to request %d: %v", came, a.senderSeq, err)
+				}
+				if came > 0 && a.replied < toNTP(before.stamp) {
+					t.Errorf("answer %d says that it was sent %v before the one before arrived", came, residence(a.replied, toNTP(before.stamp)))
+				}
+				before.parse(answers.control(i))
+				came++
+			}
+		})
+		return came == reflectorBatch
+	})
+	if came != reflectorBatch {
+		t.Errorf("%d answers came", came)
+	}
+}
+
 // TestReflectorOverflow fills the socket of a reflector that does not read: what the kernel drops there reaches the prober as a count, with the time.
 func TestReflectorOverflow(t *testing.T) {
 	r, port, run := idleReflector(t)

@@ -256,3 +256,52 @@ func TestSlowByItself(t *testing.T) {
 		}
 	}
 }
+
+// Where all hosts stand still, most of them as long as any other, delay is found by flows that suffer alike: nothing would be found by windows in which no host does, for there are
+// none. A host that stands still for longer than others proves nothing, as before.
+func TestSlowAmongBusyHosts(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, host := graphs.ArcID(4), f.Hosts()[3]
+	for _, c := range []struct {
+		name, want string
+		adds       func(a graphs.ArcID) float64 // to the slowest tenth of probes
+		still      int                          // for how long that host stands still in each second, in milliseconds
+	}{
+		{"healthy", "", func(graphs.ArcID) float64 { return 0 }, 400},
+		{"a queue now and then", f.ArcName(bad), func(a graphs.ArcID) float64 { return 3000 * is(a == bad) }, 400},
+		{"a slow host", f.NodeName(host), func(a graphs.ArcID) float64 { return 3000 * is(f.Head(a) == host) }, 400},
+		{"a host that stands still for longer", "", func(a graphs.ArcID) float64 { return 3000 * is(f.Head(a) == host) }, 700},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, _ int) (float64, float64) { return 0, c.adds(a) }}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		for _, r := range d.records(10) {
+			r.Sent = evidence.Int(40)
+			pause := 400
+			if r.By == f.NodeName(host) {
+				pause = c.still
+			}
+			store.Add(&evidence.Record{V: 1, Time: r.Time.Add(-100 * time.Millisecond), Source: evidence.SourceProbe, By: r.By, Kind: evidence.KindStrain, Node: r.By, Strain: evidence.Pause, WindowMS: pause})
+			store.Add(r)
+		}
+		var said []string
+		got := store.Diagnose()
+		for _, x := range got.Suspects {
+			if x.Probability >= diagnose.Named {
+				said = append(said, x.ID)
+			}
+		}
+		if strings.Join(said, " ") != c.want {
+			t.Errorf("%s: %q is named, expected %q\n%s", c.name, said, c.want, got.Text())
+		}
+	}
+}
+
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

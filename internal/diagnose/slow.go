@@ -19,7 +19,8 @@ const (
 	leastTail    = 30
 	// leastSpan is for how long it must have been measured: in less, a host that stands still once may make all its flows slow.
 	leastSpan = time.Second
-	// mostStill is the greatest share of a window that hosts may stand still for their part in the slowest tenth of its probes to be small.
+	// mostStill is the greatest share of a window that hosts may stand still for their part in the slowest tenth of its probes to be small; where half of all
+	// windows have more, what those have.
 	mostStill = 0.05
 	// leastExcess is the least delay worth a name. Hosts wake up late by some tens of microseconds, and switches have no two alike.
 	leastExcess delay.Microseconds = 50
@@ -94,9 +95,22 @@ type view struct {
 	obs []delay.Observation
 }
 
+// A delayedFlow is a flow of which it is known what it crosses, with the windows in which it crossed that.
+type delayedFlow struct {
+	obs     delay.Observation
+	windows []delayedWindow
+}
+
+type delayedWindow struct {
+	*echo
+	isNew bool
+	still float64 // the share of it in which a host at either end did not run
+}
+
 // delays returns what flows take now, the plainest view first.
 func (s *Store) delays() []view {
-	views := []view{{}, {own: true}, {tail: true}, {tail: true, own: true}}
+	var flows []delayedFlow
+	var still []float64 // in recent windows
 	o := s.observer()
 	for _, l := range s.order {
 		if l.method != "" || l.size != 0 || len(l.echoes) == 0 {
@@ -107,49 +121,58 @@ func (s *Store) delays() []view {
 		if !ok {
 			continue
 		}
+		x := delayedFlow{obs: obs}
 		cuts := s.cutsOf(l)
-		var all, calm measurements
 		for i := range l.echoes {
 			e := &l.echoes[i]
 			if e.rtt == nil || e.sent == e.lost || !e.path.equal(last.path) || !e.back.equal(last.back) {
 				continue
 			}
-			isNew := e.end.After(last.end.Add(-lately))
-			all.add(e, isNew)
-			if stoodStill(e, cuts) <= time.Duration(mostStill*float64(e.length())) {
-				calm.add(e, isNew)
+			w := delayedWindow{e, e.end.After(last.end.Add(-lately)), stoodStill(e, cuts).Seconds() / e.length().Seconds()}
+			x.windows = append(x.windows, w)
+			if w.isNew {
+				still = append(still, w.still)
 			}
 		}
-		for i := range views {
-			v := &views[i]
-			o, of := obs, &all
-			if v.tail {
-				of = &calm
-			}
-			var enough bool
-			if o.Delay, enough = typical(of.recent, v.tail); !enough {
-				continue
-			}
-			if v.own {
-				if o.Own, enough = typical(of.past, v.tail); !enough || o.Own <= 0 {
-					continue
-				}
-			}
-			v.obs = append(v.obs, o)
+		flows = append(flows, x)
+	}
+	// Where all hosts stand still, flows are held against others that suffer alike.
+	most := mostStill
+	if slices.Sort(still); len(still) > 0 {
+		most = max(most, still[len(still)/2])
+	}
+	views := []view{{}, {own: true}, {tail: true}, {tail: true, own: true}}
+	for i := range views {
+		for j := range flows {
+			views[i].add(&flows[j], most)
 		}
 	}
 	return views
 }
 
-// measurements are windows of a flow, recent ones and those before.
-type measurements struct{ recent, past []*echo }
-
-func (m *measurements) add(e *echo, isNew bool) {
-	if isNew {
-		m.recent = append(m.recent, e)
-	} else {
-		m.past = append(m.past, e)
+// add takes in what a flow took, where enough was measured; its tail from windows in which hosts stood still for no more than some share of them.
+func (v *view) add(x *delayedFlow, mostStill float64) {
+	var recent, past []*echo
+	for _, w := range x.windows {
+		switch {
+		case v.tail && w.still > mostStill:
+		case w.isNew:
+			recent = append(recent, w.echo)
+		default:
+			past = append(past, w.echo)
+		}
 	}
+	o := x.obs
+	var enough bool
+	if o.Delay, enough = typical(recent, v.tail); !enough {
+		return
+	}
+	if v.own {
+		if o.Own, enough = typical(past, v.tail); !enough || o.Own <= 0 {
+			return
+		}
+	}
+	v.obs = append(v.obs, o)
 }
 
 // delayed makes an observation of a flow's round trip, without what it took.

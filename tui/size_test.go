@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func nasty(tb testing.TB) *Snapshot {
 		d.Suspects = append(d.Suspects, diagnose.Suspect{
 			Rank: 5 + i, Kind: n, ID: n, Link: n, Symptom: diagnose.Symptom(n), Probability: float64(i) - 2, Class: hostile(), For: n, Against: n,
 			Loss: ptr(float64(i)), LossLow: ptr(-1), LossHigh: ptr(1e9), Evidence: []diagnose.Evidence{{Source: n, Text: n}}, Next: []diagnose.Step{{Why: n, Do: n}, {Do: n}}})
-		d.Sources = append(d.Sources, diagnose.Source{By: n, Source: n, Records: 1 << 40})
+		d.Sources = append(d.Sources, diagnose.Source{By: n, Source: n, Records: math.MaxInt})
 		d.Cleared = append(d.Cleared, diagnose.Cleared{ID: n, Why: n})
 		d.Notes = append(d.Notes, n)
 		d.Coverage.Unmeasured = append(d.Coverage.Unmeasured, n)

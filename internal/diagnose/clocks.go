@@ -116,7 +116,7 @@ func (s *Store) fastClocks() map[string]time.Duration {
 	fast := map[string]time.Duration{}
 	for _, l := range s.order {
 		ms := ahead[l.src]
-		if d := time.Duration(ms) * time.Millisecond; d.Abs() >= clockOff && max(ms, -ms) < clockMost {
+		if d := time.Duration(ms) * time.Millisecond; d.Abs() >= clockOff && int64(max(ms, -ms)) < clockMost {
 			fast[l.by] = d.Round(clockStep)
 		}
 	}

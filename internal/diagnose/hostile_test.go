@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -111,7 +112,8 @@ func TestCandidatesTwice(t *testing.T) {
 func TestManyLosses(t *testing.T) {
 	p, _, add := played(t)
 	add(func(r *evidence.Record) {
-		*r.Sent, *r.Lost, *r.LostForward = 1e12, 1e12, 1e12
+		many := int(min(int64(1e12), math.MaxInt))
+		*r.Sent, *r.Lost, *r.LostForward = many, many, many
 		r.LostAtMS = []int{1}
 	})
 	if d := p.store.Diagnose(); d.Verdict != Suspects {

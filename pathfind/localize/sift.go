@@ -128,7 +128,7 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 			continue
 		}
 		if ix.plain(o) && (lossy == nil || !lossy.has(o.Flow)) {
-			n := min(o.Sent, mostSent)
+			n := int(min(int64(o.Sent), mostSent))
 			s.add(o, n, set)
 			if set {
 				if s.loose == nil {

@@ -95,9 +95,9 @@ func TestPairsTellArcsApart(t *testing.T) {
 		e, p := plan(t, f, Config{Seed: 1})
 		w := newWays(e)
 		hosts := f.Hosts()
-		planned, possible := make([][]int, f.NumArcs()), make([][]int, f.NumArcs())
-		mark := func(sets [][]int, a, b graphs.NodeID) {
-			key := int(min(a, b))<<32 | int(max(a, b))
+		planned, possible := make([][]uint64, f.NumArcs()), make([][]uint64, f.NumArcs())
+		mark := func(sets [][]uint64, a, b graphs.NodeID) {
+			key := uint64(min(a, b))<<32 | uint64(max(a, b))
 			for _, x := range w.between(a, b).append(nil) {
 				sets[x.arc] = append(sets[x.arc], key)
 			}

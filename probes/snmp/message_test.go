@@ -17,7 +17,7 @@ import (
 func TestRequests(t *testing.T) {
 	long := "1.3"
 	for i := range 126 {
-		long += fmt.Sprintf(".%d", 1<<31+i)
+		long += fmt.Sprintf(".%d", 1<<31+uint64(i))
 	}
 	for _, c := range []struct {
 		kind      gosnmp.PDUType

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/subtle"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/gosnmp/gosnmp"
@@ -223,8 +224,9 @@ func berInt(text []byte) (n int, rest []byte, ok bool) {
 	if !ok || len(body) == 0 || len(body) > 5 || body[0]&0x80 != 0 {
 		return 0, nil, false
 	}
+	var wide int64
 	for _, b := range body {
-		n = n<<8 | int(b)
+		wide = wide<<8 | int64(b)
 	}
-	return n, rest, n < 1<<32
+	return int(wide), rest, wide < 1<<32 && wide <= math.MaxInt
 }

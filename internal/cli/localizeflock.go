@@ -182,11 +182,11 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 	case len(seen.Observations) == 0:
 		d.Summary = "the trace has no flow that this evidence may look at"
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
-		d.Verdict, d.Summary = diagnose.Suspects, flockSentence(&d.Suspects[0])
+		d.Verdict, d.Summary = diagnose.Suspects, d.Suspects[0].Sentence()
 	case seen.Sent < diagnose.LeastProbes:
 		d.Summary = fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
-		d.Summary = "perhaps " + flockSentence(&d.Suspects[0])
+		d.Summary = "perhaps " + d.Suspects[0].Sentence()
 		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
@@ -198,16 +198,6 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 		d.Verdict = diagnose.Healthy
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 	}
-}
-
-func flockSentence(x *diagnose.Suspect) string {
-	switch x.Symptom {
-	case diagnose.Flap:
-		return fmt.Sprintf("%s flaps, %s of the time (p %.2f)", x.ID, diagnose.Percent(x.Duty), x.Probability)
-	case diagnose.Slow:
-		return fmt.Sprintf("%s adds %s of delay (p %.2f)", x.ID, diagnose.Micros(*x.Delay), x.Probability)
-	}
-	return fmt.Sprintf("%s drops %s of packets (p %.2f)", x.ID, diagnose.Percent(*x.Loss), x.Probability)
 }
 
 // flockNames names the parts of a fabric as traces do.

@@ -314,7 +314,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	switch {
 	case named > 0:
 		d.Verdict = Suspects
-		d.Summary = d.Suspects[0].sentence()
+		d.Summary = d.Suspects[0].Sentence()
 		if named > 1 {
 			d.Summary += fmt.Sprintf(", and %d more", named-1)
 		}
@@ -325,7 +325,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: "+s.probeCommand()+" --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
-		d.Summary = "perhaps " + d.Suspects[0].sentence()
+		d.Summary = "perhaps " + d.Suspects[0].Sentence()
 		d.Notes = append(d.Notes, d.Suspects[0].undecided())
 	case 2*seen.crowded.sent > probes:
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)

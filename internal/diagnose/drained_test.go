@@ -52,8 +52,8 @@ func TestDrained(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := playDrained(t, c.by, c.oper, c.before)
-			if x.ID != c.id || x.Symptom != Down || !slices.Equal(x.Class, c.class) || !strings.HasPrefix(x.sentence(), c.says) {
-				t.Errorf("told is %s, class %v", x.sentence(), x.Class)
+			if x.ID != c.id || x.Symptom != Down || !slices.Equal(x.Class, c.class) || !strings.HasPrefix(x.Sentence(), c.says) {
+				t.Errorf("told is %s, class %v", x.Sentence(), x.Class)
 			}
 		})
 	}

@@ -320,8 +320,8 @@ func (s *Store) capacityLost(a absent) string {
 	return strings.Join(parts, ", ")
 }
 
-// sentence says the suspect in one line.
-func (x *Suspect) sentence() string {
+// Sentence says the suspect in one line, and of how many it is one that the evidence cannot tell apart.
+func (x *Suspect) Sentence() string {
 	one := x.ID
 	if n := len(x.Class); n > 1 {
 		one = fmt.Sprintf("one of %d: %s", n, strings.Join(x.Class[:min(n, 3)], " or "))

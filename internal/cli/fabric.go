@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"io"
 	"maps"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +18,8 @@ func newFabricCmd(e *env) *cobra.Command {
 		Use:   "fabric",
 		Short: "Make and describe fabrics: shape, paths of a pair, probe plan, cabling against its plan, what is lost when parts fail",
 		Args:  cobra.ArbitraryArgs,
-		// These commands only compute, and look at no context: a signal ends them where they are. Files are written whole or not at all.
-		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(os.Interrupt, syscall.SIGTERM) },
+		// These commands only compute. Files are written whole or not at all.
+		PersistentPreRun: func(*cobra.Command, []string) { endedBySignals() },
 		RunE:             needsCommand,
 	}
 	cmd.AddCommand(newFabricNewCmd(e), newFabricImportCmd(e), newFabricShowCmd(e), newFabricPathsCmd(e), newFabricPlanCmd(e),

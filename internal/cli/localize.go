@@ -45,7 +45,8 @@ against flows whose paths are as long.`,
 				if err := without(cmd, "goes with evidence files, not with --format flock", "fabric", "matrix"); err != nil {
 					return err
 				}
-				return e.localizeFlock(cmd.Context(), &trace, files, output)
+				endedBySignals()
+				return e.localizeFlock(&trace, files, output)
 			default:
 				return usagef("evidence format %q is not one of jsonl, flock", graphs.Clean(format))
 			}
@@ -62,6 +63,7 @@ against flows whose paths are as long.`,
 			if failed != nil && store.Records() == 0 {
 				return failed
 			}
+			endedBySignals()
 			if err := e.printDiagnosis(store.Diagnose(), output); err != nil {
 				return err
 			}

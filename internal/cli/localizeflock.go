@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +57,7 @@ type localizeStats struct {
 }
 
 // localizeFlock diagnoses a trace in the form of Flock.
-func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string, output string) error {
+func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error {
 	switch {
 	case x.topology == "":
 		return withHint(usagef("a trace of Flock needs its topology"), "use --topology FILE")
@@ -73,7 +72,7 @@ func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string,
 	}
 	began := time.Now()
 	var delays flock.Delays
-	f, seen, err := e.readFlock(ctx, x, traces[0], delays.Add)
+	f, seen, err := e.readFlock(x, traces[0], delays.Add)
 	cut := seen != nil && errors.Is(err, io.ErrUnexpectedEOF)
 	if err != nil && !cut {
 		return err
@@ -106,7 +105,7 @@ func (e *env) localizeFlock(ctx context.Context, x *flockFlags, traces []string,
 	return printJSON(e.stdout, text)
 }
 
-func (e *env) readFlock(ctx context.Context, x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, *flock.Observed, error) {
+func (e *env) readFlock(x *flockFlags, trace string, also ...func(*flock.Flow)) (*graphs.Fabric, *flock.Observed, error) {
 	top, err := os.Open(x.topology)
 	if err != nil {
 		return nil, nil, openError("topology", err)
@@ -118,7 +117,7 @@ func (e *env) readFlock(ctx context.Context, x *flockFlags, trace string, also .
 	}
 	seen := flock.Evidence(x.evidence)
 	if trace == "-" {
-		read, err := flock.Observe(within{ctx, e.stdin}, "standard input", f, seen, also...)
+		read, err := flock.Observe(e.stdin, "standard input", f, seen, also...)
 		return f, read, err
 	}
 	in, err := os.Open(trace)

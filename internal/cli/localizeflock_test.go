@@ -32,7 +32,7 @@ func TestFlockDelayVerdict(t *testing.T) {
 	}
 	var out bytes.Buffer
 	flags := &flockFlags{topology: dir + "slow.edgelist", evidence: string(flock.INT), ecmp: "path"}
-	if err := (&env{stdout: &out}).localizeFlock(t.Context(), flags, []string{trace}, "text"); err != nil {
+	if err := (&env{stdout: &out}).localizeFlock(flags, []string{trace}, "text"); err != nil {
 		t.Fatal(err)
 	}
 	said := out.String()
@@ -84,7 +84,7 @@ func TestFlockCutShort(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "cut.trace")
 	run := func(topology, trace string) (string, error) {
 		var out bytes.Buffer
-		err := (&env{stdout: &out}).localizeFlock(t.Context(), &flockFlags{topology: topology, evidence: string(flock.INT), ecmp: "path"}, []string{trace}, "text")
+		err := (&env{stdout: &out}).localizeFlock(&flockFlags{topology: topology, evidence: string(flock.INT), ecmp: "path"}, []string{trace}, "text")
 		return out.String(), err
 	}
 	for name, whole := range map[string][]byte{"plain": text[:bytes.LastIndex(text, []byte("\nSS"))+9], "packed": packed.Bytes()[:packed.Len()*9/10]} {

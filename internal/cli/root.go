@@ -148,6 +148,9 @@ func UntilTold(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
+// endedBySignals lets signals end the process where it is, as from where it only computes, and looks at no context any more.
+func endedBySignals() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
+
 // Main runs the program and returns its exit code. Recorded holds testdata/drill.
 func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer, recorded fs.FS) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, recorded: recorded}

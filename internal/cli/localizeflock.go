@@ -147,19 +147,22 @@ func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) 
 func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *diagnose.Diagnosis {
 	n := flockNames{f}
 	d := &diagnose.Diagnosis{Fabric: f.Name(), Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
+	var crossed []int
 	for a, sent := range r.Exposure {
 		if sent > 0 {
 			d.Coverage.Measured++
+			crossed = append(crossed, sent)
 		} else {
 			d.Coverage.Unmeasured = append(d.Coverage.Unmeasured, n.arc(graphs.ArcID(a)))
 		}
 	}
+	d.Coverage.Detectable = diagnose.Detectable(crossed)
 	flows := len(seen.Observations)
 	if seen.Unknown > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("the way of %d of %d flows is known as one of equal-cost paths only; what only such flows cross counts as unmeasured", seen.Unknown, flows))
 	}
 	if r.Ignored > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d flows left out: no path joins their ends, or too many do", r.Ignored))
+		d.Notes = append(d.Notes, plural(r.Ignored, "flow")+" left out: no path joins their ends, or too many do")
 	}
 	d.Notes = append(d.Notes, diagnose.TailNote(r.Result)...)
 	const least = 0.05
@@ -196,6 +199,9 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 	default:
 		d.Verdict = diagnose.Healthy
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
+		if d.Coverage.Detectable > 0 {
+			d.Notes = append(d.Notes, d.Coverage.Unseen())
+		}
 	}
 }
 

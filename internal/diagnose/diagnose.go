@@ -210,10 +210,7 @@ func (s *Store) coverage() Coverage {
 			c.Unmeasured = append(c.Unmeasured, s.fabric.ArcName(graphs.ArcID(a)))
 		}
 	}
-	if len(sent) > 0 {
-		slices.Sort(sent)
-		c.Detectable = min(1, lossesTold/float64(max(1, sent[len(sent)/10])))
-	}
+	c.Detectable = Detectable(sent)
 	return c
 }
 
@@ -346,7 +343,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	default:
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
-		d.Notes = append(d.Notes, d.Coverage.unseen())
+		d.Notes = append(d.Notes, d.Coverage.Unseen())
 	}
 	if deaf != "" {
 		d.Notes = append(d.Notes, deaf)

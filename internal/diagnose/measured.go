@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -41,8 +42,17 @@ func (o *observer) measured(exposure []int) []bool {
 	return out
 }
 
-// unseen says how small a loss has to be not to be told where all seems well.
-func (c *Coverage) unseen() string {
+// Detectable returns the least share of packets that nine in ten of some arcs could not lose without being told, of the packets that were sent over each; 0 if there are none.
+func Detectable(sent []int) float64 {
+	if len(sent) == 0 {
+		return 0
+	}
+	slices.Sort(sent)
+	return min(1, lossesTold/float64(max(1, sent[len(sent)/10])))
+}
+
+// Unseen says how small a loss has to be not to be told where all seems well.
+func (c *Coverage) Unseen() string {
 	if c.Detectable >= 0.5 {
 		return "few packets crossed some of the measured arcs: most losses there would not have been told: measure for longer"
 	}

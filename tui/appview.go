@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -187,6 +188,9 @@ func (a *App) header() line {
 	at := s.at(s.Now, seconds)
 	if p := s.Playing; p != nil {
 		at = s.at(p.At, seconds)
+		if p.Back == 0 && a.w >= 80 { // what is replayed may be of any day
+			at = s.at(p.At, time.DateOnly+" "+seconds)
+		}
 	}
 	rate := ""
 	if s.Live {
@@ -279,7 +283,7 @@ func (a *App) status() line {
 		return l.add(dim, "filter ").add(strong, elide(clean(f.query), a.w-20)).add(dim, "  "+first(a.keys.Back)+" clears it")
 	}
 	if x := noted(a.shown); x != nil {
-		l = l.add(press, "note ").add(dim, a.shown.at(x.At, seconds)+"  "+x.About+"  ")
+		l = l.add(press, "note ").add(dim, a.shown.at(x.At, a.shown.dated(seconds))+"  "+x.About+"  ")
 		return l.add(strong, elide(clean(x.What), max(a.w-l.width()-1, 4)))
 	}
 	return a.drill(l)

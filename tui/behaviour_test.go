@@ -385,6 +385,24 @@ func TestZones(t *testing.T) {
 	}
 }
 
+// Where the evidence has several dates a time of day alone may be any of theirs, and what is replayed may be of any day.
+func TestDates(t *testing.T) {
+	x := *sick(t)
+	d := *x.Diagnosis
+	d.From = noon.Add(-24 * time.Hour)
+	x.Diagnosis, x.Live, x.Playing = &d, false, &Playing{From: d.From, To: noon, At: noon.Add(-time.Minute), Speed: 1}
+	s := newStage(t, &x, 120, 40)
+	s.sees(t, "2026-11-20 14:31:07Z")
+	s.press("5")
+	s.sees(t, " 2026-11-20 14:31:27.000Z ")
+	s.press("1", "enter")
+	s.sees(t, "2026-11-20 14:31:02Z to 2026-11-20 14:32:06Z")
+	var out bytes.Buffer
+	if err := (&plainText{to: &out}).tell(&x); err != nil || !strings.Contains(out.String(), "2026-11-20 14:31:27Z snmp: port went down") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // A remark goes where the evidence goes; without a recording it says so.
 func TestRemark(t *testing.T) {
 	s := newStage(t, sick(t), 100, 30)

@@ -94,7 +94,7 @@ func (l *linkScreen) counterLines(w int, s *Snapshot) []line {
 			lines = append(lines, line{}.add(plain, elide(fade, w)))
 		}
 	}
-	return append(lines, line{}.add(dim, elide(fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", s.at(from, seconds), s.at(to, seconds)), w)))
+	return append(lines, line{}.add(dim, elide(fmt.Sprintf("%s to %s, blank: no sample, each reading over its own interval", s.at(from, s.dated(seconds)), s.at(to, s.dated(seconds))), w)))
 }
 
 // endLines draws what one end counted.

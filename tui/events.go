@@ -159,7 +159,7 @@ func (e *eventsScreen) lanes(w int, s *Snapshot) []line {
 		foot = foot.gap(cursor).add(strong, "^")
 	}
 	out = append(out, foot)
-	ends := s.at(from, seconds) + " to " + s.at(to, seconds)
+	ends := s.at(from, s.dated(seconds)) + " to " + s.at(to, s.dated(seconds))
 	return append(out, line{}.left(dim, "", label).add(dim, fmt.Sprintf("%s, a column is %s", ends, (all/time.Duration(span)).Round(10*time.Millisecond))))
 }
 
@@ -170,6 +170,7 @@ func (e *eventsScreen) table(w, h int, s *Snapshot) page {
 	if w < 60 {
 		lane, stamp, fine = 0, 9, seconds
 	}
+	stamp, fine = stamp+len(s.dated("")), s.dated(fine)
 	what := max(w-2-stamp-1-lane-mark-about-1, 6)
 	heads := line{}.gap(2).left(dim, "time", stamp).gap(1).left(dim, "lane", lane).left(dim, "", mark).left(dim, "what", what).gap(1).left(dim, "about", about)
 	list := events(s)

@@ -129,7 +129,7 @@ func (g *group) words(s *Snapshot) string {
 	f, list := s.Picture.Fabric, s.Picture.Events
 	first := &list[g.first]
 	text := fmt.Sprintf("%s agree on %s, %s within %.1f s; first at %s: %s", strings.Join(g.lanes, " and "), f.LinkName(g.link),
-		counted(g.bursts, "time", "times"), g.lag.Seconds(), s.at(first.At, seconds), first.What)
+		counted(g.bursts, "time", "times"), g.lag.Seconds(), s.at(first.At, s.dated(seconds)), first.What)
 	if g.note >= 0 {
 		n := &list[g.note]
 		text += fmt.Sprintf(", %s after the note %q", span5(first.At.Sub(n.At)), n.What)

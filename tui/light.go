@@ -135,9 +135,9 @@ func (l *lit) fell(s *Snapshot) string {
 	top, at := l.brightest()
 	switch now := l.now(); {
 	case math.IsNaN(now):
-		return fmt.Sprintf("%.1f dBm at %s, none told since", latest(l.dbm), s.at(l.at[lastKnown(l.dbm)], seconds))
+		return fmt.Sprintf("%.1f dBm at %s, none told since", latest(l.dbm), s.at(l.at[lastKnown(l.dbm)], s.dated(seconds)))
 	case top-now >= dimmed:
-		return fmt.Sprintf("%.1f dB less than at %s", top-now, s.at(at, seconds))
+		return fmt.Sprintf("%.1f dB less than at %s", top-now, s.at(at, s.dated(seconds)))
 	}
 	return ""
 }

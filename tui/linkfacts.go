@@ -42,7 +42,7 @@ func (l *linkScreen) facts(w int, s *Snapshot) []line {
 	list := l.events(s)
 	for i := len(list) - 1; i >= max(0, len(list)-5); i-- {
 		x := list[i]
-		out = append(out, line{}.left(dim, x.Lane, proofLabel).add(plain, elide(clean(s.at(x.At, milliseconds)+"  "+x.Words()), max(w-proofLabel, 8))))
+		out = append(out, line{}.left(dim, x.Lane, proofLabel).add(plain, elide(clean(s.at(x.At, s.dated(milliseconds))+"  "+x.Words()), max(w-proofLabel, 8))))
 	}
 	return out
 }

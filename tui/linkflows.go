@@ -72,7 +72,7 @@ func (l *linkScreen) seriesLines(w, k, span int, s *Snapshot) []line {
 	out = append(out, line{}.left(dim, "down", 5).left(plain, "A=B", 4).gap(10).ink(bad, l.downs(k, span, s)).gap(1).right(dim, l.downCount(s), 8))
 	from := l.detail.Start
 	to := from.Add(l.detail.Bin * time.Duration(l.bins()))
-	foot := line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample", s.at(from, seconds), s.at(to, seconds)))
+	foot := line{}.add(dim, fmt.Sprintf("%s to %s, blank: no sample", s.at(from, s.dated(seconds)), s.at(to, s.dated(seconds))))
 	if forward.whole || backward.whole {
 		foot = foot.add(warn, "  loss: both ways together")
 	}

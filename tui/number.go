@@ -107,6 +107,14 @@ func (s *Snapshot) at(t time.Time, layout string) string {
 	return t.In(s.Zone).Format(layout) + "L"
 }
 
+// dated is a layout of times of day, with the date before it where the evidence has several: a time of day alone would be any of theirs.
+func (s *Snapshot) dated(layout string) string {
+	if d := s.Diagnosis; d != nil && s.at(d.From, time.DateOnly) != s.at(d.To, time.DateOnly) && !d.From.IsZero() {
+		return time.DateOnly + " " + layout
+	}
+	return layout
+}
+
 // clock writes a time of day in UTC.
 func clock(t time.Time) string {
 	if t.IsZero() {

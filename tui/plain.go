@@ -79,7 +79,7 @@ func (p *plainText) tell(s *Snapshot) error {
 	told := p.events
 	for _, x := range events(s) {
 		if x.At.After(told) && x.Lane != diagnose.LaneVerdict {
-			put("%s %s: %s, %s", clock(x.At), x.Lane, x.What, x.About)
+			put("%s %s: %s, %s", utc(s, x.At), x.Lane, x.What, x.About)
 			p.events = x.At
 		}
 	}
@@ -89,7 +89,7 @@ func (p *plainText) tell(s *Snapshot) error {
 	}
 	if _, quiet := sourcesByNeed(s); fmt.Sprint(quiet) != p.stale {
 		if p.stale != "" || quiet > 0 {
-			put("%s %d of %d sources are stale", clock(s.Now), quiet, len(s.Diagnosis.Sources))
+			put("%s %d of %d sources are stale", utc(s, s.Now), quiet, len(s.Diagnosis.Sources))
 		}
 		p.stale = fmt.Sprint(quiet)
 	}
@@ -97,9 +97,17 @@ func (p *plainText) tell(s *Snapshot) error {
 	return err
 }
 
+// utc writes a time of a snapshot for lines: with its date where the evidence has several.
+func utc(s *Snapshot, t time.Time) string {
+	if s.dated("") == "" || t.IsZero() {
+		return clock(t)
+	}
+	return t.UTC().Format(time.DateOnly+" ") + clock(t)
+}
+
 func (p *plainText) verdict(s *Snapshot, put func(string, ...any)) {
 	d := s.Diagnosis
-	put("%s %s: %s", clock(d.To), d.Verdict, d.Summary)
+	put("%s %s: %s", utc(s, d.To), d.Verdict, d.Summary)
 	put("  measured %s", measured(d.Coverage))
 	for i := range d.Suspects {
 		x := &d.Suspects[i]

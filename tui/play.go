@@ -100,6 +100,6 @@ func (a *App) moment() {
 		a.say("nothing to go back in: this is not recorded")
 	default:
 		a.player.Seek(at)
-		a.say("all screens go to " + a.shown.at(at, milliseconds) + "; " + first(a.keys.Latest) + " leads back")
+		a.say("all screens go to " + a.shown.at(at, a.shown.dated(milliseconds)) + "; " + first(a.keys.Latest) + " leads back")
 	}
 }

@@ -309,6 +309,9 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	}
 	d.Verdict = Inconclusive
 	switch {
+	case 2*s.skipped[elsewhere] > s.routed && s.routed > 0:
+		d.Summary = fmt.Sprintf("the fabric file does not fit: %s of %s records of paths name arcs that it does not have", thousands(s.skipped[elsewhere]), thousands(s.routed))
+		d.Notes = append(d.Notes, "give the fabric file with which this was measured")
 	case named > 0:
 		d.Verdict = Suspects
 		d.Summary = d.Suspects[0].Sentence()

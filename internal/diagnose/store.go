@@ -44,6 +44,7 @@ type Store struct {
 	keys    []sourceKey
 	skipped map[string]int // records that could not be used, by reason
 	strange map[string]int // addresses that answered and are not in the fabric
+	routed  int            // records of probes that told a path
 	words   said           // what sources had to say in words
 	strains []strain       // when hosts were too busy for probes
 	// refusals are when hosts dropped what they were to send.
@@ -141,6 +142,9 @@ func (s *Store) Add(r *evidence.Record) {
 	if r.Flow == nil {
 		return
 	}
+	if len(r.Path)+len(r.Candidates)+len(r.Back)+len(r.CandidatesBack) > 0 {
+		s.routed++
+	}
 	l := s.log(r)
 	path, why := s.wayOf(r.Path, r.Candidates, l.src, l.dst)
 	back, whyBack := s.wayOf(r.Back, r.CandidatesBack, l.dst, l.src)
@@ -214,7 +218,11 @@ func (s *Store) wayOf(path []string, candidates [][]string, from, to graphs.Node
 	return w, ""
 }
 
-const crossedTwice = "paths that cross an arc twice"
+// Why records are left out.
+const (
+	crossedTwice = "paths that cross an arc twice"
+	elsewhere    = "paths with arcs that the fabric does not have"
+)
 
 // resolve turns names of arcs into arcs. It refuses what no packet takes that arrives and says why.
 func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
@@ -228,7 +236,7 @@ func (s *Store) resolve(names []string) (arcs []graphs.ArcID, why string) {
 	for i, name := range names {
 		a, ok := s.arcs[name]
 		if !ok {
-			return nil, "paths with arcs that the fabric does not have"
+			return nil, elsewhere
 		}
 		if i > 0 && s.fabric.Head(arcs[i-1]) != s.fabric.Tail(a) {
 			return nil, "paths with arcs that do not meet"

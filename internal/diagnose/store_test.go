@@ -360,6 +360,27 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
+// TestOtherFabric: where most of what was measured is of another fabric, whatever the rest says is no answer.
+func TestOtherFabric(t *testing.T) {
+	for _, strange := range []int{1, 3} {
+		p := newPlay(t, 128)
+		p.run(8, func(a graphs.ArcID, _ int) float64 {
+			if p.f.ArcName(a) == "leaf2:swp3>spine3:swp2" {
+				return 0.2
+			}
+			return 0
+		})
+		fl := p.flows[0]
+		for range strange * p.store.routed {
+			p.store.Add(&evidence.Record{Source: evidence.SourceProbe, By: "h9", Kind: evidence.KindEcho, Flow: &fl.flow, Path: []string{"nowhere:1>nobody:2"},
+				Sent: evidence.Int(10), Lost: evidence.Int(0), Time: p.start})
+		}
+		if d := p.store.Diagnose(); (d.Verdict == Inconclusive) != (strange == 3) || strings.HasPrefix(d.Summary, "the fabric file does not fit: ") != (strange == 3) {
+			t.Errorf("%d times as many strange records: %s: %s", strange, d.Verdict, d.Summary)
+		}
+	}
+}
+
 // TestPartial: what one host crosses is little of a fabric, which nobody may call healthy for it; of a check on that host alone it is the answer.
 func TestPartial(t *testing.T) {
 	for _, partial := range []bool{false, true} {

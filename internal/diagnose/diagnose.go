@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -58,7 +59,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	for i := range d.Suspects {
 		d.Suspects[i].Rank = i + 1
 	}
-	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects)...)
+	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects, seen)...)
 	s.conclude(d, seen, solved, unheard)
 	if then != nil && then.spells != nil {
 		d.Notes = append(d.Notes, then.spellNote())
@@ -215,7 +216,7 @@ func (s *Store) coverage() Coverage {
 }
 
 // cleared names the switches that answer badly and yet pass traffic (trap T2).
-func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
+func (s *Store) cleared(solved *localize.Result, suspects []Suspect, seen *observer) []Cleared {
 	var out []Cleared
 	for _, r := range solved.Shy {
 		if r.Probability < Named {
@@ -224,7 +225,7 @@ func (s *Store) cleared(solved *localize.Result, suspects []Suspect) []Cleared {
 		name := s.fabric.NodeName(r.Node)
 		how := fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
 		if r.Answered > 0 {
-			how = fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, s.whyFew(&r, suspects))
+			how = fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, cmp.Or(seen.deafTo(r.Node), s.whyFew(&r, suspects)))
 		}
 		out = append(out, Cleared{ID: name, Why: how + ", yet traffic through it arrives"})
 	}

@@ -88,7 +88,7 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	switch {
 	case r.Period > 0:
 		x.PeriodMS = int(r.Period + 0.5)
-		text += fmt.Sprintf("; regularly, one every %s, none off by more than %s", duration(r.Period).Round(time.Millisecond), Percent(max(r.Jitter, 0.01)))
+		text += fmt.Sprintf("; regularly, one every %s, none off by more than %s", Micros(1e3*r.Period), Percent(max(r.Jitter, 0.01)))
 	case len(r.Episodes) > 2 && r.Unwatched == 0:
 		text += "; at no regular interval"
 	}

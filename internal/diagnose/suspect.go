@@ -354,7 +354,7 @@ func (x *Suspect) Sentence() string {
 			does = "went down once and is up again"
 		}
 		if x.PeriodMS > 0 {
-			does += fmt.Sprintf(" every %.1f s", float64(x.PeriodMS)/1000)
+			does += " every " + Micros(1e3*float64(x.PeriodMS))
 		}
 		if x.Duty > 0 {
 			does += fmt.Sprintf(", %s of the time", Percent(x.Duty))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,46 @@ func TestTrace(t *testing.T) {
 			arcs, devices := named(f, x.Solve(f, spread))
 			if len(arcs) == 0 || arcs[0] != "4>2" || seen != A2 && len(arcs)+len(devices) > 1 {
 				t.Errorf("%s: arcs %v, devices %v are named", seen, arcs, devices)
+			}
+		}
+	}
+}
+
+// TestOrder: what is told is the same to the last digit in whatever order the flows of a trace come.
+func TestOrder(t *testing.T) {
+	for _, name := range []string{"leafspine.trace", "flapping.trace", "slow.trace"} {
+		trace, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, err := os.ReadFile("testdata/" + map[bool]string{true: "slow.edgelist", false: "leafspine.edgelist"}[name == "slow.trace"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ReadTopology(bytes.NewReader(top), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows := strings.Split(string(trace), "FID ")[1:]
+		turned := slices.Clone(flows)
+		slices.Reverse(turned)
+		for _, seen := range Kinds {
+			var said []string
+			for _, order := range [][]string{flows, turned} {
+				x, err := Observe(strings.NewReader("FID "+strings.Join(order, "FID ")), name, f, seen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := x.Solve(f, pathfind.PerPath)
+				text := fmt.Sprintf("%+v", *r.Result)
+				for i := range r.Suspects {
+					s := &r.Suspects[i]
+					text += fmt.Sprintln(s.Class, s.Probability, s.Low, s.Loss, s.High, s.Rhythm.Kind)
+				}
+				said = append(said, text)
+			}
+			if diff := cmp.Diff(said[0], said[1]); diff != "" {
+				t.Errorf("%s, %s: %s", name, seen, diff)
 			}
 		}
 	}

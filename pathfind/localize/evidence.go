@@ -62,7 +62,9 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, oneWay: cfg.OneWay, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
-	if !ev.distinct { // those of a flow each are in order
+	if ev.distinct {
+		ev.sort()
+	} else {
 		ev.merge()
 	}
 	ev.selected = cfg.Selected || ev.onlyLossy()
@@ -254,13 +256,21 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	}
 }
 
+// sort puts observations that are of a flow each into an order of their own, by all but the numbers of their flows: these may follow the order in which somebody
+// wrote them down, and a sum is not the same to the last digit in another one.
+func (ev *evidence) sort() {
+	slices.SortFunc(ev.obs, func(a, b merged) int {
+		return cmp.Or(compareWay(a.Observation, b.Observation), compareCounts(a, b))
+	})
+}
+
 // merge puts observations into an order of their own and adds up those that differ in counts only.
 func (ev *evidence) merge() {
 	slices.SortFunc(ev.obs, func(a, b merged) int {
 		if c := compare(a.Observation, b.Observation); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
+		return compareCounts(a, b)
 	})
 	out := ev.obs[:0]
 	for _, m := range ev.obs {
@@ -279,6 +289,11 @@ func (ev *evidence) merge() {
 		out = append(out, m)
 	}
 	ev.obs = out
+}
+
+// compareCounts orders observations by their counts.
+func compareCounts(a, b merged) int {
+	return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
 }
 
 // compare orders observations by everything but their counts.

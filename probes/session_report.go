@@ -118,7 +118,7 @@ func (s *Session) echoRecord(fl *sessionFlow, w *Window) *evidence.Record {
 
 // watchFor notes what in a window calls for action. The mutex is held.
 func (s *Session) watchFor(fl *sessionFlow, w *Window, now time.Time) {
-	if w.Sent > w.Lost {
+	if w.Sent > w.Lost && w.Method != MethodPortUnreachable { // who says that the port is closed answers nothing
 		fl.lastAnswer = now
 	}
 	moved := w.ForwardLen > 0 && (fl.forwardLen != w.ForwardLen || fl.backLen != w.BackLen)

@@ -156,10 +156,34 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	case sus.Kind == localize.Group:
 		steps = append(steps, Step{"what they share is sick, not each link", fmt.Sprintf("inspect %s", out.ID)})
 	}
-	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && out.Probability >= Named && !s.hasStopped(out, sus) {
+	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && onLink(out, sus) >= Named && !s.hasStopped(out, sus) {
 		steps = append(steps, Step{"stop the harm while it is mended", fmt.Sprintf("drain %s, then measure again", out.Link)})
 	}
 	return steps
+}
+
+// onLink returns how probable it is that what is faulty is the link of a suspect or one of its arcs, and not another member of its class: one of several links is
+// more likely whole than not, and draining it would take capacity for nothing.
+func onLink(out *Suspect, sus *localize.Suspect) float64 {
+	link := func(c localize.Cause) graphs.LinkID {
+		switch c.Kind {
+		case localize.Arc:
+			return graphs.ArcID(c.ID).Link()
+		case localize.Link:
+			return graphs.LinkID(c.ID)
+		}
+		return graphs.None
+	}
+	on, all := 0.0, 0.0
+	for i, w := range sus.Weights {
+		if all += w; link(sus.Class[i]) == link(sus.Cause) {
+			on += w
+		}
+	}
+	if !(all > 0) {
+		return out.Probability
+	}
+	return out.Probability * on / all
 }
 
 // hasStopped reports whether a suspect has stopped, as far as can be told.

@@ -185,12 +185,11 @@ func (c *cabled) compare(plan *graphs.Fabric) {
 	}
 }
 
-// miswired are the planned links whose ports hear others than planned, with the plugs to move.
-func (s *Store) miswired(c *cabled) []Suspect {
+// miswired are the planned links whose ports hear others than planned, with the plugs to move, and those of which that is contradicted so that it is not worth a suspect.
+func (s *Store) miswired(c *cabled) (out []Suspect, cleared []Cleared) {
 	if c.Comparison == nil {
-		return nil
+		return nil, nil
 	}
-	var out []Suspect
 	told := map[graphs.LinkID]bool{}
 	for i := range c.Mends {
 		links := slices.DeleteFunc(s.linksOfMend(c, i), func(l graphs.LinkID) bool { return told[l] })
@@ -209,7 +208,15 @@ func (s *Store) miswired(c *cabled) []Suspect {
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(x Suspect) bool { return x.Probability < leastListed })
+	out = slices.DeleteFunc(out, func(x Suspect) bool {
+		doubted := x.Probability < leastListed
+		if doubted && len(x.Doubts) > 0 {
+			_, heard, _ := strings.Cut(x.For, "; ")
+			cleared = append(cleared, Cleared{ID: x.ID, Why: heard + ", yet " + x.Against})
+		}
+		return doubted
+	})
+	return out, cleared
 }
 
 // linksOfMend lists the planned links that the plugs of a mend belong to, as far as something was heard of them.

@@ -66,6 +66,19 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// TestMiswireContradicted: a neighbour that is heard against the plan, while packets cross the link as planned, is told to be contradicted.
+func TestMiswireContradicted(t *testing.T) {
+	s := newScene(t)
+	s.say(evidence.KindNeighbour, "leaf1:swp2", -150, evidence.PortState{RemoteSystem: "spine3", RemotePort: "swp1"})
+	s.run(probing{flows: 60, packets: 20, windows: 3})
+	d := s.diagnosed()
+	if d.Verdict != Healthy || !slices.ContainsFunc(d.Cleared, func(c Cleared) bool {
+		return c.ID == sickLink && strings.HasPrefix(c.Why, "leaf1:swp2 hears spine3:swp1, yet ") && strings.Contains(c.Why, " crossed it as planned")
+	}) {
+		t.Errorf("it is said\n%s", d.Text())
+	}
+}
+
 // TestErrorsOfAnotherTime: clean probes are no word on errors of another time than theirs.
 func TestErrorsOfAnotherTime(t *testing.T) {
 	for _, c := range []struct {

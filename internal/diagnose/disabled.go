@@ -3,9 +3,13 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"whichlink/internal/evidence"
 )
+
+// switchedOff begins why a link is cleared that is down on purpose.
+const switchedOff = "is down because "
 
 // sentThere takes back that a link is down on purpose, and no fault, where packets are still sent there and all of them are lost: whoever told the port to be
 // down did not tell routing.
@@ -15,7 +19,7 @@ func (s *Store) sentThere(d *Diagnosis) {
 		if x.Link == "" || x.Loss == nil || *x.Loss < 0.9 || x.Probability < Named || x.Until != nil {
 			continue
 		}
-		at := slices.IndexFunc(d.Cleared, func(c Cleared) bool { return c.ID == x.Link })
+		at := slices.IndexFunc(d.Cleared, func(c Cleared) bool { return c.ID == x.Link && strings.HasPrefix(c.Why, switchedOff) })
 		if at < 0 {
 			continue
 		}

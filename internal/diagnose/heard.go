@@ -74,7 +74,9 @@ func (s *Store) discardNotes(d *Diagnosis, c *counted, seen *observer) []string 
 
 // miswireSuspects adds the links that are plugged otherwise than planned. What probes found of routing going around them is the effect.
 func (s *Store) miswireSuspects(d *Diagnosis, c *cabled, gone []withdrawal) []withdrawal {
-	for _, x := range s.miswired(c) {
+	suspects, cleared := s.miswired(c)
+	d.Cleared = append(d.Cleared, cleared...)
+	for _, x := range suspects {
 		l, _ := s.fabric.LinkByName(x.Link)
 		for _, w := range gone {
 			if w.has(l) {

@@ -90,7 +90,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 	for _, x := range ports.states {
 		switch {
 		case x.disabled != "" && (x.down || isGone(gone, x.link)):
-			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: "is down because " + x.disabled + " was told to be"})
+			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: switchedOff + x.disabled + " was told to be"})
 			gone = settle(gone, x.link)
 		case x.disabled != "":
 		case x.down && x.outages < 2:

@@ -2,7 +2,7 @@
 // have been measured: a topology of "u v" lines, and a trace of flows with their paths and counts.
 //
 // Switches have numbers below 10,000, hosts from there on. In a trace, FID begins a flow (source, destination, first and last switch), FPT
-// says which switches it crossed, and SS how many packets it had sent and lost by then; the last SS counts. FID tells when it began, and SS
+// says which switches it crossed, and SS how many packets it had sent and lost by then; the SS of the latest time counts. FID tells when it began, and SS
 // when that was, in milliseconds. A flow from or to a switch is an active probe. Lines that tell the truth (Failing_link) and those that list equal-cost paths (FP) are passed over: paths
 // follow from the topology. Files may be packed by gzip.
 package flock
@@ -10,6 +10,7 @@ package flock
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -165,6 +166,7 @@ type reader struct {
 	traced     bool
 	sent, lost int
 	delay      int
+	counted    bool // by some SS
 	span       flaps.Span
 	flow       Flow
 }
@@ -183,7 +185,7 @@ func (t *reader) line(line []byte) error {
 		}
 		at, rest := cut(rest)
 		when, ok := milliseconds(at)
-		if t.span.To = when; !ok || len(at) == 0 {
+		if !ok || len(at) == 0 {
 			return fmt.Errorf("the time %q is not a number of milliseconds", graphs.Clean(string(at)))
 		}
 		sent, rest := cut(rest)
@@ -196,11 +198,14 @@ func (t *reader) line(line []byte) error {
 		case !ok || !also || k > n:
 			return errors.New("expected SS with time, packets sent, and as many or fewer lost")
 		}
-		t.sent, t.lost, t.delay = n, k, 0
+		delay := 0
 		if more, _ := cut(rest); len(more) > 0 {
-			if t.delay, ok = number(more); !ok {
+			if delay, ok = number(more); !ok {
 				return fmt.Errorf("the delay %q is not a number of microseconds", graphs.Clean(string(more)))
 			}
+		}
+		if !t.counted || cmp.Or(cmp.Compare(when, t.span.To), cmp.Compare(n, t.sent), cmp.Compare(k, t.lost), cmp.Compare(delay, t.delay)) > 0 {
+			t.counted, t.span.To, t.sent, t.lost, t.delay = true, when, n, k, delay
 		}
 	case "", "FP", "FPRT", "Failing_link":
 	default:
@@ -212,8 +217,11 @@ func (t *reader) line(line []byte) error {
 // begin reads who sends a flow to whom.
 func (t *reader) begin(rest []byte) error {
 	t.ends, t.inside = t.ends[:0], t.inside[:0]
-	t.sent, t.lost, t.delay, t.traced, t.active = 0, 0, 0, false, false
+	t.sent, t.lost, t.delay, t.counted, t.traced, t.active = 0, 0, 0, false, false, false
 	for i := range 4 {
+		if word, _ := cut(rest); len(word) == 0 {
+			return errors.New("expected FID with source, destination, first and last switch")
+		}
 		n, more, err := t.next(rest)
 		if err != nil {
 			return err
@@ -419,6 +427,8 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("%s:%d: line longer than %d bytes", graphs.Clean(file), n+1, maxLine)
+	case err != nil && n == 0 && !errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("read %s: %w", graphs.Clean(file), graphs.Reason(err)) // as of a directory
 	case err != nil:
 		return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n+1, graphs.Reason(err))
 	}

@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		"what\n":                                         `f:1: "what" begins no line of a trace, expected FID, FPT, SS, FP or Failing_link`,
 		"SS 1 2 3 0\n":                                   "f:1: SS without a flow (FID) before it",
 		"FPT 0 1\n":                                      "f:1: FPT without a flow (FID) before it",
-		"FID 10000 10001 0\n":                            `f:1: "" is no node of the topology`,
+		"FID 10000 10001 0\n":                            "f:1: expected FID with source, destination, first and last switch",
 		"FID 10000 10001 0 9 1 0\n":                      `f:1: "9" is no node of the topology`,
 		"FID 10000 10001 1 2 1 0\n":                      "f:1: the topology has no link from 10000 to 1",
 		"FID 10000 10001 0 2 1 0\nFPT 0 2\n":             "f:2: the topology has no link from 0 to 2",
@@ -179,6 +179,23 @@ func TestOrder(t *testing.T) {
 			if diff := cmp.Diff(said[0], said[1]); diff != "" {
 				t.Errorf("%s, %s: %s", name, seen, diff)
 			}
+		}
+	}
+}
+
+// TestSnapshots: of the counts of a flow those of the latest time are taken, in whatever order they come.
+func TestSnapshots(t *testing.T) {
+	f := squareFabric(t)
+	lines := []string{"SS 2 200 9 0\n", "SS 1 100 4 0\n", "SS 2 190 2 0\n"}
+	for range lines {
+		lines = append(lines[1:], lines[0])
+		var got []string
+		trace := strings.NewReader("FID 10000 10001 0 2 1 0\nFPT 0 1 2\n" + strings.Join(lines, ""))
+		if err := ReadTrace(trace, "f", f, INT, func(x *Flow) { got = append(got, describe(f, x)) }); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"10000>0 0>1 1>2 2>10001 200/9"}, got); diff != "" {
+			t.Errorf("%q: %s", lines, diff)
 		}
 	}
 }

@@ -155,12 +155,16 @@ func (r *Record) unreadable() string {
 	}
 	switch r.Source {
 	case SourceProbe, SourceSNMP, SourcePcap, SourceNote:
+	case "":
+		return "no source"
 	default:
 		return "source " + graphs.Clean(string(r.Source))
 	}
 	switch r.Kind {
 	case KindEcho, KindHop, KindPath, KindPlan, KindFlow, KindFinding, KindStrain, KindNote, KindCounters, KindEvent, KindNeighbour:
 		return ""
+	case "":
+		return "no kind"
 	}
 	return "kind " + graphs.Clean(string(r.Kind))
 }

@@ -110,6 +110,7 @@ func TestReadRefuses(t *testing.T) {
 		{"port beyond all", `{"v":1,"source":"probe","kind":"echo","flow":{"src":"10.0.0.1","dst":"10.0.0.2","sport":70000}}` + "\n", "the value of flow.sport is 70000, expected whole number from 0 to 65535", 0, Skipped{}},
 		{"time as a number", `{"v":1,"time":0}` + "\n", "a time is not of type string", 0, Skipped{}},
 		{"endless line", strings.Repeat("x", MaxLine+10), "e.jsonl:1: line longer than", 0, Skipped{}},
+		{"null", "null\n" + `{"v":1,"source":"probe"}` + "\n", "", 0, Skipped{"no source": 1, "no kind": 1}},
 		{"hostile kind", `{"v":1,"source":"probe","kind":"\u001b[2J"}` + "\n", "", 0, Skipped{"kind \ufffd[2J": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

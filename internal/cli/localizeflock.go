@@ -264,7 +264,7 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 	}
 	x.Next = []diagnose.Step{}
 	if len(s.Class) > 1 {
-		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of " + strings.Join(x.Class, ", ")})
+		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of them"})
 	}
 	return x
 }

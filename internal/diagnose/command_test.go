@@ -85,6 +85,16 @@ func (q *inquest) open(traced bool) {
 	}
 }
 
+// TestNextOfMany: of a suspect that is one of several links, nobody is sent to its own ends before what splits them was sent.
+func TestNextOfMany(t *testing.T) {
+	q := newInquest(t)
+	q.open(false)
+	x := q.store.Diagnose().Suspects[0]
+	if len(x.Class) < 4 || x.Probability < Named || len(x.Next) != 1 || !strings.HasPrefix(x.Next[0].Why, "tell the ") {
+		t.Errorf("%+v", x)
+	}
+}
+
 // TestCommand: what is to be typed is what whichlink probe takes, names flows that it can send, and only hosts that take part.
 func TestCommand(t *testing.T) {
 	q := newInquest(t)

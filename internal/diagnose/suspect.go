@@ -128,6 +128,9 @@ func insteadWords(kind, name string, nats float64) string {
 	return fmt.Sprintf("; instead of it: %s %s, %s times %s likely", kind, name, times(nats), less)
 }
 
+// fewLinks is the share of a suspect's probability from which it is worth to look at the ends of its own link, before it is told from the others.
+const fewLinks = 0.3
+
 // tellEnds is why to read the counters at both ends of an arc.
 const tellEnds = "tell transmitter, cable and receiver apart"
 
@@ -140,6 +143,7 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	switch {
 	case out.Symptom == Flap || out.Symptom == Down:
 		steps = append(steps, Step{"see it in the switches' own words", fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
+	case sus.Kind == localize.Arc && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Arc:
 		f := s.fabric
 		a := graphs.ArcID(sus.ID)
@@ -147,6 +151,7 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 			tellEnds,
 			fmt.Sprintf("read the output discards of %s and the input errors of %s", f.PortName(f.TailPort(a)), f.PortName(f.HeadPort(a))),
 		})
+	case sus.Kind == localize.Link && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Link:
 		steps = append(steps, Step{"both directions suffer: cable, optic or line card", fmt.Sprintf("read the errors and last change of both ends of %s", out.ID)})
 	case sus.Kind == localize.Host:
@@ -156,15 +161,15 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	case sus.Kind == localize.Group:
 		steps = append(steps, Step{"what they share is sick, not each link", fmt.Sprintf("inspect %s", out.ID)})
 	}
-	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && onLink(out, sus) >= Named && !s.hasStopped(out, sus) {
+	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && out.Probability*onLink(sus) >= Named && !s.hasStopped(out, sus) {
 		steps = append(steps, Step{"stop the harm while it is mended", fmt.Sprintf("drain %s, then measure again", out.Link)})
 	}
 	return steps
 }
 
-// onLink returns how probable it is that what is faulty is the link of a suspect or one of its arcs, and not another member of its class: one of several links is
-// more likely whole than not, and draining it would take capacity for nothing.
-func onLink(out *Suspect, sus *localize.Suspect) float64 {
+// onLink returns which share of a suspect's probability is that of its own link, or of an arc of that. One of many links is more likely whole than not: looking at its
+// ends, or draining it, would help seldom.
+func onLink(sus *localize.Suspect) float64 {
 	link := func(c localize.Cause) graphs.LinkID {
 		switch c.Kind {
 		case localize.Arc:
@@ -181,9 +186,9 @@ func onLink(out *Suspect, sus *localize.Suspect) float64 {
 		}
 	}
 	if !(all > 0) {
-		return out.Probability
+		return 1
 	}
-	return out.Probability * on / all
+	return on / all
 }
 
 // hasStopped reports whether a suspect has stopped, as far as can be told.

@@ -19,7 +19,8 @@ func (d *Diagnosis) Text() string {
 			fmt.Fprintf(&b, "    delay    %s (95 %%: %s to %s)\n", Micros(*s.Delay), Micros(*s.DelayLow), Micros(*s.DelayHigh))
 		}
 		if len(s.Class) > 1 {
-			fmt.Fprintf(&b, "    same     the evidence cannot tell it from %s\n", strings.Join(s.Class[1:], ", "))
+			const most = 16 // that a reader looks at; JSON has them all
+			fmt.Fprintf(&b, "    same     the evidence cannot tell it from %s\n", firstOf(s.Class[1:], most))
 		}
 		fmt.Fprintf(&b, "    for      %s\n", s.For)
 		fmt.Fprintf(&b, "    against  %s\n", s.Against)

@@ -64,6 +64,10 @@ func TestContradictions(t *testing.T) {
 	if d = s.diagnosed(); d.Verdict != Suspects || told(d) {
 		t.Errorf("of a port that discards probes, too, it is said\n%s", d.Text())
 	}
+	// Its counters have told which end it is.
+	if next := d.Suspects[0].Next; len(next) == 0 || next[0].Why != fillsQueue || !strings.Contains(next[0].Do, "of leaf1:swp2, ") {
+		t.Errorf("it is advised: %q", next)
+	}
 }
 
 // TestMiswireContradicted: a neighbour that is heard against the plan, while packets cross the link as planned, is told to be contradicted.

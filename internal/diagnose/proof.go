@@ -298,13 +298,23 @@ func (s *Store) countedLoss(out *Suspect, cause localize.Cause, c *counted) {
 	}
 }
 
-// queues takes for a loss what packets alone would take for a flap, if the sending port counts that its queue drops: one that is full at times.
+// queues takes for a loss what packets alone would take for a flap, if the sending port counts that its queue drops: one that is full at times. Where that is about as much as is
+// lost, the counters have told which end it is.
 func (s *Store) queues(out *Suspect, cause localize.Cause, c *counted) {
-	if out.Symptom != Flap || cause.Kind != localize.Arc {
+	if out.Symptom != Flap && out.Symptom != Loss || cause.Kind != localize.Arc {
 		return
 	}
-	if t := c.out[s.fabric.TailPort(graphs.ArcID(cause.ID))]; t != nil && t.discards > 0 {
-		out.Symptom = Loss
+	port := s.fabric.TailPort(graphs.ArcID(cause.ID))
+	t := c.out[port]
+	if t == nil || t.discards == 0 {
+		return
+	}
+	out.Symptom = Loss
+	if out.LossLow == nil || 2*float64(t.discards) < *out.LossLow*float64(t.packets) || s.countsErrors(c, cause) {
+		return
+	}
+	if i := slices.IndexFunc(out.Next, func(x Step) bool { return x.Why == tellEnds }); i >= 0 {
+		out.Next[i] = s.queueStep(port)
 	}
 }
 

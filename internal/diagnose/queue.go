@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
 
@@ -30,16 +31,24 @@ func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *coun
 		y.Doubts = append(y.Doubts, x.Doubts...)
 		y.Next = slices.DeleteFunc(y.Next, func(step Step) bool { return step.Why == tellQueue })
 		if a, ok := s.fabric.ArcByName(y.ID); ok {
-			y.Next = append(y.Next, Step{"see what fills the queue", fmt.Sprintf("read the output rate, the discards and the speed of %s, and sample what it sends (sFlow)", s.fabric.PortName(s.fabric.TailPort(a)))})
+			y.Next = append(y.Next, s.queueStep(s.fabric.TailPort(a)))
 		}
 		for _, step := range x.Next {
-			if step.Why != tellEnds { // no optic is in question
+			if step.Why != tellEnds && step.Why != fillsQueue { // no optic is in question
 				y.Next = append(y.Next, step)
 			}
 		}
 		d.Suspects = slices.Delete(d.Suspects, i, i+1)
 		i--
 	}
+}
+
+// fillsQueue is why to look at what a port sends.
+const fillsQueue = "see what fills the queue"
+
+// queueStep says what to do about a queue that is full.
+func (s *Store) queueStep(port graphs.PortID) Step {
+	return Step{fillsQueue, fmt.Sprintf("read the output rate, the discards and the speed of %s, and sample what it sends (sFlow)", s.fabric.PortName(port))}
 }
 
 // dropsNothing reports whether all sending ports of a cause count what their queues drop, and dropped nothing.

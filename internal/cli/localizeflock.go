@@ -249,7 +249,11 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 	}
 	x.Against = "no flow is known to cross it clean"
 	if s.CleanFlows > 0 {
-		x.Against = fmt.Sprintf("%d flows cross it clean (%.1f losses were to be expected of their %d packets)", s.CleanFlows, s.Against.Expected, s.Against.CleanSent)
+		form := "%d flows cross it clean (%.1f losses were to be expected of their %d packets)"
+		if s.CleanFlows == 1 {
+			form = "%d flow crosses it clean (%.1f losses were to be expected of its %d packets)"
+		}
+		x.Against = fmt.Sprintf(form, s.CleanFlows, s.Against.Expected, s.Against.CleanSent)
 	}
 	if up := s.Against.RunnerUp; up.Kind != "" {
 		x.Against += fmt.Sprintf("; instead of it: %s %s, e^%.1f times less likely", up.Kind, n.cause(up), s.Against.Nats)

@@ -66,6 +66,18 @@ func TestFlockVerdict(t *testing.T) {
 	}
 }
 
+// TestFlockWords: one flow is told as one.
+func TestFlockWords(t *testing.T) {
+	f, err := flock.ReadTopology(strings.NewReader("0 1\n10000->0\n"), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &localize.Suspect{Cause: localize.Cause{Kind: localize.Arc}, CleanFlows: 1, Against: localize.Against{CleanSent: 40, Expected: 2}}
+	if x := (flockNames{f}).suspect(s); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
+		t.Errorf("against: %s", x.Against)
+	}
+}
+
 // TestFlockCutShort: a trace that breaks off, packed or not, is used as far as it goes, and that is noted. A topology is not.
 func TestFlockCutShort(t *testing.T) {
 	const dir = "../flock/testdata/leafspine."

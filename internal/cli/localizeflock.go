@@ -244,7 +244,10 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 		x.Link = x.ID
 	}
 	x.For = "flows that may cross it lose packets; none is known to"
-	if flows := s.LossyFlows + s.CleanFlows; flows > 0 {
+	switch flows := s.LossyFlows + s.CleanFlows; {
+	case s.LossyFlows == 0 && flows > 0:
+		x.For = "flows that may cross it lose packets; none that is known to does"
+	case flows > 0:
 		x.For = fmt.Sprintf("%d of %d flows known to cross it lose packets (%d of %d packets)", s.LossyFlows, flows, s.Lost, s.Sent)
 	}
 	x.Against = "no flow is known to cross it clean"
@@ -256,7 +259,7 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 		x.Against = fmt.Sprintf(form, s.CleanFlows, s.Against.Expected, s.Against.CleanSent)
 	}
 	if up := s.Against.RunnerUp; up.Kind != "" {
-		x.Against += fmt.Sprintf("; instead of it: %s %s, e^%.1f times less likely", up.Kind, n.cause(up), s.Against.Nats)
+		x.Against += diagnose.Instead(string(up.Kind), n.cause(up), s.Against.Nats)
 	}
 	x.Evidence = []diagnose.Evidence{{Source: "trace", Text: x.For}}
 	if len(s.Parts) > 0 {

@@ -75,6 +75,8 @@ func TestFlockWords(t *testing.T) {
 	s := &localize.Suspect{Cause: localize.Cause{Kind: localize.Arc}, CleanFlows: 1, Against: localize.Against{CleanSent: 40, Expected: 2}}
 	if x := (flockNames{f}).suspect(s); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
 		t.Errorf("against: %s", x.Against)
+	} else if x.For != "flows that may cross it lose packets; none that is known to does" {
+		t.Errorf("for: %s", x.For)
 	}
 }
 

@@ -84,10 +84,10 @@ func (s *Store) wired() *cabled {
 		}
 	}
 	if unnamed > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d neighbours tell no port and say nothing of cables", unnamed))
+		c.notes = append(c.notes, fmt.Sprintf("neighbours that tell no port, and so say nothing of cables: %d", unnamed))
 	}
 	if foreign > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d neighbours are the planned ones and name their ports otherwise than the fabric file does (%s), which says nothing of cables", foreign, example))
+		c.notes = append(c.notes, fmt.Sprintf("neighbours that are the planned ones and name their ports otherwise than the fabric file does, which says nothing of cables: %d (%s)", foreign, example))
 	}
 	if len(c.wires) == 0 {
 		return c

@@ -32,7 +32,7 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 		}
 	}
 	if up := x.RunnerUp; up.Kind != "" {
-		out.Against += insteadWords(string(up.Kind), name(up), x.Nats)
+		out.Against += Instead(string(up.Kind), name(up), x.Nats)
 	}
 	out.Evidence = []Evidence{{source, out.For}}
 	return out

@@ -414,7 +414,7 @@ func (s *Store) notes(seen *observer) []string {
 		}
 	}
 	if stateless > 0 {
-		notes = append(notes, fmt.Sprintf("%d flows could not tell loss on the way there from loss on the way back", stateless))
+		notes = append(notes, flowsWord(stateless)+" could not tell loss on the way there from loss on the way back")
 	}
 	return slices.Concat(notes, s.clockNotes(), s.unusedNotes(), s.gapNotes())
 }

@@ -114,13 +114,13 @@ func (s *Store) against(sus *localize.Suspect) string {
 		text = fmt.Sprintf(form, sus.CleanFlows, sus.Against.Expected, thousands(sus.Against.CleanSent))
 	}
 	if up := sus.Against.RunnerUp; up.Kind != "" && up != sus.Cause {
-		text += insteadWords(string(up.Kind), s.name(up), sus.Against.Nats)
+		text += Instead(string(up.Kind), s.name(up), sus.Against.Nats)
 	}
 	return text
 }
 
-// insteadWords say of a rival how much less likely it is than the suspect, by a logarithm.
-func insteadWords(kind, name string, nats float64) string {
+// Instead says of a rival how much less likely it is than the suspect, by a logarithm, as it stands behind what else speaks against that.
+func Instead(kind, name string, nats float64) string {
 	less := "less"
 	if nats < 0 {
 		less, nats = "more", -nats

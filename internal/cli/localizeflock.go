@@ -21,6 +21,7 @@ import (
 	"whichlink/pathfind"
 	"whichlink/pathfind/flaps"
 	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
 )
 
 // flockFlags are what localize takes for traces in the form of Flock.
@@ -145,7 +146,7 @@ func withStats(d *diagnose.Diagnosis, s localizeStats) (json.RawMessage, error) 
 
 // flockDiagnosis puts a result into the words of a diagnosis, with the names of the trace: nodes are numbers, an arc is u>v. It has no verdict yet.
 func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *diagnose.Diagnosis {
-	n := flockNames{f}
+	n := newFlockNames(f)
 	d := &diagnose.Diagnosis{Fabric: f.Name(), Coverage: diagnose.Coverage{Arcs: f.NumArcs()}}
 	var crossed []int
 	for a, sent := range r.Exposure {
@@ -206,7 +207,14 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 }
 
 // flockNames names the parts of a fabric as traces do.
-type flockNames struct{ f *graphs.Fabric }
+type flockNames struct {
+	f       *graphs.Fabric
+	planner *next.Planner
+}
+
+func newFlockNames(f *graphs.Fabric) flockNames {
+	return flockNames{f, next.NewPlanner(pathfind.NewECMP(f))}
+}
 
 func (n flockNames) arc(a graphs.ArcID) string {
 	return n.f.NodeName(n.f.Tail(a)) + ">" + n.f.NodeName(n.f.Head(a))
@@ -271,7 +279,7 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 	}
 	x.Next = []diagnose.Step{}
 	if len(s.Class) > 1 {
-		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of them"})
+		x.Next = append(x.Next, n.split(s))
 	}
 	return x
 }

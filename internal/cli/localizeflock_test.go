@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"whichlink/graphs"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/flock"
 	"whichlink/pathfind/flaps"
@@ -73,10 +74,36 @@ func TestFlockWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &localize.Suspect{Cause: localize.Cause{Kind: localize.Arc}, CleanFlows: 1, Against: localize.Against{CleanSent: 40, Expected: 2}}
-	if x := (flockNames{f}).suspect(s); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
+	if x := newFlockNames(f).suspect(s); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
 		t.Errorf("against: %s", x.Against)
 	} else if x.For != "flows that may cross it lose packets; none that is known to does" {
 		t.Errorf("for: %s", x.For)
+	}
+}
+
+// TestFlockNext: of a suspect that is one of several it is told which flows would tell these apart, or that none does.
+func TestFlockNext(t *testing.T) {
+	const hosts = "10000->0\n10001->0\n10002->1\n10003->1\n"
+	for _, c := range []struct{ topology, one, other, want string }{
+		{"0 2\n0 3\n1 2\n1 3\n", "0>2", "0>3", "flows whose way is known do: trace 4 new flows from 10001 to 10002, then send 100 packets along each"},
+		{"0 2\n0 3\n1 2\n1 3\n", "1>10003", "10003>1", "flows whose way is known do: trace 1 new flow from 10003 to 10002, then send 100 packets along each"},
+		{"0 2\n2 1\n", "0>2", "2>1", "no flow between hosts does: compare the counters of their ports"},
+	} {
+		f, err := flock.ReadTopology(strings.NewReader(c.topology+hosts), "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newFlockNames(f)
+		s := &localize.Suspect{Probability: 0.9, Loss: 0.02, Low: 0.01, High: 0.03}
+		for a := range f.NumArcs() {
+			if name := n.arc(graphs.ArcID(a)); name == c.one || name == c.other {
+				s.Class = append(s.Class, localize.Cause{Kind: localize.Arc, ID: int32(a)})
+			}
+		}
+		s.Cause = s.Class[0]
+		if next := n.suspect(s).Next; len(next) != 1 || next[0].Why+": "+next[0].Do != "tell the 2 apart: "+c.want {
+			t.Errorf("%s and %s: %q, expected %q", c.one, c.other, next, c.want)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, seen *flock.Observe
 	if r == nil {
 		return
 	}
-	n := flockNames{f}
+	n := newFlockNames(f)
 	const least = 0.05
 	for i := range r.Suspects {
 		if x := &r.Suspects[i]; x.Probability >= least {
@@ -49,7 +49,7 @@ func (n flockNames) slow(s *delay.Suspect) diagnose.Suspect {
 		x.Link = n.link(graphs.ArcID(s.ID).Link())
 	}
 	if len(x.Class) > 1 {
-		x.Next = append(x.Next, diagnose.Step{Why: "tell the members of its class apart", Do: "send flows that cross only one of them"})
+		x.Next = append(x.Next, n.splitSlow(s))
 	}
 	return x
 }

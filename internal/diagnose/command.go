@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"whichlink/graphs"
@@ -16,98 +15,37 @@ import (
 const (
 	// NewFlows is how many flows whichlink probe --to HOST makes, where no port is given.
 	NewFlows = 8
-	// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that package next leaves for none of its
-	// members being true is worth.
-	leastSplit = 0.02
 	// deadLoss is the loss beyond which hardly an answer comes back that tells on which way others were lost.
 	deadLoss = 0.99
-	// worthTheRun is the least number of packets for which somebody is sent to another host.
-	worthTheRun = 3000
-	// newFlowPackets is how many packets a flow whose path is not known yet is worth, at least.
-	newFlowPackets = 100
-	// A run traces as many new flows as the class has members, but no fewer than fewTraces and no more than mostTracedAtOnce: nobody waits longer for it than a minute.
-	fewTraces, mostTracedAtOnce = 32, 64
-	// fadedTrace is the part of what the first new flow tells down to which more are traced in one run.
-	fadedTrace = 0.1
 	// tracedPerSecond is how many new flows a host of a large fabric can trace within its share of what switches may be asked.
 	tracedPerSecond = 1.5
 	// leastSeconds is for how long somebody is told to measure, at least.
 	leastSeconds = 5
 )
 
-// A run is what one host is to send: flows whose ports are known to lead where they should, and new ones.
-type run struct {
-	src     graphs.NodeID
-	choices []next.Choice
-	enough  int // packets along a new flow
-}
-
 // splitting finds the flows of one host that tell most about a suspect. Hosts that were heard of are asked first: others may run no agent.
-func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.NodeID) bool) (run, bool) {
+func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.NodeID) bool) (next.Run, bool) {
 	if s.model == nil {
-		return run{}, false
+		return next.Run{}, false
 	}
-	one := next.Ask(&localize.Result{Suspects: []localize.Suspect{*sus}})
-	least := 0.0
-	if len(sus.Class) > 1 {
-		// What tells whether it is any of them tells nothing of which.
-		least = leastSplit
-		for i := range one[0] {
-			one[0][i].Weight /= sus.Probability
-		}
-	}
-	out := run{enough: max(newFlowPackets, next.Enough(sus.Loss))}
-	cfg := next.Config{Known: s.known(s.agentPort()), Packets: max(worthTheRun, int(20/max(sus.Loss, 1e-3))), Background: s.solved.Background, Blind: blind, Unsplit: sus.Loss > deadLoss,
-		Traces: min(max(fewTraces, len(sus.Class)), mostTracedAtOnce)}
+	cfg := next.Config{Known: s.known(s.agentPort()), Background: s.solved.Background, Blind: blind, Unsplit: sus.Loss > deadLoss}
 	seen := s.presence
 	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {
 		cfg.Sources, cfg.Targets = s.hosts(ends[0]), s.hosts(ends[1])
-		var ok bool
-		if out.src, out.choices, ok = s.fromOne(one, cfg, least); ok {
-			return out, true
+		if r, ok := s.planner().Split(sus, cfg); ok {
+			return r, true
 		}
 	}
-	return run{}, false
-}
-
-// fromOne chooses flows of the host whose flows tell most: once among all, and once more for that one alone.
-func (s *Store) fromOne(questions []next.Question, cfg next.Config, least float64) (src graphs.NodeID, chosen []next.Choice, ok bool) {
-	worth := map[graphs.NodeID]float64{}
-	src = graphs.None
-	for _, c := range s.planner().Choose(questions, cfg) {
-		if worth[c.Src] += c.Nats; src == graphs.None || worth[c.Src] > worth[src] {
-			src = c.Src
-		}
-	}
-	if src == graphs.None {
-		return src, nil, false
-	}
-	cfg.Sources = []graphs.NodeID{src}
-	chosen = s.planner().Choose(questions, cfg)
-	sum := 0.0
-	for _, c := range chosen {
-		sum += c.Nats
-	}
-	if len(chosen) == 0 || sum < least {
-		return src, nil, false
-	}
-	// The more flows of a pair are traced, the likelier one of them goes each way already.
-	first := 0.0
-	for _, c := range chosen {
-		if c.SrcPort == 0 {
-			first = max(first, c.Nats)
-		}
-	}
-	return src, slices.DeleteFunc(chosen, func(c next.Choice) bool { return c.SrcPort == 0 && c.Nats < fadedTrace*first }), true
+	return next.Run{}, false
 }
 
 // command writes a run as it is typed.
-func (s *Store) command(r *run) string {
+func (s *Store) command(r *next.Run) string {
 	var flags []string
 	var fresh []graphs.NodeID
 	flows := map[graphs.NodeID]int{}
 	packets, traces := 0, 0
-	for _, c := range r.choices {
+	for _, c := range r.Choices {
 		if packets += c.Packets; c.SrcPort != 0 {
 			flags = append(flags, fmt.Sprintf("--to %s:%d", shellWord(s.fabric.NodeName(c.Dst)), c.SrcPort))
 			continue
@@ -122,9 +60,9 @@ func (s *Store) command(r *run) string {
 			traces += NewFlows
 		}
 	}
-	packets += traces * r.enough
+	packets += traces * r.Enough
 	seconds := math.Ceil(max(leastSeconds, float64(packets)/probes.DefaultRate, float64(traces)/tracedPerSecond))
-	return fmt.Sprintf("on %s: %s %s --for %.0fs --out %s", s.fabric.NodeName(r.src), s.probeCommand(), strings.Join(flags, " "), seconds, runFile)
+	return fmt.Sprintf("on %s: %s %s --for %.0fs --out %s", s.fabric.NodeName(r.Src), s.probeCommand(), strings.Join(flags, " "), seconds, runFile)
 }
 
 // runFile is where a run's evidence goes: each to a file of its own, and runFiles are all of them.

@@ -196,11 +196,10 @@ func (s *search) time(c *candidate) {
 
 // timeAll does so for several. Candidates that the same observations may have crossed, each with the same share, as do those of the uplinks of a switch
 // whose ways are not known, have the rhythm of the first of them.
-func (s *search) timeAll(list []candidate) {
+func (s *search) timeAll(list []*candidate) {
 	like := make([]int, len(list)) // the first such candidate
 	known := map[uint64]int{}
-	for i := range list {
-		c := &list[i]
+	for i, c := range list {
 		print := uint64(0)
 		for k, o := range c.obs {
 			print = (print ^ uint64(o) ^ math.Float64bits(c.shares[k])) * 0x9e3779b97f4a7c15
@@ -213,7 +212,7 @@ func (s *search) timeAll(list []candidate) {
 	}
 	halves.Each(len(list), func(i int) {
 		if like[i] == i {
-			s.time(&list[i])
+			s.time(list[i])
 		}
 	})
 	for i, j := range like {

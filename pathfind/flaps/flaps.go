@@ -294,7 +294,7 @@ func (s *search) flaps() []Suspect {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
-		s.timeAll(candidates)
+		s.timeAll(those(candidates, func(*candidate) bool { return true }))
 		more := s.best(candidates, mostFlaps-len(found))
 		if found = append(found, more...); len(more) == 0 {
 			break
@@ -373,11 +373,9 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		}
 		before := slices.Clone(candidates)
 		took := s.take(&x)
-		for i := range candidates {
-			if slices.ContainsFunc(candidates[i].obs, func(o int32) bool { return took[o] }) {
-				s.time(&candidates[i])
-			}
-		}
+		s.timeAll(those(candidates, func(c *candidate) bool {
+			return slices.ContainsFunc(c.obs, func(o int32) bool { return took[o] })
+		}))
 		y := s.suspect(&x, candidates, before)
 		if y.Probability >= named {
 			found = append(found, flap{y, x, took})
@@ -387,6 +385,17 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		copy(candidates, before)
 	}
 	return found
+}
+
+// those returns the candidates that are some.
+func those(list []candidate, some func(*candidate) bool) []*candidate {
+	var chosen []*candidate
+	for i := range list {
+		if c := &list[i]; some(c) {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
 }
 
 // steadier reports whether one candidate that loses packets all the time explains what the episodes of another do, and is worth more.

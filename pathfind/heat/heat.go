@@ -71,7 +71,7 @@ type Hot struct {
 	// were up.
 	Load, Speed, Expected, Even, Planned float64
 	Verdict                              Verdict
-	// Incast says that the demand comes from at least three senders to one host or behind one switch.
+	// Incast says that the demand comes from at least three senders, none of which has most of it, to one host or behind one switch.
 	Incast bool
 	// Pairs have most on the arc by the matrix, the greatest first.
 	Pairs []Pair
@@ -114,6 +114,10 @@ const (
 	beyond = 1.35
 	// unlike is by how much more than even demand gives it an arc carries whose demand is uneven.
 	unlike = 1.3
+	// lost is by how much more than with all links up an arc carries for the links that are down.
+	lost = 1.25
+	// mostOfOne is the share that one sender of an incast has at most: there are three at least.
+	mostOfOne = 0.4
 	// mostPairs are listed for each arc.
 	mostPairs = 8
 )
@@ -209,7 +213,7 @@ func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
 	switch use := h.Use(); {
 	case use >= full:
 		// Its place alone explains it up to where it is nearly always full.
-		byDesign := h.Load <= unlike*h.Even && !(h.Planned*over < h.Load)
+		byDesign := h.Load <= unlike*h.Even && !(h.Planned*lost < h.Load)
 		return h, !byDesign || use >= 0.9
 	case use >= busy:
 		return h, s.fabricArc(a) && h.Load > over*h.Expected && h.Expected > 0
@@ -231,7 +235,7 @@ func (s *solver) explain(h *Hot, r *Result) {
 	}
 	explained := h.Load <= beyond*h.Expected
 	switch {
-	case explained && h.Planned*1.25 < h.Expected && h.Planned*1.25 < h.Load:
+	case explained && h.Planned*lost < h.Expected && h.Planned*lost < h.Load:
 		h.Verdict = LostCapacity
 		h.Causes = s.causes(h.Arc)
 	case r.High && h.Load <= over*h.Expected:
@@ -249,41 +253,40 @@ func (s *solver) explain(h *Hot, r *Result) {
 	}
 }
 
-// incast reports whether many senders send to one place: a host, or what is behind one switch.
+// incast reports whether several senders, none of which has most of it, send to one place: a host, or what is behind one switch. How many there are and how little each
+// of them sends does not matter.
 func (s *solver) incast(h *Hot, estimated bool) bool {
-	if estimated && s.f.Node(s.f.Head(h.Arc)).IsHost() {
-		return len(h.Pairs) >= 3 && h.Pairs[2].Share > 0.05 && h.Load > over*h.Even
-	}
-	if s.fabricArc(h.Arc) && !(h.Load > over*h.Even) {
+	host := s.f.Node(s.f.Head(h.Arc)).IsHost()
+	if !host && !(h.Load > over*h.Even) {
 		return false // what arrives at a switch comes from many under even demand, too
 	}
-	to := map[graphs.NodeID]float64{}
+	if host && estimated {
+		return len(h.Pairs) > 0 && h.Pairs[0].Share <= mostOfOne && h.Load > over*h.Even
+	}
+	sum, to := 0.0, map[graphs.NodeID]float64{}
+	from := map[[2]graphs.NodeID]float64{}
 	for _, x := range s.crossing(h.Arc) {
-		to[s.switchOf(x.dst)] += x.rate * x.share
+		src, dst := x.src, x.dst
+		if !host { // between switches, what is behind one switch is one sender
+			src, dst = s.switchOf(src), s.switchOf(dst)
+		}
+		sum += x.rate * x.share
+		to[dst] += x.rate * x.share
+		from[[2]graphs.NodeID{src, dst}] += x.rate * x.share
 	}
 	for place, load := range to {
-		if load > 0.6*h.Expected {
-			return s.senders(h, place) >= 3
+		if load <= 0.6*sum {
+			continue
 		}
+		most := 0.0
+		for pair, x := range from {
+			if pair[1] == place {
+				most = max(most, x)
+			}
+		}
+		return most <= mostOfOne*load
 	}
 	return false
-}
-
-// senders returns how many nodes send much of what a hot arc carries to what is behind a switch.
-func (s *solver) senders(h *Hot, place graphs.NodeID) int {
-	from := map[graphs.NodeID]float64{}
-	for _, x := range s.crossing(h.Arc) {
-		if s.switchOf(x.dst) == place {
-			from[x.src] += x.rate * x.share
-		}
-	}
-	n := 0
-	for _, load := range from {
-		if load > 0.02*h.Expected {
-			n++
-		}
-	}
-	return n
 }
 
 // switchOf returns the switch that a host is behind; a switch is its own.

@@ -405,6 +405,59 @@ func TestEvenIsNoIncast(t *testing.T) {
 	}
 }
 
+// TestIncastAnywhere: a host that many send to is told as such however few hosts are behind its switch, and however many send however little; a pair of racks that has most
+// of an arc is none, of however many hosts.
+func TestIncastAnywhere(t *testing.T) {
+	for _, size := range []struct{ switches, hosts int }{{16, 1}, {24, 2}, {60, 3}, {80, 1}} {
+		f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: size.switches, Degree: 4, Hosts: size.hosts, Seed: 5})
+		must(t, f, err)
+		for _, racks := range []bool{false, true} {
+			w := &traffic{f: f, rng: rand.New(rand.NewPCG(3, 3)), load: make([]float64, f.NumArcs())}
+			hosts := f.Hosts()
+			behind := func(h graphs.NodeID) graphs.NodeID { return f.Head(f.Out(h)[0]) }
+			hot := f.Out(hosts[0])[0].Reverse()
+			if w.even(0.1, 60); racks {
+				var far graphs.NodeID // whose way to the first host's switch is over one other, by which all of it comes
+				for _, h := range hosts {
+					if ways := w.model().Count(behind(h), behind(hosts[0])); ways == 1 && w.model().Distance(behind(h), behind(hosts[0])) == 2 {
+						far = behind(h)
+					}
+				}
+				for _, src := range hosts {
+					for _, dst := range hosts {
+						if behind(src) == far && behind(dst) == behind(hosts[0]) {
+							w.send(w.model(), src, dst, 0.8*speed/float64(size.hosts*size.hosts), 60)
+						}
+					}
+				}
+				for _, a := range f.Out(f.Tail(hot)) {
+					if !f.IsHostArc(a) && w.load[a.Reverse()] > 0.5*speed {
+						hot = a.Reverse()
+					}
+				}
+				if hot == f.Out(hosts[0])[0].Reverse() {
+					t.Fatalf("%v: no arc between switches is hot", size)
+				}
+			} else {
+				for _, src := range hosts[1:] {
+					w.send(w.model(), src, hosts[0], 0.75*speed/float64(len(hosts)-1), 4)
+				}
+			}
+			for _, measured := range []bool{true, false} {
+				r := heat.Solve(w.input(measured))
+				i := slices.IndexFunc(r.Hot, func(h heat.Hot) bool { return h.Arc == hot })
+				if i < 0 {
+					t.Errorf("%v, racks %v, measured %v: %s is not hot", size, racks, measured, f.ArcName(hot))
+					continue
+				}
+				if h := &r.Hot[i]; h.Incast == racks {
+					t.Errorf("%v, racks %v, measured %v: %s, %s, incast %v: %.2f full, even %.2f", size, racks, measured, f.ArcName(hot), h.Verdict, h.Incast, h.Use(), h.Even/h.Speed)
+				}
+			}
+		}
+	}
+}
+
 // TestLittleKnown: loads that are not known are no zeros, and nothing is said of nothing.
 func TestLittleKnown(t *testing.T) {
 	f := fabrics[0].make(t, 0)

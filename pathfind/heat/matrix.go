@@ -108,7 +108,7 @@ func (s *solver) loads(m pathfind.Model) []float64 {
 	return sum
 }
 
-// evenLoads is what the same traffic would put on arcs if every end sent as much to every other; under the model of all links, which is what
+// evenLoads is what the same traffic would put on arcs if every end sent as much to every other, and hosts as much as others; under the model of all links, which is what
 // the fabric was built for.
 func (s *solver) evenLoads(ends []graphs.NodeID) []float64 {
 	m := s.in.Model
@@ -128,22 +128,32 @@ func (s *solver) evenLoads(ends []graphs.NodeID) []float64 {
 	for a := range l.Arcs {
 		l.Arcs[a] *= scale
 	}
-	// Hosts share what their switch sends and receives.
-	for _, n := range ends {
-		in, out, hosts := 0.0, 0.0, []graphs.ArcID(nil)
-		for _, a := range s.f.Out(n) {
-			if s.f.IsHostArc(a) {
-				hosts = append(hosts, a)
+	// What all hosts get, and what all send, by the speeds of their links: next to its neighbours behind one switch a host is hardly ever uneven, and alone there it never is.
+	var got, sent, gets, sends float64
+	hosts := func(use func(toward graphs.ArcID)) {
+		for a := range graphs.ArcID(s.f.NumArcs()) {
+			if s.f.Node(s.f.Head(a)).IsHost() {
+				use(a)
 			}
 		}
-		for _, a := range hosts {
-			in += known(s.in.Load[a])
-			out += known(s.in.Load[a.Reverse()])
-		}
-		for _, a := range hosts {
-			l.Arcs[a], l.Arcs[a.Reverse()] = in/float64(len(hosts)), out/float64(len(hosts))
-		}
 	}
+	hosts(func(a graphs.ArcID) {
+		if x := s.in.Load[a]; !math.IsNaN(x) {
+			got, gets = got+x, gets+s.speed[a.Link()]
+		}
+		if x := s.in.Load[a.Reverse()]; !math.IsNaN(x) {
+			sent, sends = sent+x, sends+s.speed[a.Link()]
+		}
+	})
+	part := func(all, speeds float64, l graphs.LinkID) float64 {
+		if speeds == 0 {
+			return 0
+		}
+		return all * s.speed[l] / speeds
+	}
+	hosts(func(a graphs.ArcID) {
+		l.Arcs[a], l.Arcs[a.Reverse()] = part(got, gets, a.Link()), part(sent, sends, a.Link())
+	})
 	return l.Arcs
 }
 

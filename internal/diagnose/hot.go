@@ -161,12 +161,12 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 }
 
 // absorb takes out of the suspects what is the effect of a hot arc's queue: the delay of the arc, and its loss if the port counts what the queue
-// drops. What arrives broken, or is lost without being counted, is not the queue's.
+// drops, also where what crosses it cannot tell it from others, as the way to a host from the host. What arrives broken, or is lost without being counted, is not the queue's.
 func (s *Store) absorb(d *Diagnosis, hot *Suspect, t *tally) {
 	drops := t != nil && t.discards > 0
 	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool {
 		switch {
-		case x.Kind != "arc" || !slices.Contains(x.Class, hot.ID):
+		case !slices.Contains(x.Class, hot.ID):
 			return false
 		case x.Symptom == Loss && drops:
 			hot.Loss, hot.LossLow, hot.LossHigh = x.Loss, x.LossLow, x.LossHigh

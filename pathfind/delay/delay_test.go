@@ -274,6 +274,69 @@ func TestPathSets(t *testing.T) {
 }
 
 // TestOrder: the order of the observations does not matter, to the last bit.
+// TestOneWay: of two slow arcs that follow each other on one of several equal ways neither is known where ways are not, though each, once chosen, says where the other is.
+func TestOneWay(t *testing.T) {
+	for seed := range uint64(4) {
+		w := fatTree(t, seed)
+		hosts := w.f.Hosts()
+		way := w.path(hosts[0], hosts[len(hosts)-1])
+		up, down := way[2], way[3] // to the core and back
+		w.slow[delay.Cause{Kind: delay.Arc, ID: int32(up)}], w.slow[delay.Cause{Kind: delay.Arc, ID: int32(down)}] = 400, 300
+		var obs []delay.Observation
+		for range 6000 {
+			src, dst := hosts[w.rng.IntN(len(hosts))], hosts[w.rng.IntN(len(hosts))]
+			if src == dst {
+				continue
+			}
+			path := w.path(src, dst)
+			last := len(path) - 1
+			obs = append(obs, delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, From: w.f.Head(path[0]), To: w.f.Tail(path[last]), Src: src, Dst: dst,
+				Delay: delay.Microseconds(w.took(path, src, dst))})
+		}
+		r := delay.Solve(w.f, obs, delay.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
+		for _, a := range []graphs.ArcID{up, down} {
+			held := slices.ContainsFunc(r.Suspects, func(s delay.Suspect) bool {
+				return s.Probability > 0.5 && slices.Contains(s.Class, delay.Cause{Kind: delay.Arc, ID: int32(a)}) && len(s.Class) > 1
+			})
+			if !held {
+				t.Errorf("seed %d: %s is in no class of %+v", seed, w.f.ArcName(a), r.Suspects)
+			}
+		}
+	}
+}
+
+// TestAllUneven: where each host has a delay of its own, and nothing of them is known, what is told is told once.
+func TestAllUneven(t *testing.T) {
+	for seed := range uint64(6) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 12, Spines: 4, Hosts: 4})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		for _, h := range w.f.Hosts() {
+			a := w.f.Out(h)[0]
+			mean := 300 * w.rng.Float64()
+			w.slow[delay.Cause{Kind: delay.Arc, ID: int32(a)}], w.slow[delay.Cause{Kind: delay.Arc, ID: int32(a.Reverse())}] = mean, mean
+		}
+		var obs []delay.Observation
+		for hosts := w.f.Hosts(); len(obs) < 4000; {
+			src, dst := hosts[w.rng.IntN(len(hosts))], hosts[w.rng.IntN(len(hosts))]
+			if src == dst {
+				continue
+			}
+			path := w.path(src, dst)
+			obs = append(obs, delay.Observation{Path: path, Src: graphs.None, Dst: graphs.None, Delay: delay.Microseconds(w.took(path))})
+		}
+		told := named(delay.Solve(w.f, obs, delay.Config{MaxFaults: 10}))
+		for i, c := range told {
+			if slices.Contains(told[:i], c) {
+				t.Errorf("seed %d: %v is told twice: %v", seed, c, told)
+			}
+		}
+		if len(told) < 10 {
+			t.Errorf("seed %d: told are %v", seed, told)
+		}
+	}
+}
+
 func TestOrder(t *testing.T) {
 	w := random(t, 3)
 	w.slow[delay.Cause{Kind: delay.Arc, ID: int32(w.fabricArc())}] = 50

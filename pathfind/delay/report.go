@@ -38,9 +38,8 @@ func (r *Result) add(x Suspect) {
 func (s *search) suspect(c int32, among []int32) Suspect {
 	slices.Sort(among)
 	trials := s.best(slices.Compact(among))
-	if i := slices.IndexFunc(trials, func(t trial) bool { return t.comp == c }); i > 0 {
-		given := trials[i]
-		trials = slices.Insert(slices.Delete(trials, i, i+1), 0, given)
+	if c >= 0 {
+		trials = s.inPlaceOf(c, trials)
 	}
 	top := &trials[0]
 	apart := s.apart(trials)
@@ -68,6 +67,42 @@ func (s *search) suspect(c int32, among []int32) Suspect {
 	return x
 }
 
+// inPlaceOf returns a component that was a fault of the hypothesis and what of some trials may be in its place, with all that the evidence cannot tell from it by itself. What
+// explains more, but leaves it a fault, is one more: there are such where as many were found as are looked for.
+func (s *search) inPlaceOf(c int32, trials []trial) []trial {
+	out := []trial{s.try(c)}
+	for _, t := range trials {
+		if t.comp != c && !(t.score > out[0].score && s.beside(t.fault, c)) {
+			out = append(out, t)
+		}
+	}
+	for _, y := range s.twins(c) {
+		if !s.has(y) && !slices.ContainsFunc(out, func(t trial) bool { return t.comp == y }) {
+			out = append(out, s.try(y))
+		}
+	}
+	return out
+}
+
+// beside reports whether a component is a fault beside another one, too.
+func (s *search) beside(x fault, c int32) bool {
+	s.put(x)
+	still := s.try(c).score > 0
+	s.take(x.comp)
+	return still
+}
+
+// twins returns the components that the same flows cross as a component, and the same shares of the same sets.
+func (s *search) twins(c int32) []int32 {
+	var list []int32
+	for y := range s.ev.n {
+		if y != c && slices.Equal(s.ev.members[y], s.ev.members[c]) && slices.Equal(s.ev.through(y), s.ev.through(c)) && slices.Equal(s.ev.timesThrough(y), s.ev.timesThrough(c)) {
+			list = append(list, y)
+		}
+	}
+	return list
+}
+
 // apart reports which of some trials are as good as the first when no fault is taken for granted that lies on the same sets of paths. Where paths are
 // not known, the choice of one fault among its equals may hang on an earlier choice of another among its own: neither is then known.
 func (s *search) apart(trials []trial) []bool {
@@ -78,7 +113,7 @@ func (s *search) apart(trials []trial) []bool {
 	}
 	var away []fault
 	for _, x := range slices.Clone(s.faults) {
-		if slices.ContainsFunc(s.ev.members[x.comp], func(m member) bool { return mine[m.set] }) {
+		if slices.ContainsFunc(s.ev.members[x.comp], func(m member) bool { return mine[m.set] }) && len(s.twins(x.comp)) > 0 {
 			away = append(away, s.take(x.comp))
 		}
 	}

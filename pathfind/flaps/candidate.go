@@ -178,7 +178,7 @@ func (s *search) time(c *candidate) {
 	}
 	c.times = rhythm.Find(counts, 0)
 	if s.selected && (c.times.Kind == rhythm.Since || c.times.Kind == rhythm.Until) {
-		c.times = rhythm.Rhythm{} // of what arrived before or after nothing is known
+		c.times = rhythm.Rhythm{Bayes: c.times.Bayes, Proof: c.times.Proof} // of what arrived before or after nothing is known; a loss that is always there it may have
 	}
 	if c.times.Kind == rhythm.Steady {
 		c.always = c.times.Proof - c.times.Bayes

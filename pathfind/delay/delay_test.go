@@ -305,6 +305,44 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
+// TestManyLateByThemselves: where one flow in thirty is late for reasons of its own, a few of those whose ways are known meet on some arc by chance. No arc is named for that, however many more may
+// have crossed it.
+func TestManyLateByThemselves(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
+	for seed := range uint64(3) {
+		w := newWorld(t, f, err, seed)
+		var obs []delay.Observation
+		add := func(src, dst graphs.NodeID, known bool) {
+			path := w.path(src, dst)
+			o := delay.Observation{Path: path, Src: graphs.None, Dst: graphs.None, Delay: delay.Microseconds(w.took(path))}
+			if w.rng.IntN(30) == 0 {
+				o.Delay += delay.Microseconds(1000 * w.rng.ExpFloat64())
+			}
+			if last := len(path) - 1; !known && last > 1 {
+				o.Path, o.From, o.To = []graphs.ArcID{path[0], path[last]}, f.Head(path[0]), f.Tail(path[last])
+			}
+			obs = append(obs, o)
+		}
+		hosts := f.Hosts()
+		for _, h := range hosts {
+			for _, n := range f.Switches() {
+				if f.Node(n).Role == "core" {
+					add(h, n, true)
+					add(n, h, true)
+				}
+			}
+			for range 60 {
+				if to := hosts[w.rng.IntN(len(hosts))]; to != h {
+					add(h, to, false)
+				}
+			}
+		}
+		if told := named(delay.Solve(f, obs, delay.Config{Paths: pathfind.NewEqualCost(f, pathfind.PerPath)})); len(told) > 0 {
+			t.Errorf("seed %d: named are %v", seed, told)
+		}
+	}
+}
+
 // TestAllUneven: where each host has a delay of its own, and nothing of them is known, what is told is told once.
 func TestAllUneven(t *testing.T) {
 	for seed := range uint64(6) {

@@ -76,11 +76,12 @@ func priors(ev *evidence, cfg Config) []float64 {
 
 func (s *search) run() {
 	var healthy []float64
+	outlier := s.cfg.Outlier
 	for range rounds {
 		s.base.fit(s.ev, healthy)
 		least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
 		s.t = newTable(s.ev, s.base, least)
-		s.t.fill(s.ev, s.base, s.cfg.Outlier)
+		s.t.fill(s.ev, s.base, outlier)
 		s.setLevels(least)
 		before := s.named()
 		s.settle()
@@ -90,7 +91,18 @@ func (s *search) run() {
 			return
 		}
 		healthy = s.healthy()
+		outlier = s.outliers(outlier)
 	}
+}
+
+// outliers returns what share of the flows seems to be late for reasons of their own, beside the faults that were found, if more than is expected before any evidence: where
+// many are, some of them meet by chance.
+func (s *search) outliers(rate float64) float64 {
+	sum := 1.0
+	for i := range s.ev.flows {
+		sum += rate / float64(s.t.bins) / s.likelihood(int32(i))
+	}
+	return min(max(s.cfg.Outlier, sum/(1/s.cfg.Outlier+float64(len(s.ev.flows)))), 0.5)
 }
 
 func (s *search) setLevels(least float64) {

@@ -2,12 +2,17 @@ package diagnose_test
 
 import (
 	"compress/gzip"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
+	"time"
 
+	"whichlink/graphs"
 	"whichlink/graphs/generate"
 	"whichlink/internal/diagnose"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind"
 )
 
 // TestFlapAmongReroutes reads what the probes of a lab told (testdata/flap.jsonl.gz: fat-tree k=4 at 20,000 packets/s, a link down at two moments; answers of switches left out). Flows that
@@ -33,5 +38,74 @@ func TestFlapAmongReroutes(t *testing.T) {
 	d := s.Diagnose()
 	if len(d.Suspects) == 0 || d.Suspects[0].Symptom != diagnose.Flap || d.Suspects[0].Link != "edge3-2:swp2--agg3-2:swp2" || d.Suspects[0].Probability < diagnose.Named {
 		t.Errorf("got\n%s", d.Text())
+	}
+}
+
+// TestFlapBesideLoss: a link that goes down every twelve seconds has that period, and an arc beside it that always loses two in a hundred has no episodes, though many flows cross both.
+func TestFlapBesideLoss(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 8, Spines: 4, Hosts: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const windows, probes, every = 24, 50, 100 // of 5 seconds, a probe each 100 ms
+	ecmp, start := pathfind.NewECMP(f), time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	leaf := func(i int) graphs.NodeID { return f.Switches()[i] }
+	flapping, lossy := f.Out(leaf(1))[1].Link(), f.Out(leaf(2))[1] // to the same spine
+	rng := rand.New(rand.NewPCG(3, 6))
+	lost := func(path []graphs.ArcID, ms int) bool {
+		return slices.ContainsFunc(path, func(a graphs.ArcID) bool {
+			return a.Link() == flapping && ms%12000 >= 5100 && ms%12000 < 6100 || a == lossy && rng.IntN(50) == 0
+		})
+	}
+	names := func(path []graphs.ArcID) (list []string) {
+		for _, a := range path {
+			list = append(list, f.ArcName(a))
+		}
+		return list
+	}
+	s := diagnose.NewStore(f, diagnose.Config{})
+	hosts := f.Hosts()
+	for i, src := range hosts {
+		for k := range 6 {
+			dst := hosts[(i+8+rng.IntN(len(hosts)-15))%len(hosts)]
+			there, _ := ecmp.Paths(src, dst, 100)
+			home, _ := ecmp.Paths(dst, src, 100)
+			path, back := there[rng.IntN(len(there))].Arcs, home[rng.IntN(len(home))].Arcs
+			for w := range windows {
+				var at []int
+				forward := 0
+				for n := range probes {
+					if ms := w*probes*every + n*every; lost(path, ms) {
+						forward++
+						at = append(at, n*every)
+					} else if lost(back, ms) {
+						at = append(at, n*every)
+					}
+				}
+				r := &evidence.Record{
+					Time: start.Add(time.Duration(w+1) * 5 * time.Second), Source: evidence.SourceProbe, By: f.NodeName(src), Kind: evidence.KindEcho,
+					Flow: &evidence.Flow{Src: f.Address(src, false), Dst: f.Address(dst, false), Proto: "udp", SrcPort: uint16(50000 + k), DstPort: 862},
+					Path: names(path), Back: names(back), Sent: evidence.Int(probes), Lost: evidence.Int(len(at)), LostForward: evidence.Int(forward),
+					LostBack: evidence.Int(len(at) - forward), LostAtMS: at, WindowMS: probes * every,
+				}
+				s.Add(r)
+			}
+		}
+	}
+	d := s.Diagnose()
+	found := 0
+	for _, x := range d.Suspects {
+		switch {
+		case x.Probability < diagnose.Named:
+		case x.Link == f.LinkName(flapping) && x.Symptom == diagnose.Flap && len(x.Episodes) == 10 && x.PeriodMS == 12000:
+			found++
+		case x.ID == f.ArcName(lossy) && x.Symptom == diagnose.Loss && len(x.Episodes) == 0:
+			found++
+		default:
+			found = -9
+		}
+	}
+	if found != 2 {
+		t.Errorf("%s", d.Text())
 	}
 }

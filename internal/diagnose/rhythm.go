@@ -12,18 +12,27 @@ import (
 	"whichlink/pathfind/rhythm"
 )
 
+// alwaysLossy is how much likelier a loss that is always there must be than none for flows to tell it, a logarithm.
+const alwaysLossy = 5
+
 // rhythmOf finds how the losses of what crossed a cause lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
-// elsewhere may be taken for the cause's outages where that comes and goes, too, and hides them where it is always there: then those tell that go to neither.
+// elsewhere may be taken for the cause's outages, whether that comes and goes or is always there, or hide them: flows that cross nothing else that is named tell first, if they tell anything.
 func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 	links := linksOf(s.fabric, c)
 	flapping := s.beside(links, s.flapping)
-	r := s.rhythmWithout(c, flapping)
-	if r.Kind == rhythm.Steady && len(flapping) > 0 {
-		r = s.rhythmWithout(c, nil)
+	sick := map[graphs.ArcID]bool{}
+	if s.solved != nil {
+		sick = s.beside(links, s.solved.Suspects)
 	}
-	if r.Kind == rhythm.Steady && s.solved != nil {
-		if sick := s.beside(links, s.solved.Suspects); len(sick) > 0 {
-			r = s.rhythmWithout(c, sick)
+	others := maps.Clone(flapping)
+	maps.Copy(others, sick)
+	r := s.rhythmWithout(c, others)
+	if r.Kind != rhythm.Steady || r.Proof-r.Bayes > alwaysLossy {
+		return r
+	}
+	for _, without := range []map[graphs.ArcID]bool{flapping, nil, sick} {
+		if len(without) < len(others) && r.Kind == rhythm.Steady {
+			r = s.rhythmWithout(c, without)
 		}
 	}
 	return r

@@ -474,12 +474,23 @@ func (c *collector) collect(o *merged, j int) {
 		}
 		return
 	}
-	for _, a := range o.Alternatives[j].Arcs {
+	arcs := o.Alternatives[j].Arcs
+	last := len(arcs) - 1
+	for i, a := range arcs {
 		c.arc(a)
-		for _, n := range [...]graphs.NodeID{ix.tail[a], ix.head[a]} {
-			if !ix.host[n] {
-				c.once(n)
-			}
+		h, t := ix.head[a], ix.tail[a]
+		if i == 0 && !ix.host[t] {
+			c.once(t) // it may be the responder, or on the path
+		}
+		switch {
+		case ix.host[h]:
+		case i == last:
+			c.once(h)
+		default:
+			c.add(ix.node(h), 1) // once more where it was passed before, as on the way there
+		}
+		if i > 0 && t != ix.head[arcs[i-1]] && !ix.host[t] {
+			c.add(ix.node(t), 1)
 		}
 	}
 }

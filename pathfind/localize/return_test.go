@@ -1,0 +1,61 @@
+package localize
+
+import (
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+)
+
+// ways returns all shortest ways between two nodes.
+func (w *world) ways(at, dst graphs.NodeID) [][]graphs.ArcID {
+	if at == dst {
+		return [][]graphs.ArcID{nil}
+	}
+	var all [][]graphs.ArcID
+	for _, a := range w.next(at, dst) {
+		for _, rest := range w.ways(w.Head(a), dst) {
+			all = append(all, append([]graphs.ArcID{a}, rest...))
+		}
+	}
+	return all
+}
+
+// roam measures a flow that may go any way there and any way back, of which it is not known on which one it lost packets.
+func (w *world) roam(src, dst graphs.NodeID, n int) {
+	w.flow++
+	there, home := w.ways(src, dst), w.ways(dst, src)
+	lost := w.draw(n, w.hazard(there[w.rng.IntN(len(there))], src, dst)+w.hazard(home[w.rng.IntN(len(home))], dst, src))
+	o := Observation{Src: src, Dst: dst, Responder: graphs.None, Sent: n, Lost: lost, Flow: w.flow}
+	for _, p := range there {
+		for _, q := range home {
+			o.Alternatives = append(o.Alternatives, Alternative{Arcs: slices.Concat(p, q), Share: 1 / float64(len(there)*len(home))})
+		}
+	}
+	w.obs = append(w.obs, o)
+}
+
+// TestThereAndBack: a switch that a flow passes on its way there and on its way back loses its packets twice, as the host does that hangs off it, also where no
+// way is known. With one host it is not told from that.
+func TestThereAndBack(t *testing.T) {
+	for seed := range uint64(4) {
+		w := newWorld(leafSpine(t, 6, 3, 1), seed)
+		host := w.Hosts()[0]
+		leaf := w.Head(w.Out(host)[0])
+		sick := Cause{Node, int32(leaf)}
+		w.faults[sick] = 0.2
+		for _, far := range w.Hosts()[1:] {
+			for range 6 {
+				w.echo(host, far, 200)
+				w.roam(host, far, 200)
+			}
+		}
+		found := false
+		for _, s := range w.solve().Suspects {
+			found = found || s.Probability > 0.9 && slices.Contains(s.Class, sick) && slices.Contains(s.Class, Cause{Host, int32(host)})
+		}
+		if !found {
+			t.Errorf("seed %d: the switch is not in the class of its host: %v", seed, w.solve().Suspects)
+		}
+	}
+}

@@ -36,8 +36,8 @@ func (s *search) exchange(h *hypothesis) {
 	}
 }
 
-// doubt looks at the hypotheses with two others in place of one member of the likeliest, or of two that share losses, and follows what is better. It comes
-// last, because it takes time that is better spent on simpler changes as long as one of them is any use.
+// doubt looks at the hypotheses with two others in place of one member of the likeliest, or of two that share losses, or with one in place of two that share
+// none, and follows what is better. It comes last, because it takes time that is better spent on simpler changes as long as one of them is any use.
 func (s *search) doubt() {
 	done := map[uint64]bool{}
 	for range 4 {
@@ -50,6 +50,7 @@ func (s *search) doubt() {
 		s.parent = i
 		s.refit(&h)
 		work, known := s.work, len(s.hyps)
+		s.unite(&h)
 		for j, c := range h.comps {
 			if s.vague(c) {
 				continue
@@ -68,6 +69,27 @@ func (s *search) doubt() {
 		s.expandBest(known)
 		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
 			s.follow()
+		}
+	}
+}
+
+// unite looks at the hypotheses with one other in place of two members that share losses with it and not with each other, as two hosts do with a link beyond their
+// switch where what else they cross is dead. Neither of them alone gives way to it, since it would make the other's flows lose more than they do.
+func (s *search) unite(h *hypothesis) {
+	const share = 3 // one in so many of the losses of either must be those of what takes their place
+	rivals := make([][]int32, len(h.comps))
+	for j, c := range h.comps {
+		rivals[j] = slices.DeleteFunc(s.rivalsOf(c, share), func(x int32) bool { return s.excess[x] > 0 })
+		slices.Sort(rivals[j])
+	}
+	for j := range h.comps {
+		for k := j + 1; k < len(h.comps); k++ {
+			for _, x := range rivals[k] {
+				if _, both := slices.BinarySearch(rivals[j], x); both {
+					s.couple(h, x, j, k)
+					s.trial(h, x, j, k)
+				}
+			}
 		}
 	}
 }

@@ -209,8 +209,12 @@ func (s *search) promising(h *hypothesis, score float64, add int32) bool {
 	}
 	again := func(c int32) {
 		was := s.excess[c]
+		from := was // what is dead would be a long way from what most lose
+		if was == 0 {
+			from = s.some[few/2]
+		}
 		s.shift(c, 0)
-		rate, _, _ := s.guess(c, s.some[few/2])
+		rate, _, _ := s.guess(c, from)
 		switch {
 		case !s.unsure[c]:
 		case was == 0:

@@ -187,7 +187,7 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 		m := &out[i]
 		m.Packets = max(m.Packets, m.Count)
 		ports[m.Sort]++
-		if m.Count > 2 && m.Count > 2*mostQuiet*m.Packets {
+		if m.Count > 2*mostQuiet*m.Packets {
 			counting[m.Sort]++
 		}
 	}

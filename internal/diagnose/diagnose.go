@@ -117,7 +117,7 @@ func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords
 func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal) map[string]localize.Cause {
 	causes, refused := map[string]localize.Cause{}, s.refused()
 	for _, sus := range suspects {
-		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, seen, ports) {
+		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue
 		}
 		out := s.lossSuspect(&sus, Loss)
@@ -142,8 +142,9 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 }
 
 // told reports whether a suspect is among those that are told already. What was told on weaker grounds gives way to it; else what packets say
-// is put to what was told.
-func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports *portWords) bool {
+// is put to what was told. Beside are the causes that the same inference tells, by their names: of those on one link each is another answer to what ails it,
+// unless both are named, since answers that exclude each other cannot both be. What goes up and down does so both ways.
+func (s *Store) told(d *Diagnosis, sus *localize.Suspect, beside map[string]localize.Cause, seen *observer, ports *portWords) bool {
 	links := linksOf(s.fabric, sus.Cause)
 	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
 		return true
@@ -161,7 +162,10 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, seen *observer, ports 
 		}
 	default:
 		name := s.fabric.LinkName(links[0])
-		same = func(x Suspect) bool { return x.Link == name }
+		same = func(x Suspect) bool {
+			_, another := beside[x.ID]
+			return x.Link == name && !(another && x.Symptom == Loss && sus.Probability >= Named)
+		}
 	}
 	i := slices.IndexFunc(d.Suspects, same)
 	if i < 0 {

@@ -40,6 +40,9 @@ func (s *Store) arrange() {
 			}
 		}
 	}
+	for _, l := range s.order {
+		l.doubtWays()
+	}
 }
 
 // mostTellers is with how many it is looked whether another tells what they do.

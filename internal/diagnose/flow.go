@@ -77,6 +77,9 @@ func sendTimes(sent, window int) []int {
 // which way it went: to count it on a dead link, which it had left, would clear that link.
 func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	path, back = e.path, e.back
+	if e.beside != nil {
+		path, back = union(path, e.beside.path), union(back, e.beside.back)
+	}
 	first := sort.Search(len(l.paths), func(i int) bool { return l.paths[i].at.After(e.start) })
 	for i := max(first, 1); i < len(l.paths); i++ {
 		p, before := &l.paths[i], &l.paths[i-1]
@@ -89,6 +92,23 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 		}
 	}
 	return path, back
+}
+
+// doubtWays notes which echoes of a flow name ways of which those before and after know nothing: what wrote them down may have looked at what was known of another
+// time, and one that is clean would acquit what is dead. Either may be the way then. Where the flow's path was traced, that tells when it changed.
+func (l *flowLog) doubtWays() {
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		e.beside = nil
+		if i == 0 || i == len(l.echoes)-1 || len(l.paths) > 0 {
+			continue
+		}
+		was, next := &l.echoes[i-1], &l.echoes[i+1]
+		alike := was.epoch == next.epoch && was.path.equal(next.path) && was.back.equal(next.back)
+		if alike && was.epoch == e.epoch && was.path.known() && was.back.known() && e.path.known() && e.back.known() && !(was.path.equal(e.path) && was.back.equal(e.back)) {
+			e.beside = was
+		}
+	}
 }
 
 // now returns the last known ways of a flow.
@@ -159,6 +179,7 @@ type echo struct {
 	rtt                         *evidence.Delay
 	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
 	whole                       *echo // as it was measured, where something was left out
+	beside                      *echo // the one before it, if that and the one after it agree on other ways; nil mostly
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the

@@ -94,22 +94,32 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	return path, back
 }
 
-// doubtWays notes which echoes of a flow name ways of which those before and after know nothing: what wrote them down may have looked at what was known of another
-// time, and one that is clean would acquit what is dead. Either may be the way then. Where the flow's path was traced, that tells when it changed.
+// doubtWays notes which echoes of a flow name ways of which the two next to them in time know nothing: what wrote them down may have looked at what was known of
+// another time, and one that is clean would acquit what is dead. Either may be the way then. Where the flow's path was traced, that tells when it changed.
 func (l *flowLog) doubtWays() {
+	n := len(l.echoes)
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		e.beside = nil
-		if i == 0 || i == len(l.echoes)-1 || len(l.paths) > 0 {
+		if e.beside = nil; n < 3 || len(l.paths) > 0 {
 			continue
 		}
-		was, next := &l.echoes[i-1], &l.echoes[i+1]
-		alike := was.epoch == next.epoch && was.path.equal(next.path) && was.back.equal(next.back)
-		if alike && was.epoch == e.epoch && was.path.known() && was.back.known() && e.path.known() && e.back.known() && !(was.path.equal(e.path) && was.back.equal(e.back)) {
-			e.beside = was
+		m := min(max(i, 1), n-2)
+		x, y := &l.echoes[m-1], &l.echoes[m+1]
+		switch i {
+		case m - 1:
+			x = &l.echoes[m]
+		case m + 1:
+			y = &l.echoes[m]
+		}
+		known := x.path.known() && x.back.known() && e.path.known() && e.back.known()
+		if known && x.epoch == y.epoch && x.epoch == e.epoch && x.sameWays(y) && !x.sameWays(e) {
+			e.beside = x
 		}
 	}
 }
+
+// sameWays reports whether two echoes went the same ways.
+func (e *echo) sameWays(x *echo) bool { return e.path.equal(x.path) && e.back.equal(x.back) }
 
 // now returns the last known ways of a flow.
 func (l *flowLog) now() (path, back way) {
@@ -179,7 +189,7 @@ type echo struct {
 	rtt                         *evidence.Delay
 	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
 	whole                       *echo // as it was measured, where something was left out
-	beside                      *echo // the one before it, if that and the one after it agree on other ways; nil mostly
+	beside                      *echo // one next to it, if the two that are next agree on other ways; nil mostly
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the

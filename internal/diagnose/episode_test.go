@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -116,5 +117,36 @@ func TestEpisodesOfTwoRuns(t *testing.T) {
 	}
 	if x = p.store.Diagnose().Suspects[0]; x.Symptom != Flap || len(x.Episodes) != 5 || x.PeriodMS != 0 {
 		t.Errorf("%s, %d episodes, the period of the runs is told: %d ms", x.Symptom, len(x.Episodes), x.PeriodMS)
+	}
+}
+
+// TestOthersLosses: an arc that loses packets all the time is not said to flap since some of its flows, measured at times of their own, lose many more elsewhere.
+func TestOthersLosses(t *testing.T) {
+	const sent = 200
+	for _, flows := range []int{150, 200, 300} {
+		p := newPlay(t, flows)
+		rates := map[string]float64{"leaf1:swp1>spine1:swp1": 0.02, "spine1:swp3>leaf3:swp1": 0.8}
+		lost := func(n int, arcs []graphs.ArcID) (k int) {
+			for range n {
+				k += int(is(slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return p.rng.Float64() < rates[p.f.ArcName(a)] })))
+			}
+			return k
+		}
+		for i := range p.flows {
+			fl := &p.flows[i]
+			for w := i % 6; w < i%6+4; w++ {
+				there := lost(sent, fl.path)
+				home := lost(sent-there, fl.back)
+				p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(time.Duration(w+1) * 5 * time.Second), Source: evidence.SourceProbe, By: fl.by,
+					Kind: evidence.KindEcho, Flow: &fl.flow, Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 5000,
+					Sent: evidence.Int(sent), Lost: evidence.Int(there + home), LostForward: evidence.Int(there), LostBack: evidence.Int(home)})
+			}
+		}
+		d := p.store.Diagnose()
+		for _, x := range d.Suspects {
+			if x.Probability >= Named && (x.Symptom != Loss || x.Until != nil || len(x.Episodes) > 0) {
+				t.Errorf("%d flows: %s is said to show %s:\n%s", flows, x.ID, x.Symptom, d.Text())
+			}
+		}
 	}
 }

@@ -374,7 +374,7 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		before := slices.Clone(candidates)
 		took := s.take(&x)
 		s.timeAll(those(candidates, func(c *candidate) bool {
-			return slices.ContainsFunc(c.obs, func(o int32) bool { return took[o] })
+			return c.times.Kind != rhythm.Steady && slices.ContainsFunc(c.obs, func(o int32) bool { return took[o] })
 		}))
 		y := s.suspect(&x, candidates, before)
 		if y.Probability >= named {

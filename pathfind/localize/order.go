@@ -1,0 +1,73 @@
+package localize
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// sort puts observations that are of a flow each into an order of their own, by all but the numbers of their flows: these may follow the order in which somebody
+// wrote them down, and a sum is not the same to the last digit in another one.
+func (ev *evidence) sort() {
+	slices.SortFunc(ev.obs, func(a, b merged) int {
+		return cmp.Or(compareWay(a.Observation, b.Observation), compareCounts(a, b))
+	})
+}
+
+// merge puts observations into an order of their own and adds up those that differ in counts only.
+func (ev *evidence) merge() {
+	slices.SortFunc(ev.obs, func(a, b merged) int {
+		if c := compare(a.Observation, b.Observation); c != 0 {
+			return c
+		}
+		return compareCounts(a, b)
+	})
+	out := ev.obs[:0]
+	for _, m := range ev.obs {
+		if len(out) > 0 && compare(out[len(out)-1].Observation, m.Observation) == 0 {
+			last := &out[len(out)-1]
+			switch {
+			case last.lost > 0 && last.bursts == 0, m.lost > 0 && m.bursts == 0:
+				last.bursts = 0
+			default:
+				last.bursts = addSaturating(last.bursts, m.bursts)
+			}
+			last.sent = addSaturating(last.sent, m.sent)
+			last.lost = addSaturating(last.lost, m.lost)
+			continue
+		}
+		out = append(out, m)
+	}
+	ev.obs = out
+}
+
+// compareCounts orders observations by their counts.
+func compareCounts(a, b merged) int {
+	return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.bursts, b.bursts))
+}
+
+// compare orders observations by everything but their counts.
+func compare(a, b *Observation) int {
+	if c := cmp.Compare(a.Flow, b.Flow); c != 0 { // as it is mostly
+		return c
+	}
+	return compareWay(a, b)
+}
+
+// compareWay orders observations by what their packets crossed.
+func compareWay(a, b *Observation) int {
+	if c := cmp.Or(cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), slices.Compare(a.Path, b.Path)); c != 0 {
+		return c
+	}
+	return slices.CompareFunc(a.Alternatives, b.Alternatives, func(x, y Alternative) int {
+		return cmp.Or(slices.Compare(x.Arcs, y.Arcs), cmp.Compare(x.Share, y.Share))
+	})
+}
+
+func addSaturating(a, b int) int {
+	if a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
+}

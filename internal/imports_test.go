@@ -47,7 +47,7 @@ var floors = map[string][]string{
 	"internal/report":      {"graphs", "internal/evidence", "internal/diagnose", "internal/page"},
 	"internal/baseline":    {"graphs", "internal/evidence", "internal/diagnose", "pathfind/rhythm"},
 	"tui":                  {"graphs", "internal/evidence", "internal/diagnose", "pathfind"},
-	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "pathfind/heat", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
+	"internal/cli":         {"graphs", "graphs/generate", "graphs/formats", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/delay", "pathfind/localize", "pathfind/next", "pathfind/whatif", "probes", "probes/snmp", "captures", "captures/files", "internal/flock", "internal/diagnose", "pathfind/heat", "internal/lab", "tui", "pathfind/flaps", "internal/report", "internal/baseline", "internal/session"},
 	"":                     {"internal/cli"},
 	"probes/snmp/agentsim": {"probes/snmp/ber"},
 }

@@ -133,10 +133,21 @@ func (l *flowLog) now() (path, back way) {
 }
 
 // A way is what is known of a path: nothing, the arcs, or several lists of arcs of which one is right.
-type way struct{ alternatives [][]graphs.ArcID }
+type way struct {
+	alternatives [][]graphs.ArcID
+	shares       []float64 // of flows that take each; nil where nothing tells these apart
+}
 
 func (w way) known() bool   { return len(w.alternatives) > 0 }
 func (w way) certain() bool { return len(w.alternatives) == 1 }
+
+// share returns the share of flows that take the i-th alternative.
+func (w way) share(i int) float64 {
+	if w.shares == nil {
+		return 1 / float64(len(w.alternatives))
+	}
+	return w.shares[i]
+}
 
 func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
 
@@ -167,7 +178,7 @@ func union(a, b way) way {
 			out = append(out, arcs)
 		}
 	}
-	return way{out}
+	return way{alternatives: out}
 }
 
 // A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.
@@ -183,6 +194,7 @@ type echo struct {
 	path, back                  way
 	sent, lost                  int
 	split                       bool
+	unsplit                     bool // its flow lost packets in its epoch, and nobody tells which way: what it lost at other times, if only nothing, is of the same ways
 	lostForward, lostBack       int
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start

@@ -160,42 +160,18 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		return
 	}
 	there.sent, there.lost = e.sent, e.lost
-	if e.lost == 0 {
+	if e.lost == 0 && (!e.unsplit || path.certain() && back.certain()) {
 		home.sent = e.sent
 		o.add(there, path)
 		o.add(home, back)
 		return
 	}
-	o.add(there, o.join(l, path, back))
-}
-
-// join makes one way of the way there and the way back, for losses whose direction is not known.
-func (o *observer) join(l *flowLog, path, back way) way {
-	if !path.known() {
-		path = o.modelled(l.src, l.dst)
+	both := o.join(l, path, back)
+	if !both.known() { // what is lost on the way back would be taken for lost on the way there
+		o.leaveOut(there)
+		return
 	}
-	if !back.known() {
-		back = o.modelled(l.dst, l.src)
-	}
-	if len(path.alternatives)*len(back.alternatives) > maxAlternatives {
-		return way{}
-	}
-	var out way
-	for _, p := range path.alternatives {
-		for _, b := range back.alternatives {
-			out.alternatives = append(out.alternatives, append(p[:len(p):len(p)], b...))
-		}
-	}
-	return out
-}
-
-// modelled returns the ways that the forwarding model allows between two nodes.
-func (o *observer) modelled(src, dst graphs.NodeID) way {
-	var w way
-	for _, a := range o.set(src, dst) {
-		w.alternatives = append(w.alternatives, a.Arcs)
-	}
-	return w
+	o.add(there, both)
 }
 
 // A listing is the paths of a pair with their shares, none if there are too many to say anything, and how many there are.
@@ -273,7 +249,7 @@ func (o *observer) add(c count, w way) {
 	case w.known():
 		set := make([]localize.Alternative, len(w.alternatives))
 		for i, arcs := range w.alternatives {
-			set[i] = localize.Alternative{Arcs: arcs, Share: 1 / float64(len(w.alternatives))}
+			set[i] = localize.Alternative{Arcs: arcs, Share: w.share(i)}
 		}
 		o.addCertain(c, nil, set)
 	default:
@@ -281,15 +257,19 @@ func (o *observer) add(c count, w way) {
 			o.addSpread(c, x)
 			return
 		}
-		l := o.listing(c.src, c.dst)
-		if l.set != nil {
-			o.addCertain(c, nil, l.set)
+		if set := o.set(c.src, c.dst); set != nil {
+			o.addCertain(c, nil, set)
 			return
 		}
-		o.dropped += c.sent
-		if l.count > maxAlternatives {
-			o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, l.count)}
-		}
+		o.leaveOut(c)
+	}
+}
+
+// leaveOut counts packets of which it is not known, or not told, which way they went.
+func (o *observer) leaveOut(c count) {
+	o.dropped += c.sent
+	if paths := o.listing(c.src, c.dst).count; paths > maxAlternatives {
+		o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, paths)}
 	}
 }
 

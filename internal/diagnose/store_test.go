@@ -29,6 +29,8 @@ type play struct {
 	host func(fl *playFlow, window, probe int) (there, home bool)
 	// plain leaves out when probes were lost, and records of paths beside those of echoes.
 	plain bool
+	// unsplit leaves out which way probes were lost.
+	unsplit bool
 }
 
 type playFlow struct {
@@ -44,6 +46,10 @@ func newPlay(t *testing.T, flows int, down ...graphs.LinkID) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newPlayOn(f, flows, down...)
+}
+
+func newPlayOn(f *graphs.Fabric, flows int, down ...graphs.LinkID) *play {
 	p := &play{
 		f: f, rng: rand.New(rand.NewPCG(1, 2)), store: NewStore(f, Config{}), start: time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
 		e: pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return slices.Contains(down, l) }),
@@ -114,6 +120,9 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 			r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(sent), evidence.Int(lf+lb), evidence.Int(lf), evidence.Int(lb)
 			if p.plain {
 				r.LostAtMS = nil
+			}
+			if p.unsplit {
+				r.LostForward, r.LostBack = nil, nil
 			}
 			p.store.Add(r)
 		}

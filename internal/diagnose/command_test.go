@@ -10,6 +10,7 @@ import (
 	"whichlink/graphs/generate"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
 	"whichlink/probes"
 )
 
@@ -92,6 +93,24 @@ func TestNextOfMany(t *testing.T) {
 	x := q.store.Diagnose().Suspects[0]
 	if len(x.Class) < 4 || x.Probability < Named || len(x.Next) != 1 || !strings.HasPrefix(x.Next[0].Why, "tell the ") {
 		t.Errorf("%+v", x)
+	}
+}
+
+// TestOnLink: of several links whose shares are not told each has as much, and an arc shares its link with the other.
+func TestOnLink(t *testing.T) {
+	arc := func(id int32) localize.Cause { return localize.Cause{Kind: localize.Arc, ID: id} }
+	for _, c := range []struct {
+		class   []localize.Cause
+		weights []float64
+		want    float64
+	}{
+		{nil, nil, 1},
+		{[]localize.Cause{arc(0), arc(2), arc(4), arc(6)}, nil, 0.25},
+		{[]localize.Cause{arc(0), arc(1), arc(2)}, []float64{0.5, 0.25, 0.25}, 0.75},
+	} {
+		if got := onLink(&localize.Suspect{Cause: arc(0), Class: c.class, Weights: c.weights}); got != c.want {
+			t.Errorf("%v: %g, expected %g", c.class, got, c.want)
+		}
 	}
 }
 

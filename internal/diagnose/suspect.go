@@ -180,8 +180,12 @@ func onLink(sus *localize.Suspect) float64 {
 		return graphs.None
 	}
 	on, all := 0.0, 0.0
-	for i, w := range sus.Weights {
-		if all += w; link(sus.Class[i]) == link(sus.Cause) {
+	for i, c := range sus.Class {
+		w := 1.0
+		if len(sus.Weights) == len(sus.Class) {
+			w = sus.Weights[i]
+		}
+		if all += w; link(c) == link(sus.Cause) {
 			on += w
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
 )
 
 type flowKey struct {
@@ -133,20 +134,18 @@ func (l *flowLog) now() (path, back way) {
 }
 
 // A way is what is known of a path: nothing, the arcs, or several lists of arcs of which one is right.
-type way struct {
-	alternatives [][]graphs.ArcID
-	shares       []float64 // of flows that take each; nil where nothing tells these apart
-}
+type way struct{ alternatives [][]graphs.ArcID }
 
 func (w way) known() bool   { return len(w.alternatives) > 0 }
 func (w way) certain() bool { return len(w.alternatives) == 1 }
 
-// share returns the share of flows that take the i-th alternative.
-func (w way) share(i int) float64 {
-	if w.shares == nil {
-		return 1 / float64(len(w.alternatives))
+// set returns what a way leaves open, each as likely.
+func (w way) set() []localize.Alternative {
+	set := make([]localize.Alternative, len(w.alternatives))
+	for i, arcs := range w.alternatives {
+		set[i] = localize.Alternative{Arcs: arcs, Share: 1 / float64(len(w.alternatives))}
 	}
-	return w.shares[i]
+	return set
 }
 
 func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
@@ -178,7 +177,7 @@ func union(a, b way) way {
 			out = append(out, arcs)
 		}
 	}
-	return way{alternatives: out}
+	return way{out}
 }
 
 // A sighting is a moment at which a flow's path was traced. If it had changed, the old path was last seen at previous.

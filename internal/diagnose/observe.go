@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"whichlink/graphs"
@@ -166,12 +167,11 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		o.add(home, back)
 		return
 	}
-	both := o.join(l, path, back)
-	if !both.known() { // what is lost on the way back would be taken for lost on the way there
-		o.leaveOut(there)
+	if both := o.join(l, path, back); both != nil {
+		o.addEither(there, both)
 		return
 	}
-	o.add(there, both)
+	o.leaveOut(there) // what is lost on the way back would be taken for lost on the way there
 }
 
 // A listing is the paths of a pair with their shares, none if there are too many to say anything, and how many there are.
@@ -240,29 +240,37 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 }
 
 func (o *observer) add(c count, w way) {
-	if c.sent == 0 || o.astray(&c, &w) {
-		return
-	}
+	planned := len(o.s.misplaced) == 0
 	switch {
-	case w.certain():
+	case c.sent == 0:
+	case w.certain() && planned:
 		o.addCertain(c, w.alternatives[0], nil)
 	case w.known():
-		set := make([]localize.Alternative, len(w.alternatives))
-		for i, arcs := range w.alternatives {
-			set[i] = localize.Alternative{Arcs: arcs, Share: w.share(i)}
-		}
-		o.addCertain(c, nil, set)
+		o.addEither(c, w.set())
+	case !planned:
+		o.strays(c)
 	default:
 		if x, ok := o.spread(c.src, c.dst); ok {
 			o.addSpread(c, x)
-			return
-		}
-		if set := o.set(c.src, c.dst); set != nil {
+		} else if set := o.set(c.src, c.dst); set != nil {
 			o.addCertain(c, nil, set)
-			return
+		} else {
+			o.leaveOut(c)
 		}
-		o.leaveOut(c)
 	}
+}
+
+// addEither adds packets that went one of several ways, as far as these do not cross cables that are elsewhere than the plan has them.
+func (o *observer) addEither(c count, set []localize.Alternative) {
+	if len(o.s.misplaced) > 0 {
+		l := o.s.order[c.flow]
+		set = slices.DeleteFunc(set, func(x localize.Alternative) bool { return o.s.offPlan(l, x.Arcs) })
+	}
+	if len(set) == 0 {
+		o.strays(c)
+		return
+	}
+	o.addSet(c, set)
 }
 
 // leaveOut counts packets of which it is not known, or not told, which way they went.

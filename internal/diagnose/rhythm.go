@@ -259,7 +259,7 @@ func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int, 
 	var over, all float64
 	for _, alt := range set {
 		all += alt.Share
-		if t.share(way{alternatives: [][]graphs.ArcID{alt.Arcs}}) > 0 {
+		if t.share(way{[][]graphs.ArcID{alt.Arcs}}) > 0 {
 			over += alt.Share
 		}
 	}

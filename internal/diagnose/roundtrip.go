@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 )
 
 // markUnsplit notes which echoes are of a flow that lost packets of which it is not told which way, in the same epoch.
@@ -21,22 +21,34 @@ func (l *flowLog) markUnsplit() {
 	}
 }
 
-// join makes one way of the way there and the way back, for losses whose direction is not known.
-func (o *observer) join(l *flowLog, path, back way) way {
-	if !path.known() {
-		path = o.modelled(l.src, l.dst)
+// join makes one way of the way there and the way back, for losses whose direction is not known; nil where one is not known, or too many.
+func (o *observer) join(l *flowLog, path, back way) []localize.Alternative {
+	there, home := o.waysOf(l, path, back)
+	if len(there)*len(home) > maxAlternatives {
+		return paired(l, there, home)
 	}
-	if !back.known() {
-		back = o.modelled(l.dst, l.src)
+	return product(there, home)
+}
+
+// waysOf returns the ways there and back: those that are known, or else those that the forwarding model allows.
+func (o *observer) waysOf(l *flowLog, path, back way) (there, home []localize.Alternative) {
+	if there = path.set(); !path.known() {
+		there = o.set(l.src, l.dst)
 	}
-	n, m := len(path.alternatives), len(back.alternatives)
-	if n*m > maxAlternatives {
-		return paired(l, path, back)
+	if home = back.set(); !back.known() {
+		home = o.set(l.dst, l.src)
 	}
-	var out way
-	for i := range n {
-		for j := range m {
-			out.add(path, i, back, j, path.share(i)*back.share(j))
+	return there, home
+}
+
+// product returns all pairs of ways there and back; nil where they are too many.
+func product(there, home []localize.Alternative) (out []localize.Alternative) {
+	if len(there)*len(home) > maxAlternatives {
+		return nil
+	}
+	for _, x := range there {
+		for _, y := range home {
+			out = append(out, roundTrip(x, y, x.Share*y.Share))
 		}
 	}
 	return out
@@ -45,42 +57,31 @@ func (o *observer) join(l *flowLog, path, back way) way {
 // paired is what join makes of two ways that have too many pairs for all to be listed: as many pairs that each alternative has its share among them, there and back. So
 // what is faulty one way is weighed as if all were listed. Which go together is drawn for each flow by itself, so that what is faulty both ways is met on both about as
 // often as it should be.
-func paired(l *flowLog, path, back way) (out way) {
+func paired(l *flowLog, there, home []localize.Alternative) (out []localize.Alternative) {
 	fields := uint64(l.flow.SrcPort)<<32 | uint64(l.flow.DstPort)<<16 | uint64(l.flow.Label)
-	order := rand.New(rand.NewPCG(fields, uint64(l.src)<<32|uint64(l.dst))).Perm(len(back.alternatives))
+	order := rand.New(rand.NewPCG(fields, uint64(l.src)<<32|uint64(l.dst))).Perm(len(home))
 	const least = 1e-9 // what rounding leaves
 	i, j := 0, 0
-	there, home := path.share(0), back.share(order[0])
+	x, y := there[0], home[order[0]]
 	for {
-		share := min(there, home)
-		out.add(path, i, back, order[j], share)
-		if there -= share; there < least {
-			if i++; i == len(path.alternatives) {
+		share := min(x.Share, y.Share)
+		out = append(out, roundTrip(x, y, share))
+		if x.Share -= share; x.Share < least {
+			if i++; i == len(there) {
 				return out
 			}
-			there = path.share(i)
+			x = there[i]
 		}
-		if home -= share; home < least {
-			if j++; j == len(order) {
+		if y.Share -= share; y.Share < least {
+			if j++; j == len(home) {
 				return out
 			}
-			home = back.share(order[j])
+			y = home[order[j]]
 		}
 	}
 }
 
-// add adds an alternative that goes there by one and back by another.
-func (w *way) add(path way, i int, back way, j int, share float64) {
-	there := path.alternatives[i]
-	w.alternatives = append(w.alternatives, append(there[:len(there):len(there)], back.alternatives[j]...))
-	w.shares = append(w.shares, share)
-}
-
-// modelled returns the ways that the forwarding model allows between two nodes.
-func (o *observer) modelled(src, dst graphs.NodeID) way {
-	var w way
-	for _, a := range o.set(src, dst) {
-		w.alternatives, w.shares = append(w.alternatives, a.Arcs), append(w.shares, a.Share)
-	}
-	return w
+// roundTrip is the way there and back by two alternatives, of a share of the flows.
+func roundTrip(there, home localize.Alternative, share float64) localize.Alternative {
+	return localize.Alternative{Arcs: append(there.Arcs[:len(there.Arcs):len(there.Arcs)], home.Arcs...), Share: share}
 }

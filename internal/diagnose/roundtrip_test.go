@@ -7,6 +7,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
+	"whichlink/pathfind/localize"
 )
 
 // TestRoundTrip: where neither the ways of flows nor the direction of their losses are known, an arc, its reverse and those beside them are one class, also where pairs have
@@ -35,32 +36,26 @@ func TestRoundTrip(t *testing.T) {
 
 // TestPaired: each alternative keeps its share, there and back, in however few pairs.
 func TestPaired(t *testing.T) {
-	l := &flowLog{}
-	path, back := way{shares: []float64{0.5, 0.3, 0.2}}, way{}
-	for i := range 3 {
-		path.alternatives = append(path.alternatives, []graphs.ArcID{graphs.ArcID(i)})
+	var there, home []localize.Alternative
+	for i, share := range []float64{0.5, 0.3, 0.2} {
+		there = append(there, localize.Alternative{Arcs: []graphs.ArcID{graphs.ArcID(i)}, Share: share})
 	}
 	for j := range 70 {
-		back.alternatives = append(back.alternatives, []graphs.ArcID{graphs.ArcID(100 + j)})
+		home = append(home, localize.Alternative{Arcs: []graphs.ArcID{graphs.ArcID(100 + j)}, Share: 1. / 70})
 	}
-	w := paired(l, path, back)
+	both := paired(&flowLog{}, there, home)
 	got := map[graphs.ArcID]float64{}
-	for i, arcs := range w.alternatives {
-		for _, a := range arcs {
-			got[a] += w.share(i)
+	for _, x := range both {
+		for _, a := range x.Arcs {
+			got[a] += x.Share
 		}
 	}
-	for i, arcs := range path.alternatives {
-		if a := arcs[0]; math.Abs(got[a]-path.share(i)) > 1e-6 {
-			t.Errorf("there, %d has %g, expected %g", a, got[a], path.share(i))
+	for _, x := range slices.Concat(there, home) {
+		if a := x.Arcs[0]; math.Abs(got[a]-x.Share) > 1e-6 {
+			t.Errorf("%d has %g, expected %g", a, got[a], x.Share)
 		}
 	}
-	for j, arcs := range back.alternatives {
-		if a := arcs[0]; math.Abs(got[a]-back.share(j)) > 1e-6 {
-			t.Errorf("back, %d has %g, expected %g", a, got[a], back.share(j))
-		}
-	}
-	if n := len(w.alternatives); n >= 3+70 {
+	if n := len(both); n >= len(there)+len(home) {
 		t.Errorf("%d pairs", n)
 	}
 }

@@ -178,16 +178,15 @@ func (v *view) add(x *delayedFlow, mostStill float64) {
 // delayed makes an observation of a flow's round trip, without what it took.
 func (o *observer) delayed(l *flowLog, e *echo) (delay.Observation, bool) {
 	obs := delay.Observation{Src: l.src, Dst: l.dst}
-	w := o.join(l, e.path, e.back)
-	switch {
-	case w.certain():
-		obs.Path = w.alternatives[0]
-	case w.known():
-		for _, arcs := range w.alternatives {
-			obs.Alternatives = append(obs.Alternatives, delay.Alternative{Arcs: arcs, Share: 1})
-		}
-	default:
+	switch ways := product(o.waysOf(l, e.path, e.back)); len(ways) {
+	case 0:
 		return obs, false
+	case 1:
+		obs.Path = ways[0].Arcs
+	default:
+		for _, x := range ways {
+			obs.Alternatives = append(obs.Alternatives, delay.Alternative(x))
+		}
 	}
 	return obs, true
 }

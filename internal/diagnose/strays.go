@@ -285,20 +285,10 @@ func (s *Store) straySuspect(d *Diagnosis, l graphs.LinkID, words []*stray, hear
 	return settle(gone, l)
 }
 
-// astray takes out of a way what the plan alone says of cables that are elsewhere, and reports whether nothing is left to count on: then nobody knows
-// where the packets went.
-func (o *observer) astray(c *count, w *way) bool {
-	if len(o.s.misplaced) == 0 {
-		return false
-	}
-	l := o.s.order[c.flow]
-	w.alternatives = slices.DeleteFunc(slices.Clone(w.alternatives), func(arcs []graphs.ArcID) bool { return o.s.offPlan(l, arcs) })
-	if w.known() {
-		return false
-	}
+// strays counts packets of which nobody knows where they went, since what is known of their ways comes from the plan alone, and cables are elsewhere.
+func (o *observer) strays(c count) {
 	o.unplanned.sent += c.sent
 	o.unplanned.lost += c.lost
-	return true
 }
 
 // offPlan reports whether a path crosses a cable that is elsewhere, or may: one between switches that have such a cable between them is only crossed for sure if its own

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -209,11 +210,11 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 // flockNames names the parts of a fabric as traces do.
 type flockNames struct {
 	f       *graphs.Fabric
-	planner *next.Planner
+	planner func() *next.Planner // made when first asked for: mostly nothing is left open
 }
 
 func newFlockNames(f *graphs.Fabric) flockNames {
-	return flockNames{f, next.NewPlanner(pathfind.NewECMP(f))}
+	return flockNames{f, sync.OnceValue(func() *next.Planner { return next.NewPlanner(pathfind.NewECMP(f)) })}
 }
 
 func (n flockNames) arc(a graphs.ArcID) string {

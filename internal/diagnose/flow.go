@@ -193,7 +193,7 @@ type echo struct {
 	path, back                  way
 	sent, lost                  int
 	split                       bool
-	unsplit                     bool // its flow lost packets in its epoch, and nobody tells which way: what it lost at other times, if only nothing, is of the same ways
+	unsplit                     bool // its flow lost packets in its epoch of which nobody tells which way, be it not in this echo: see markUnsplit
 	lostForward, lostBack       int
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start

@@ -7,7 +7,8 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// markUnsplit notes which echoes are of a flow that lost packets of which it is not told which way, in the same epoch.
+// markUnsplit notes which echoes are of a flow that lost packets of which it is not told which way, in the same epoch. Those that lost none went the same ways, and are
+// counted with those that did.
 func (l *flowLog) markUnsplit() {
 	var lossy []string // epochs, hardly ever any
 	for i := range l.echoes {

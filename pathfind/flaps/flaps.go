@@ -373,7 +373,7 @@ func (s *search) best(candidates []candidate, most int) []flap {
 		}
 		before := slices.Clone(candidates)
 		took := s.take(&x)
-		s.timeAll(those(candidates, func(c *candidate) bool {
+		s.timeAll(those(candidates, func(c *candidate) bool { // what did not come and go is looked at again in the next round
 			return c.times.Kind != rhythm.Steady && slices.ContainsFunc(c.obs, func(o int32) bool { return took[o] })
 		}))
 		y := s.suspect(&x, candidates, before)

@@ -243,9 +243,9 @@ func (a *account) rivals(s *Snapshot, x *diagnose.Suspect) {
 func (a *account) changes(x *diagnose.Suspect) {
 	a.put("changed by", plain, "%s", turning(x))
 	for i, n := range x.Next {
-		a.put(fmt.Sprint("next ", i+1), plain, "%s", orElse(n.Why, n.Do))
+		a.put(fmt.Sprint("next ", i+1), plain, "%s", orElse(n.Why, n.What()))
 		if n.Why != "" && n.Do != "" {
-			a.put("", press, "%s", n.Do)
+			a.put("", press, "%s", n.What())
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (m *mask) suspect(x *diagnose.Suspect) {
 	}
 	x.Evidence, x.Doubts, x.Next = sentences(x.Evidence), sentences(x.Doubts), slices.Clone(x.Next)
 	for i, n := range x.Next {
-		x.Next[i] = diagnose.Step{Why: m.text(n.Why), Do: m.text(n.Do)}
+		x.Next[i] = diagnose.Step{Why: m.text(n.Why), On: m.text(n.On), Do: m.text(n.Do)}
 	}
 }
 

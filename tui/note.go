@@ -31,7 +31,7 @@ func handOff(s *Snapshot) string {
 		put("   for: %s", orElse(x.For, "not said"))
 		put("   against: %s", orElse(x.Against, "nothing seen that contradicts it"))
 		for _, n := range x.Next {
-			put("   next: %s", strings.TrimSuffix(n.Why+": "+n.Do, ": "))
+			put("   next: %s", strings.TrimSuffix(n.Why+": "+n.What(), ": "))
 		}
 	}
 	put("measured: %s", measured(d.Coverage))

@@ -52,7 +52,7 @@ func suspectText(x *diagnose.Suspect) string {
 		parts = append(parts, e.Source, e.Text)
 	}
 	for _, n := range x.Next {
-		parts = append(parts, n.Why, n.Do)
+		parts = append(parts, n.Why, n.What())
 	}
 	parts = append(parts, x.Class...)
 	return strings.ToLower(strings.Join(parts, "\n"))
@@ -158,7 +158,7 @@ func suspectNote(x *diagnose.Suspect) string {
 		note += "; against: " + x.Against
 	}
 	if len(x.Next) > 0 {
-		note += "; next: " + orElse(x.Next[0].Do, x.Next[0].Why)
+		note += "; next: " + orElse(x.Next[0].What(), x.Next[0].Why)
 	}
 	return clean(note)
 }

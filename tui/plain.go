@@ -118,7 +118,7 @@ func (p *plainText) verdict(s *Snapshot, put func(string, ...any)) {
 		put("    for: %s", orElse(x.For, "not said"))
 		put("    against: %s", orElse(x.Against, "nothing seen that contradicts it"))
 		if len(x.Next) > 0 {
-			put("    next: %s", orElse(x.Next[0].Do, x.Next[0].Why))
+			put("    next: %s", orElse(x.Next[0].What(), x.Next[0].Why))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func proof(x *diagnose.Suspect, w int) []line {
 		if len(x.Next) > 1 {
 			label += fmt.Sprint(" ", i+1)
 		}
-		why, do := n.Why, n.Do
+		why, do := n.Why, n.What()
 		if why == "" {
 			why, do = do, ""
 		}
@@ -59,7 +59,7 @@ func reasons(x *diagnose.Suspect, w, h int) []line {
 		row("against", plain, orElse(x.Against, "nothing seen that contradicts it")),
 	}
 	if len(x.Next) > 0 {
-		out = append(out, row("next", press, orElse(x.Next[0].Do, x.Next[0].Why)))
+		out = append(out, row("next", press, orElse(x.Next[0].What(), x.Next[0].Why)))
 	}
 	if len(x.Class) > 1 {
 		out = append(out, row("class", plain, fmt.Sprintf("one of %d that the evidence cannot tell apart", len(x.Class))))

@@ -324,8 +324,8 @@ func (s *Store) miswire(c *cabled, l graphs.LinkID, ring []graphs.LinkID, mend s
 		out.Evidence = append(out.Evidence, Evidence{string(evidence.SourceSNMP), "exchanged with " + strings.Join(others[:min(len(others), 4)], ", ")})
 	}
 	if mend != "" {
-		out.Next = append(out.Next, Step{"put the plugs where the plan wants them", mend})
+		out.Next = append(out.Next, Step{Why: "put the plugs where the plan wants them", Do: mend})
 	}
-	out.Next = append(out.Next, Step{"see all of the cabling against the plan", "whichlink fabric diff PLAN OBSERVED"})
+	out.Next = append(out.Next, Step{Why: "see all of the cabling against the plan", Do: "whichlink fabric diff PLAN OBSERVED"})
 	return out
 }

@@ -39,7 +39,7 @@ func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.Node
 	return next.Run{}, false
 }
 
-// command writes a run as it is typed.
+// command writes a run as it is typed on the host that sends it.
 func (s *Store) command(r *next.Run) string {
 	var flags []string
 	var fresh []graphs.NodeID
@@ -62,7 +62,13 @@ func (s *Store) command(r *next.Run) string {
 	}
 	packets += traces * r.Enough
 	seconds := math.Ceil(max(leastSeconds, float64(packets)/probes.DefaultRate, float64(traces)/tracedPerSecond))
-	return fmt.Sprintf("on %s: %s %s --for %.0fs --out %s", s.fabric.NodeName(r.Src), s.probeCommand(), strings.Join(flags, " "), seconds, runFile)
+	return s.probeFor(seconds, flags...)
+}
+
+// probeFor is the command line that measures for some seconds: along the flows that flags tell, or all that the plan has.
+func (s *Store) probeFor(seconds float64, flags ...string) string {
+	words := append([]string{s.probeCommand()}, flags...)
+	return fmt.Sprintf("%s --for %.0fs --out %s", strings.Join(words, " "), seconds, runFile)
 }
 
 // runFile is where a run's evidence goes: each to a file of its own, and runFiles are all of them.

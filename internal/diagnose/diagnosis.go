@@ -129,10 +129,19 @@ type Evidence struct {
 	Text   string `json:"text"`
 }
 
-// A Step is what to do next, and why.
+// A Step is what to do next, and why; a command line that only one host can run names it.
 type Step struct {
 	Why string `json:"why"`
+	On  string `json:"on,omitempty"`
 	Do  string `json:"do"`
+}
+
+// What says what to do, and on which host.
+func (s Step) What() string {
+	if s.On == "" {
+		return s.Do
+	}
+	return "on " + s.On + ": " + s.Do
 }
 
 // Typed reports whether what to do is a command line, which may be copied as it stands.

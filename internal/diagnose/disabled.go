@@ -27,6 +27,6 @@ func (s *Store) sentThere(d *Diagnosis) {
 		d.Cleared = slices.Delete(d.Cleared, at, at+1)
 		x.For = string(evidence.SourceSNMP) + ": " + says + "; " + x.For
 		x.Evidence = append([]Evidence{{string(evidence.SourceSNMP), says}}, x.Evidence...)
-		x.Next = []Step{{"it is switched off, and no cable or optic is at fault", "see why routing at the other end still sends packets there: a static route, or a session that outlives the link"}}
+		x.Next = []Step{{Why: "it is switched off, and no cable or optic is at fault", Do: "see why routing at the other end still sends packets there: a static route, or a session that outlives the link"}}
 	}
 }

@@ -130,6 +130,6 @@ func (s *Store) earlySuspect(e *localize.Early, seen *observer, ports *portWords
 		Probability: min(e.Probability, surest), Class: []string{arc}, Against: "nothing"}
 	out.loses(e.Rate, e.Low, e.High)
 	s.prove(&out, cause, e.Rate, seen, ports)
-	out.Next = []Step{s.opticStep(e.Arc), {"see it before it grows: few packets suffer yet", "watch the errors of " + s.fabric.PortName(s.fabric.HeadPort(e.Arc))}}
+	out.Next = []Step{s.opticStep(e.Arc), {Why: "see it before it grows: few packets suffer yet", Do: "watch the errors of " + s.fabric.PortName(s.fabric.HeadPort(e.Arc))}}
 	return out
 }

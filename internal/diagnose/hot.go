@@ -255,7 +255,7 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 		}
 		out.ID = out.Class[0]
 		out.For = fmt.Sprintf("%s: %d switches pass traffic on by some of their equal paths and not by others, the same way over and over; the fullest arc is %s, %s full", why, len(h.Alike), name, full(h.Load))
-		out.Next = []Step{{"let switches hash differently", "give each switch a hash seed of its own"}}
+		out.Next = []Step{{Why: "let switches hash differently", Do: "give each switch a hash seed of its own"}}
 	case heat.LostCapacity:
 		var down []string
 		for _, l := range h.Causes {
@@ -266,16 +266,16 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 			cause = strings.Join(down[:min(len(down), 4)], ", ")
 		}
 		out.For += fmt.Sprintf("; with all links up it would be %s: capacity was lost with %s", full(h.Planned), cause)
-		out.Next = []Step{{"mend the cause, not the effect", "bring back " + cause}}
+		out.Next = []Step{{Why: "mend the cause, not the effect", Do: "bring back " + cause}}
 	case heat.Collision:
-		out.Next = []Step{{"name the flows", fmt.Sprintf("capture or sample (sFlow) at %s, and look for the few that are large", s.fabric.PortName(s.fabric.TailPort(h.Arc)))}}
+		out.Next = []Step{{Why: "name the flows", Do: fmt.Sprintf("capture or sample (sFlow) at %s, and look for the few that are large", s.fabric.PortName(s.fabric.TailPort(h.Arc)))}}
 	case heat.SinglePath:
-		out.Next = []Step{{"most of it has no other shortest path", "add a link there, or forward by Shortest-Union or Spraypoint"}}
+		out.Next = []Step{{Why: "most of it has no other shortest path", Do: "add a link there, or forward by Shortest-Union or Spraypoint"}}
 	default:
-		out.Next = []Step{{"see who sends", cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
+		out.Next = []Step{{Why: "see who sends", Do: cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
 	}
 	if slow != "" {
-		out.Next = []Step{{"mend the cause, not the effect", "bring back the speed of " + out.Link}}
+		out.Next = []Step{{Why: "mend the cause, not the effect", Do: "bring back the speed of " + out.Link}}
 	}
 	return out
 }

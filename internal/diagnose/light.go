@@ -102,12 +102,12 @@ func (s *Store) lightOn(x *Suspect, a graphs.ArcID) {
 	var step Step
 	switch {
 	case sent.text != "" && sent.low:
-		step = Step{tail + " sends too little light", "replace the transceiver of " + tail}
+		step = Step{Why: tail + " sends too little light", Do: "replace the transceiver of " + tail}
 	case received.text != "" && received.low && sent.limited && sent.text == "":
-		step = Step{fmt.Sprintf("%s sends enough light, and %s receives too little: it is lost in between", tail, head),
-			"clean both ends of the fibre of " + s.fabric.LinkName(a.Link()) + ", then replace it"}
+		step = Step{Why: fmt.Sprintf("%s sends enough light, and %s receives too little: it is lost in between", tail, head),
+			Do: "clean both ends of the fibre of " + s.fabric.LinkName(a.Link()) + ", then replace it"}
 	case received.text != "" && received.low:
-		step = Step{head + " receives too little light", "read what " + tail + " sends: if that is well, clean both ends of the fibre, then replace it"}
+		step = Step{Why: head + " receives too little light", Do: "read what " + tail + " sends: if that is well, clean both ends of the fibre, then replace it"}
 	default:
 		return
 	}

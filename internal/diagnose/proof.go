@@ -320,8 +320,8 @@ func (s *Store) queues(out *Suspect, cause localize.Cause, c *counted) {
 
 // opticStep says what to do about packets that arrive broken: the receiving port is only where it shows.
 func (s *Store) opticStep(a graphs.ArcID) Step {
-	return Step{fmt.Sprintf("what arrives broken at %s was broken on the way: the cable, or the transmitter of %s", s.fabric.PortName(s.fabric.HeadPort(a)), s.fabric.PortName(s.fabric.TailPort(a))),
-		fmt.Sprintf("read the light levels at both ends of %s, clean and reseat, then swap the optic at %s, then the cable", s.fabric.LinkName(a.Link()), s.fabric.PortName(s.fabric.TailPort(a)))}
+	return Step{Why: fmt.Sprintf("what arrives broken at %s was broken on the way: the cable, or the transmitter of %s", s.fabric.PortName(s.fabric.HeadPort(a)), s.fabric.PortName(s.fabric.TailPort(a))),
+		Do: fmt.Sprintf("read the light levels at both ends of %s, clean and reseat, then swap the optic at %s, then the cable", s.fabric.LinkName(a.Link()), s.fabric.PortName(s.fabric.TailPort(a)))}
 }
 
 // alsoLoses puts to a suspect that was told by the word of ports what packets tell of the same link.

@@ -48,7 +48,7 @@ const fillsQueue = "see what fills the queue"
 
 // queueStep says what to do about a queue that is full.
 func (s *Store) queueStep(port graphs.PortID) Step {
-	return Step{fillsQueue, fmt.Sprintf("read the output rate, the discards and the speed of %s, and sample what it sends (sFlow)", s.fabric.PortName(port))}
+	return Step{Why: fillsQueue, Do: fmt.Sprintf("read the output rate, the discards and the speed of %s, and sample what it sends (sFlow)", s.fabric.PortName(port))}
 }
 
 // dropsNothing reports whether all sending ports of a cause count what their queues drop, and dropped nothing.

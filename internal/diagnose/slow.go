@@ -250,15 +250,15 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 	case delay.Arc:
 		a := graphs.ArcID(x.ID)
 		out.Link = s.fabric.LinkName(a.Link())
-		out.Next = append(out.Next, Step{tellQueue,
-			fmt.Sprintf("read the queue, the output rate and the speed of %s", s.fabric.PortName(s.fabric.TailPort(a)))})
+		out.Next = append(out.Next, Step{Why: tellQueue,
+			Do: fmt.Sprintf("read the queue, the output rate and the speed of %s", s.fabric.PortName(s.fabric.TailPort(a)))})
 	case delay.Host:
-		out.Next = append(out.Next, Step{"tell its network card and CPU from its link", fmt.Sprintf("on %s: ethtool -S, and the load of its CPUs", out.ID)})
+		out.Next = append(out.Next, Step{Why: "tell its network card and CPU from its link", On: out.ID, Do: "ethtool -S, and the load of its CPUs"})
 	case delay.Node:
-		out.Next = append(out.Next, Step{"the whole switch is slow", fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
+		out.Next = append(out.Next, Step{Why: "the whole switch is slow", Do: fmt.Sprintf("look at the CPU, the buffers and the forwarding tables of %s", out.ID)})
 	}
 	if slices.ContainsFunc(x.Class, func(c delay.Cause) bool { return !s.atHost(c, x.Cause) }) {
-		out.Next = append([]Step{{fmt.Sprintf("tell the %d apart: flows that cross only one of them", len(out.Class)), fmt.Sprintf("run %s --for 30s on more hosts", s.probeCommand())}}, out.Next...)
+		out.Next = append([]Step{{Why: fmt.Sprintf("tell the %d apart: flows of more hosts that cross only one of them do; then localize with %s, too", len(out.Class), runFiles), Do: s.probeFor(30)}}, out.Next...)
 	}
 	return out
 }

@@ -105,6 +105,6 @@ func (s *Store) tellSpared(out *Suspect, cause localize.Cause, seen *observer) {
 	if flow.flow.DSCP != 0 {
 		dscp = fmt.Sprintf(" --dscp %d", flow.flow.DSCP)
 	}
-	out.Next = slices.Insert(out.Next, 0, Step{"see whether larger packets suffer: on " + s.fabric.NodeName(flow.src),
-		fmt.Sprintf("whichlink ping --fabric %s %s --flows 32 --size 1500%s", s.fabricFile(), shellWord(s.fabric.NodeName(flow.dst)), dscp)})
+	out.Next = slices.Insert(out.Next, 0, Step{Why: "see whether larger packets suffer", On: s.fabric.NodeName(flow.src),
+		Do: fmt.Sprintf("whichlink ping --fabric %s %s --flows 32 --size 1500%s", s.fabricFile(), shellWord(s.fabric.NodeName(flow.dst)), dscp)})
 }

@@ -201,14 +201,14 @@ func (s *Store) stateSteps(c common, x *Suspect) []Step {
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
 	case c.cause.Kind == localize.Node:
-		return []Step{{"all its links failed together: a restart, its power, or its control plane", "look at the uptime and the log of " + x.ID}}
+		return []Step{{Why: "all its links failed together: a restart, its power, or its control plane", Do: "look at the uptime and the log of " + x.ID}}
 	case c.cause.Kind == localize.Group:
-		return []Step{{"what they share is sick, not each link", "inspect " + x.ID}}
+		return []Step{{Why: "what they share is sick, not each link", Do: "inspect " + x.ID}}
 	case x.once:
-		return []Step{{"it is up again: find out what took it down", "read the logs and the light levels at both ends of " + ends}}
+		return []Step{{Why: "it is up again: find out what took it down", Do: "read the logs and the light levels at both ends of " + ends}}
 	case x.Symptom == Flap:
-		return []Step{{"loose plug, dirty optic or a transmitter that fails", "reseat " + ends + ", read the light levels at both ends"},
-			{"stop the harm while it is mended", "drain " + ends + ", then measure again"}}
+		return []Step{{Why: "loose plug, dirty optic or a transmitter that fails", Do: "reseat " + ends + ", read the light levels at both ends"},
+			{Why: "stop the harm while it is mended", Do: "drain " + ends + ", then measure again"}}
 	}
 	var steps []Step
 	if a := c.links[0].link.Forward(); s.fabric.IsHostArc(a) {
@@ -216,9 +216,9 @@ func (s *Store) stateSteps(c common, x *Suspect) []Step {
 		if !s.fabric.Node(host).IsHost() {
 			host = s.fabric.Tail(a)
 		}
-		steps = append(steps, Step{"its port is dark, too, when the host is off", "look whether " + s.fabric.NodeName(host) + " runs"})
+		steps = append(steps, Step{Why: "its port is dark, too, when the host is off", Do: "look whether " + s.fabric.NodeName(host) + " runs"})
 	}
-	return append(steps, Step{"light, plug or port", "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
+	return append(steps, Step{Why: "light, plug or port", Do: "read the light levels at " + strings.ReplaceAll(ends, "--", " and ") + ", reseat, then swap the cable"})
 }
 
 // contradict puts against a suspect what ports and what packets say against it, each in its own name.

@@ -276,9 +276,9 @@ func (s *Store) straySuspect(d *Diagnosis, l graphs.LinkID, words []*stray, hear
 		out.Probability = min(surest, 1-(1-out.Probability)/4)
 		out.Evidence = append(out.Evidence, Evidence{s.instrument(), "no traced path crosses it as planned"})
 	}
-	out.Next = []Step{{"see it in the ports' own words, by LLDP", "whichlink snmp discover SEED --out found.clab.yml, then whichlink fabric diff " + s.fabricFile() + " found.clab.yml"}}
+	out.Next = []Step{{Why: "see it in the ports' own words, by LLDP", Do: "whichlink snmp discover SEED --out found.clab.yml && whichlink fabric diff " + s.fabricFile() + " found.clab.yml"}}
 	if mend := s.mendOf(heard, l); mend != "" {
-		out.Next = append(out.Next, Step{"put the plugs where the plan wants them", mend})
+		out.Next = append(out.Next, Step{Why: "put the plugs where the plan wants them", Do: mend})
 	}
 	d.Suspects = append(d.Suspects, out)
 	s.misplaced[l] = true

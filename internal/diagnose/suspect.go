@@ -142,27 +142,27 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	}
 	switch {
 	case out.Symptom == Flap || out.Symptom == Down:
-		steps = append(steps, Step{"see it in the switches' own words", fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
+		steps = append(steps, Step{Why: "see it in the switches' own words", Do: fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
 	case sus.Kind == localize.Arc && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Arc:
 		f := s.fabric
 		a := graphs.ArcID(sus.ID)
 		steps = append(steps, Step{
-			tellEnds,
-			fmt.Sprintf("read the output discards of %s and the input errors of %s", f.PortName(f.TailPort(a)), f.PortName(f.HeadPort(a))),
+			Why: tellEnds,
+			Do:  fmt.Sprintf("read the output discards of %s and the input errors of %s", f.PortName(f.TailPort(a)), f.PortName(f.HeadPort(a))),
 		})
 	case sus.Kind == localize.Link && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Link:
-		steps = append(steps, Step{"both directions suffer: cable, optic or line card", fmt.Sprintf("read the errors and last change of both ends of %s", out.ID)})
+		steps = append(steps, Step{Why: "both directions suffer: cable, optic or line card", Do: fmt.Sprintf("read the errors and last change of both ends of %s", out.ID)})
 	case sus.Kind == localize.Host:
-		steps = append(steps, Step{"tell the network card from the software", fmt.Sprintf("on %s: ethtool -S, nstat UdpRcvbufErrors, and the load of its CPUs", out.ID)})
+		steps = append(steps, Step{Why: "tell the network card from the software", On: out.ID, Do: "ethtool -S, nstat UdpRcvbufErrors, and the load of its CPUs"})
 	case sus.Kind == localize.Node:
-		steps = append(steps, Step{"the whole switch loses: its fabric chips or its memory", fmt.Sprintf("drain %s and look at its drop counters by reason", out.ID)})
+		steps = append(steps, Step{Why: "the whole switch loses: its fabric chips or its memory", Do: fmt.Sprintf("drain %s and look at its drop counters by reason", out.ID)})
 	case sus.Kind == localize.Group:
-		steps = append(steps, Step{"what they share is sick, not each link", fmt.Sprintf("inspect %s", out.ID)})
+		steps = append(steps, Step{Why: "what they share is sick, not each link", Do: fmt.Sprintf("inspect %s", out.ID)})
 	}
 	if (sus.Kind == localize.Arc || sus.Kind == localize.Link) && out.Probability*onLink(sus) >= Named && !s.hasStopped(out, sus) {
-		steps = append(steps, Step{"stop the harm while it is mended", fmt.Sprintf("drain %s, then measure again", out.Link)})
+		steps = append(steps, Step{Why: "stop the harm while it is mended", Do: fmt.Sprintf("drain %s, then measure again", out.Link)})
 	}
 	return steps
 }
@@ -206,7 +206,7 @@ func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
 		return Step{}, false // probes tell nothing of it
 	}
 	if s.hasStopped(out, sus) {
-		return Step{"it has probably stopped: see whether it comes back", fmt.Sprintf("run %s --for 60s on many hosts", s.probeCommand())}, true
+		return Step{Why: "it has probably stopped: see whether it comes back, from many hosts", Do: s.probeFor(60)}, true
 	}
 	why := fmt.Sprintf("tell the %d apart: send what splits them, then localize with %s, too", len(out.Class), runFiles)
 	if len(out.Class) < 2 {
@@ -215,15 +215,15 @@ func (s *Store) split(out *Suspect, sus *localize.Suspect) (Step, bool) {
 		}
 	}
 	if r, ok := s.splitting(sus, s.vision.blind); ok {
-		return Step{why, s.command(&r)}, true
+		return Step{Why: why, On: s.fabric.NodeName(r.Src), Do: s.command(&r)}, true
 	}
 	if len(out.Class) < 2 {
 		return Step{}, false
 	}
 	if _, ok := s.splitting(sus, nil); ok {
-		return Step{fmt.Sprintf("tell the %d apart: flows would, if traces found their ways, and they do not", len(out.Class)), trace}, true
+		return Step{Why: fmt.Sprintf("tell the %d apart: flows would, if traces found their ways, and they do not", len(out.Class)), Do: trace}, true
 	}
-	return Step{fmt.Sprintf("tell the %d apart: no flow between hosts does", len(out.Class)), "compare the counters of " + firstOf(out.Class, mostCompared)}, true
+	return Step{Why: fmt.Sprintf("tell the %d apart: no flow between hosts does", len(out.Class)), Do: "compare the counters of " + firstOf(out.Class, mostCompared)}, true
 }
 
 // mostCompared is of how many members of a class the names are told where their counters have to be compared.
@@ -253,20 +253,20 @@ func (s *Store) downSuspect(w withdrawal) Suspect {
 	out.Evidence = []Evidence{{"probe", out.For}, {"probe", "capacity lost: " + s.capacityLost(first)}}
 	ends := strings.ReplaceAll(s.fabric.LinkName(first.links[0]), "--", " and ")
 	if n := len(out.Class); n > 1 {
-		out.Next = append(out.Next, Step{fmt.Sprintf("tell the %d apart: flows of hosts at other switches do", n), s.probeCommand() + " on these hosts, too, then localize all files"})
+		out.Next = append(out.Next, Step{Why: fmt.Sprintf("tell the %d apart: flows of hosts at other switches do; then localize with %s, too", n, runFiles), Do: s.probeFor(60)})
 	}
 	if words, up := s.portsUp(&w); up {
 		out.idle = "carries nothing, though its ports are up: drained, or routing avoids it"
 		out.Against = words + ": it is not down"
 		out.Doubts = []Evidence{{string(evidence.SourceSNMP), words}}
-		out.Next = append(out.Next, Step{"tell drained from a routing session that is down", fmt.Sprintf("look at what is in maintenance, and at the routing sessions between %s", ends)})
+		out.Next = append(out.Next, Step{Why: "tell drained from a routing session that is down", Do: fmt.Sprintf("look at what is in maintenance, and at the routing sessions between %s", ends)})
 		return out
 	}
 	out.idle = "is down or drained"
 	out.Against = "a drained link looks the same to probes as one that is down"
 	out.Next = append(out.Next,
-		Step{"tell down from drained", fmt.Sprintf("look at the state of %s", ends)},
-		Step{"see what its neighbours say", "run whichlink trace between hosts on both sides, with --fabric"})
+		Step{Why: "tell down from drained", Do: fmt.Sprintf("look at the state of %s", ends)},
+		Step{Why: "see what its neighbours say", Do: "run whichlink trace between hosts on both sides, with --fabric"})
 	return out
 }
 

@@ -30,7 +30,7 @@ func (d *Diagnosis) Text() string {
 			}
 		}
 		for _, step := range s.Next {
-			fmt.Fprintf(&b, "    next     %s: %s\n", step.Why, step.Do)
+			fmt.Fprintf(&b, "    next     %s: %s\n", step.Why, step.What())
 		}
 	}
 	if len(d.Suspects) > 0 || len(d.Cleared) > 0 || len(d.Notes) > 0 {

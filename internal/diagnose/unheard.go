@@ -156,11 +156,13 @@ func (s *Store) unheardPair(p pairing, x fate) Suspect {
 	out.Against = "only probes were sent: other traffic of the two may pass"
 	out.Evidence = []Evidence{{s.instrument(), out.For}}
 	out.Next = []Step{
-		{"it is a filter or a missing route, and no link", fmt.Sprintf("on %s, %s and the switches between them compare filters (ACLs) and routes for both directions", a, b)},
+		{Why: "it is a filter or a missing route, and no link", Do: fmt.Sprintf("on %s, %s and the switches between them compare filters (ACLs) and routes for both directions", a, b)},
 	}
 	if s.fabric.Node(p[0]).IsHost() {
-		out.Next = append(out.Next, Step{"see behind which switch it ends", fmt.Sprintf("on %s: whichlink trace %s, and on %s: whichlink trace %s",
-			a, s.fabric.Address(p[1], false), b, s.fabric.Address(p[0], false))})
+		for i, from := range p {
+			out.Next = append(out.Next, Step{Why: "see behind which switch it ends", On: s.fabric.NodeName(from),
+				Do: fmt.Sprintf("whichlink trace %s", s.fabric.Address(p[1-i], false))})
+		}
 	}
 	return out
 }

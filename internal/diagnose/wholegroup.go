@@ -34,7 +34,7 @@ func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 		out.Kind, out.ID, out.Link, out.Class = string(localize.Group), s.name(cause), "", []string{s.name(cause)}
 		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of its %d links, though each might (chance of one of them %s at most)", w.ways, len(links), chanceWords(w.chance))
 		out.Evidence[0].Text = out.For
-		out.Next = []Step{{"what they share is sick, not each link, or was drained", "inspect " + out.ID}}
+		out.Next = []Step{{Why: "what they share is sick, not each link, or was drained", Do: "inspect " + out.ID}}
 		d.Suspects = append(d.Suspects, out)
 		gone = slices.DeleteFunc(slices.Clone(gone), of)
 	}

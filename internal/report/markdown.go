@@ -76,9 +76,11 @@ func (r *Report) mdSuspects(b *bytes.Buffer) {
 			fmt.Fprintf(b, "- %s contradicts: %s\n", text(e.Source), text(e.Text))
 		}
 		for _, s := range x.Next {
-			do := text(s.Do)
+			do := text(s.What())
 			if s.Typed() {
-				do = code(s.Do)
+				if do = code(s.Do); s.On != "" {
+					do = "on " + text(s.On) + ": " + do
+				}
 			}
 			fmt.Fprintf(b, "- next: %s: %s\n", text(s.Why), do)
 		}

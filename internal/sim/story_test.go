@@ -75,11 +75,11 @@ func (s *story) measure(flows []plan.Flow, rate float64, d time.Duration, add fu
 }
 
 // run does what whichlink probe --to would.
-func (s *story) run(do string) {
+func (s *story) run(step diagnose.Step) {
 	s.Helper()
-	host, command, _ := strings.Cut(strings.TrimPrefix(do, "on "), ": whichlink probe --fabric FILE ")
-	src, ok := s.f.NodeByName(host)
-	command, _, typed := strings.Cut(command, " --out ")
+	do := step.Do
+	src, ok := s.f.NodeByName(step.On)
+	command, _, typed := strings.Cut(strings.TrimPrefix(do, "whichlink probe --fabric FILE "), " --out ")
 	if !ok || !typed {
 		s.Fatalf("not to be typed: %s", do)
 	}
@@ -131,10 +131,10 @@ func (s *story) end(most int) (d *diagnose.Diagnosis, last diagnose.Step) {
 				break
 			}
 		}
-		if !strings.HasPrefix(last.Do, "on ") || s.runs >= most {
+		if last.On == "" || s.runs >= most {
 			return d, last
 		}
-		s.run(last.Do)
+		s.run(last)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestStoppedStory(t *testing.T) {
 				stopped++
 			}
 		}
-		if last.Do != "" && strings.HasPrefix(last.Do, "on ") {
+		if last.On != "" {
 			t.Errorf("seed %d: it goes on after %d runs: %s", seed, s.runs, last.Do)
 		}
 	}

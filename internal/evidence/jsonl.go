@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +73,7 @@ func ReadPlaces(in io.Reader, file string, yield func(r *Record, place int64) bo
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
 			r := new(Record)
-			if err := json.Unmarshal(line, r); err != nil {
+			if err := unmarshal(line, r); err != nil {
 				if !whole && n > 1 {
 					skipped["last line cut short"]++
 					return skipped, nil
@@ -90,6 +92,27 @@ func ReadPlaces(in io.Reader, file string, yield func(r *Record, place int64) bo
 			return skipped, nil
 		}
 	}
+}
+
+// token matches what stands in quotes, and numbers.
+var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?`)
+
+// unmarshal decodes a record. JSON knows one kind of number only (RFC 8259, section 6), so that what is whole may have been written as 9.0 or 1e11.
+func unmarshal(line []byte, r *Record) error {
+	err := json.Unmarshal(line, r)
+	var kind *json.UnmarshalTypeError
+	if !errors.As(err, &kind) || !strings.HasPrefix(kind.Value, "number ") || !strings.ContainsAny(kind.Value[len("number "):], ".eE") {
+		return err
+	}
+	whole := token.ReplaceAllFunc(line, func(word []byte) []byte {
+		x, err := strconv.ParseFloat(string(word), 64)
+		if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+			return word
+		}
+		return strconv.AppendInt(nil, int64(x), 10)
+	})
+	*r = Record{}
+	return json.Unmarshal(whole, r)
 }
 
 // inWords says in the reader's words what is wrong with a line, instead of in the decoder's.

@@ -72,6 +72,18 @@ func TestPortRoundTrip(t *testing.T) {
 	}
 }
 
+// TestReadWholeNumbers: how a number is written is up to who wrote it, and what stands in quotes is no number.
+func TestReadWholeNumbers(t *testing.T) {
+	got, _, err := read(t, `{"v":1.0,"source":"snmp","by":"7.0\"1.0","kind":"counters","port":"a:1","speed":1e11,"in":{"errors":3.0,"octets":12345678901234567},"optics":[{"rx_dbm":-2.5}]}`+"\n")
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d records, %v", len(got), err)
+	}
+	r := got[0]
+	if r.By != `7.0"1.0` || r.Speed != 1e11 || *r.In.Errors != 3 || *r.In.Octets != 12345678901234567 || *r.Optics[0].Rx != -2.5 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	const good = `{"v":1,"time":"2026-11-20T03:00:00Z","source":"note","by":"x","kind":"note","text":"hello"}` + "\n"
 	flow := `"flow":{"src":"10.0.0.1","dst":"10.0.0.2","proto":"udp","sport":1,"dport":2,"dscp":0}`

@@ -74,7 +74,7 @@ func TestPortRoundTrip(t *testing.T) {
 
 // TestReadWholeNumbers: how a number is written is up to who wrote it, and what stands in quotes is no number.
 func TestReadWholeNumbers(t *testing.T) {
-	got, _, err := read(t, `{"v":1.0,"source":"snmp","by":"7.0\"1.0","kind":"counters","port":"a:1","speed":1e11,"in":{"errors":3.0,"octets":12345678901234567},"optics":[{"rx_dbm":-2.5}]}`+"\n")
+	got, _, err := read(t, `{"v":1.0,"time":"2026-11-20T03:00:00Z","source":"snmp","by":"7.0\"1.0","kind":"counters","port":"a:1","speed":1e11,"in":{"errors":3.0,"octets":12345678901234567},"optics":[{"rx_dbm":-2.5}]}`+"\n")
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%d records, %v", len(got), err)
 	}

@@ -172,7 +172,7 @@ func TestImport(t *testing.T) {
 		{"", []string{edges, dot}, "the files are of different formats: " + edges + " is edgelist, " + dot + " is dot"},
 		{"", []string{dot, dot}, "2 files given, and this format has one"},
 		{"", []string{bomb}, "bomb.gz: larger than 64 MiB"},
-		{"", []string{cut}, "cut.gz: unpack with gzip: unexpected EOF"},
+		{"", []string{cut}, "cut.gz: the file is cut short"},
 		{"", []string{first, second}, "second.dot: together with the files before it larger than 64 MiB"},
 		{"", []string{filepath.Join(dir, "none")}, "no such file"},
 		{"pdf", []string{edges}, `no format is called "pdf", expected lldp, dot, `},

@@ -124,22 +124,14 @@ type lldpXML struct {
 }
 
 func (l *lldp) readXML(s source, host string) error {
-	dec := xml.NewDecoder(bytes.NewReader(s.text))
-	wrong := func(err error) error {
-		line, _ := dec.InputPos()
-		var syntax *xml.SyntaxError
-		if errors.As(err, &syntax) {
-			return &Error{Line: syntax.Line, Err: fmt.Errorf("not XML: %s", graphs.Clean(syntax.Msg))}
-		}
-		return &Error{Line: line, Err: fmt.Errorf("not XML: %s", graphs.Clean(err.Error()))}
-	}
+	dec := newXML(s)
 	for {
 		t, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return wrong(err)
+			return xmlError(s, dec, err)
 		}
 		start, ok := t.(xml.StartElement)
 		if !ok || start.Name.Local != "interface" {
@@ -148,7 +140,7 @@ func (l *lldp) readXML(s source, host string) error {
 		line, _ := dec.InputPos()
 		var x lldpXML
 		if err := dec.DecodeElement(&x, &start); err != nil {
-			return wrong(err)
+			return xmlError(s, dec, err)
 		}
 		n := neighbour{
 			host: host, port: strings.TrimSpace(x.Name), chassis: strings.TrimSpace(x.Chassis.ID), name: strings.TrimSpace(x.Chassis.Name),

@@ -46,7 +46,9 @@ func xmlError(s source, d *xml.Decoder, err error) error {
 	line, _ := d.InputPos()
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) {
-		line, err = syntax.Line, errors.New(syntax.Msg)
+		if line, err = syntax.Line, errors.New(syntax.Msg); syntax.Msg == "unexpected EOF" {
+			err = errors.New("the text ends in the middle of an element")
+		}
 	}
 	return &Error{s.name, line, errors.New("not XML: " + graphs.Clean(strings.TrimPrefix(err.Error(), "xml: ")))}
 }

@@ -90,7 +90,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	solved := seen.Solve(f, spread)
 	d := flockDiagnosis(f, seen, solved)
 	if cut {
-		d.Notes = append(d.Notes, fmt.Sprintf("the trace is cut short (%v): the flows before that are used", err))
+		d.Notes = append(d.Notes, fmt.Sprintf("%v: the flows before that are used", err))
 	}
 	addFlockDelays(d, f, seen, &delays, spread)
 	concludeFlock(d, seen, solved)

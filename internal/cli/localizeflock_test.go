@@ -133,7 +133,7 @@ func TestFlockCutShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		said, err := run(dir+"edgelist", trace)
-		if err != nil || !strings.HasPrefix(said, "4>2 drops ") || !strings.Contains(said, "note       the trace is cut short (") {
+		if err != nil || !strings.HasPrefix(said, "4>2 drops ") || !strings.Contains(said, ": the file is cut short: ") {
 			t.Errorf("%s: %v\n%s", name, err, said)
 		}
 		if said, err := run(trace, dir+"trace"); err == nil || said != "" {

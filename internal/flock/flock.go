@@ -419,7 +419,7 @@ func eachLine(r io.Reader, file string, use func([]byte) error) error {
 		}
 		switch err := use(line); {
 		case err != nil && !ended && n > 1:
-			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, io.ErrUnexpectedEOF)
+			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, graphs.Reason(io.ErrUnexpectedEOF))
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", graphs.Clean(file), n, err)
 		}

@@ -298,7 +298,7 @@ func TestPacked(t *testing.T) {
 	if diff := cmp.Diff([]string{"10000>0 0>1 1>2 2>10001 20/3"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := read(packed.Bytes()[:packed.Len()-9]); err == nil || err.Error() != "f:4: unexpected EOF" {
+	if err := read(packed.Bytes()[:packed.Len()-9]); err == nil || err.Error() != "f:4: the file is cut short" {
 		t.Errorf("cut short: %v", err)
 	}
 }

@@ -80,8 +80,9 @@ type reading struct {
 	table          [mesh]float64 // of a loud reading, by the log of the hazard
 	// Of a good port: the log-likelihood, and the probabilities of being sick and noisy.
 	good, sick, noisy float64
-	// Of silent ones: how many there are.
+	// Of silent ones: how many there are, and what another port of the same fault counts, if one does: a fault shows at these as far as that is of it.
 	ports float64
+	other *reading
 	// Of a hint, if it is not zero.
 	hint float64
 }
@@ -142,8 +143,11 @@ func (r *reading) at(s float64) float64 {
 	case r.hint != 0:
 		return r.hint
 	case r.ports > 0:
-		silent := math.Exp(-r.ports * clumped * math.Log1p(r.packets*s/clumped))
-		return math.Log(r.shows*silent + 1 - r.shows)
+		silent, shows := math.Exp(-r.ports*clumped*math.Log1p(r.packets*s/clumped)), r.shows
+		if r.other != nil {
+			shows *= 1 - (1-r.other.shows)*math.Exp(-r.other.at(s))
+		}
+		return math.Log(shows*silent + 1 - shows)
 	}
 	x := math.Log(s/metered) / meshStep
 	i := min(int(x), mesh-2)
@@ -272,7 +276,7 @@ func (ev *evidence) addTerm(c *collector, t term, comps ...int32) {
 // A silence is what the meters of a component do not say. A fault that shows nowhere is a gray one, of which there are many: however many
 // ports say nothing, they say it together. If it shows at one port, the silence of another tells that the fault is only where it shows.
 type silence struct {
-	loud    [2]bool // errors, discards
+	loud    [2]*reading // the loudest of errors, and of discards
 	ports   [2]float64
 	packets [2]float64
 }
@@ -283,7 +287,9 @@ func (s *silence) hear(m *metering) {
 		i = 1
 	}
 	if m.loud() {
-		s.loud[i] = true
+		if s.loud[i] == nil || slices.Max(m.table[:]) > slices.Max(s.loud[i].table[:]) {
+			s.loud[i] = m.reading
+		}
 		return
 	}
 	s.ports[i]++
@@ -291,11 +297,11 @@ func (s *silence) hear(m *metering) {
 }
 
 func (s *silence) readings() []*reading {
-	if s.loud[0] || s.loud[1] {
+	if s.loud[0] != nil || s.loud[1] != nil {
 		var rs []*reading
 		for i, n := range s.ports {
-			if s.loud[i] && n > 0 {
-				rs = append(rs, &reading{ports: n, packets: s.packets[i] / n, shows: showsAlike})
+			if s.loud[i] != nil && n > 0 {
+				rs = append(rs, &reading{ports: n, packets: s.packets[i] / n, shows: showsAlike, other: s.loud[i]})
 			}
 		}
 		return rs

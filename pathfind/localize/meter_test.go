@@ -302,6 +302,35 @@ func TestMetersAndProbes(t *testing.T) {
 	}
 }
 
+// TestFewErrors: a handful of errors at one port are not what a link loses that loses a tenth of all packets both ways, so that the silence of the other says no more
+// than before.
+func TestFewErrors(t *testing.T) {
+	f := leafSpine(t, 4, 4, 2)
+	w := newWorld(f, 3)
+	a := graphs.ArcID(16)
+	on := Cause{Link, int32(a.Link())}
+	w.faults[on] = 0.1
+	for _, src := range f.Hosts() {
+		for _, dst := range f.Hosts() {
+			if src != dst {
+				w.echo(src, dst, 8)
+			}
+		}
+	}
+	p := map[float64]float64{}
+	for _, count := range []float64{0, 13} {
+		meters := []Meter{{On: Cause{Arc, int32(a)}, Sort: Errors, Count: count, Packets: 1e6}, {On: Cause{Arc, int32(a.Reverse())}, Sort: Errors, Packets: 1e6}}
+		for _, s := range Solve(f, w.obs, Config{Meters: meters}).Suspects {
+			if s.Cause == on {
+				p[count] = s.Probability
+			}
+		}
+	}
+	if p[0] < 0.5 || p[13] < p[0]-0.05 {
+		t.Errorf("%.3f with 13 errors, %.3f with none", p[13], p[0])
+	}
+}
+
 // TestAllCount: where many ports count a few errors, as after a minute on cables that are neither good nor bad, none of them stands out; where one does, it does.
 func TestAllCount(t *testing.T) {
 	f := leafSpine(t, 4, 4, 2)

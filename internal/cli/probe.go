@@ -149,6 +149,7 @@ func newProbeCmd(e *env) *cobra.Command {
 	var out string
 	var duration time.Duration
 	var to []string
+	var fresh int
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "probe --fabric FILE",
@@ -165,6 +166,12 @@ names those which would tell more. New flows have other ports in each run, and s
 			if follow && len(to) > 0 {
 				return usagef("--follow and --to exclude each other")
 			}
+			if cmd.Flags().Changed("flows") && len(to) == 0 {
+				return usagef("--flows goes with --to")
+			}
+			if fresh < 1 || fresh > plan.MaxMaxFlows {
+				return usagef("--flows is 1 to %d", plan.MaxMaxFlows)
+			}
 			if err := lasting(duration); err != nil {
 				return err
 			}
@@ -176,7 +183,7 @@ names those which would tell more. New flows have other ports in each run, and s
 			if follow {
 				cfg.Every = diagnose.FollowEvery
 			}
-			if cfg.Flows, err = m.flowsTo(f, to); err != nil {
+			if cfg.Flows, err = m.flowsTo(f, to, fresh); err != nil {
 				return err
 			}
 			if len(to) > 0 && !cmd.Flags().Changed("seed") {
@@ -212,7 +219,8 @@ names those which would tell more. New flows have other ports in each run, and s
 	cmd.Flags().StringVar(&out, "out", "-", "write evidence to `FILE`")
 	cmd.Flags().DurationVar(&duration, "for", 10*time.Second, "how long to measure")
 	cmd.Flags().BoolVar(&follow, "follow", false, "spend up to half of the packets on flows that tell most of what is open")
-	cmd.Flags().StringArrayVar(&to, "to", nil, fmt.Sprintf("measure along the flow to `HOST[:PORT]` from this source port, or along %d new ones; may be repeated", diagnose.NewFlows))
+	cmd.Flags().StringArrayVar(&to, "to", nil, "measure along the flow to `HOST[:PORT]` from this source port, or along new ones; may be repeated")
+	cmd.Flags().IntVar(&fresh, "flows", diagnose.NewFlows, "how many new flows to each HOST of --to without a port")
 	nameFlag(cmd, "to", hosts)
 	return cmd
 }

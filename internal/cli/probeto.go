@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"whichlink/graphs"
-	"whichlink/internal/diagnose"
 	"whichlink/pathfind/plan"
 )
 
-// flowsTo reads flows as --to names them: HOST:PORT is the flow to a host from that source port of this one, HOST some new ones.
-func (m *measuring) flowsTo(f *graphs.Fabric, names []string) ([]plan.Flow, error) {
+// flowsTo reads flows as --to names them: HOST:PORT is the flow to a host from that source port of this one, HOST so many new ones.
+func (m *measuring) flowsTo(f *graphs.Fabric, names []string, fresh int) ([]plan.Flow, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -40,7 +39,7 @@ func (m *measuring) flowsTo(f *graphs.Fabric, names []string) ([]plan.Flow, erro
 			flows = append(flows, plan.Flow{Src: src, Dst: dst, SrcPort: uint16(port)})
 			continue
 		}
-		for range diagnose.NewFlows {
+		for range fresh {
 			flows = append(flows, plan.Flow{Src: src, Dst: dst})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// NewFlows is how many flows whichlink probe --to HOST makes, where no port is given.
+	// NewFlows is how many flows whichlink probe --to HOST makes, where neither a port nor --flows is given.
 	NewFlows = 8
 	// deadLoss is the loss beyond which hardly an answer comes back that tells on which way others were lost.
 	deadLoss = 0.99
@@ -44,7 +44,7 @@ func (s *Store) command(r *next.Run) string {
 	var flags []string
 	var fresh []graphs.NodeID
 	flows := map[graphs.NodeID]int{}
-	packets, traces := 0, 0
+	packets, most := 0, 0
 	for _, c := range r.Choices {
 		if packets += c.Packets; c.SrcPort != 0 {
 			flags = append(flags, fmt.Sprintf("--to %s:%d", shellWord(s.fabric.NodeName(c.Dst)), c.SrcPort))
@@ -53,13 +53,16 @@ func (s *Store) command(r *next.Run) string {
 		if flows[c.Dst]++; flows[c.Dst] == 1 {
 			fresh = append(fresh, c.Dst)
 		}
+		most = max(most, flows[c.Dst])
 	}
 	for _, dst := range fresh {
-		for range max(1, (flows[dst]+NewFlows/2)/NewFlows) {
-			flags = append(flags, "--to "+shellWord(s.fabric.NodeName(dst)))
-			traces += NewFlows
-		}
+		flags = append(flags, "--to "+shellWord(s.fabric.NodeName(dst)))
 	}
+	each := max(NewFlows, (most+NewFlows/2)/NewFlows*NewFlows)
+	if len(fresh) > 0 && each > NewFlows {
+		flags = append(flags, fmt.Sprintf("--flows %d", each))
+	}
+	traces := len(fresh) * each
 	packets += traces * r.Enough
 	seconds := math.Ceil(max(leastSeconds, float64(packets)/probes.DefaultRate, float64(traces)/tracedPerSecond))
 	return s.probeFor(seconds, flags...)

@@ -88,6 +88,11 @@ func (s *story) run(step diagnose.Step) {
 	var d time.Duration
 	fresh := 1000 * s.runs // the ports that new flows of a run get
 	words := strings.Fields(command)
+	each := diagnose.NewFlows
+	if i := slices.Index(words, "--flows"); i >= 0 {
+		each, _ = strconv.Atoi(words[i+1])
+		words = slices.Delete(words, i, i+2)
+	}
 	for i := 0; i+1 < len(words); i += 2 {
 		name, port, named := strings.Cut(words[i+1], ":")
 		dst, isNode := s.f.NodeByName(name)
@@ -100,7 +105,7 @@ func (s *story) run(step diagnose.Step) {
 			n, _ := strconv.Atoi(port)
 			flows = append(flows, plan.Flow{Src: src, Dst: dst, SrcPort: uint16(n)})
 		default:
-			for range diagnose.NewFlows {
+			for range each {
 				fresh++
 				flows = append(flows, plan.Flow{Src: src, Dst: dst, SrcPort: s.plan.Port(src, fresh)})
 			}

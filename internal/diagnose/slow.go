@@ -60,11 +60,16 @@ func (s *Store) slow() *slowness {
 		}
 		for _, x := range s.solveDelays(v.obs) {
 			id := s.delayName(x.Cause)
-			if out.by[id] > 0 {
-				continue
+			i := slices.IndexFunc(out.suspects, func(y Suspect) bool { return y.ID == id })
+			switch {
+			case i < 0:
+				out.suspects = append(out.suspects, s.slowSuspect(&x, v))
+			case out.suspects[i].Probability < Named && x.Probability > out.suspects[i].Probability:
+				out.suspects[i] = s.slowSuspect(&x, v)
+			default:
+				continue // a plainer view tells as much
 			}
 			out.by[id] = float64(x.Excess)
-			out.suspects = append(out.suspects, s.slowSuspect(&x, v))
 		}
 	}
 	slices.SortStableFunc(out.suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })

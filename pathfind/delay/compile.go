@@ -29,7 +29,8 @@ type evidence struct {
 
 // A flow is one observation.
 type flow struct {
-	delay       float64 // after its own baseline is taken off, if it has one
+	delay       float64 // after its own baseline is taken off, if it has one, and what its hosts usually add
+	ends        float64 // what its hosts usually add
 	length      int     // arcs, or ownLength
 	class       int     // of its baseline
 	own, bin    int     // the shape of its class, and where it lies in the table

@@ -140,8 +140,8 @@ func (s *search) count(x *Suspect, c int32) {
 		if w.delay > k.at+s.base.shapes[k.shape][points*95/100] {
 			x.Late++
 		}
-		took = append(took, w.delay)
-		expected = append(expected, k.at)
+		took = append(took, w.delay+w.ends)
+		expected = append(expected, k.at+w.ends)
 	}
 	x.Took, x.Expected = Microseconds(median(took)), Microseconds(median(expected))
 }

@@ -43,6 +43,7 @@ const rounds = 4
 func newSearch(ev *evidence, cfg Config) *search {
 	s := &search{ev: ev, cfg: cfg, base: ev.classify(), sum: make([]float64, len(ev.flows)), shape: make([]uint8, len(ev.flows)),
 		parts: make([][]weighed, len(ev.sets))}
+	ev.evenHosts(s.base)
 	s.prior = priors(ev, cfg)
 	return s
 }

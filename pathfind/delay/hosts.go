@@ -1,0 +1,129 @@
+package delay
+
+import (
+	"math"
+	"slices"
+)
+
+// Hosts differ by themselves, in their network cards, kernels and loads, and in some fabrics by much more than the flows of one host do. There, to be slower than
+// other hosts is nothing special, and what hosts usually add is taken off their flows before faults are looked for.
+
+const (
+	// enoughFlows is how many flows of a host tell what it adds, and enoughHosts how many such hosts tell how much hosts differ.
+	enoughFlows, enoughHosts = 8, 8
+	// differ is how much more hosts must differ than what each adds is sure, both as standard deviations.
+	differ = 2
+	// unusual is how far above the median host one stands out, in standard deviations of hosts.
+	unusual = 4
+	// turns is how often what a host adds is told anew, given what those at the other end of its flows do.
+	turns = 4
+)
+
+// A hostEffect is what one host adds to its flows, more than the median host does.
+type hostEffect struct {
+	comp  int32
+	flows []int32
+	adds  float64
+}
+
+// evenHosts takes off what hosts add, if they differ. One that stands out keeps all of it: it may be a fault. How much hosts differ is told by the faster half of them, since
+// faults only make slower.
+func (ev *evidence) evenHosts(b *baselines) {
+	effects := ev.hostEffects()
+	if len(effects) < enoughHosts {
+		return
+	}
+	var spread float64
+	for range turns {
+		rest := ev.aside(b)
+		for k := range effects {
+			x := &effects[k]
+			more := medianOf(rest, x.flows)
+			x.adds += more
+			for _, i := range x.flows {
+				rest[i] -= more
+				ev.flows[i].ends += more
+			}
+		}
+		adds, flows := make([]float64, len(effects)), make([]float64, len(effects))
+		for k, x := range effects {
+			adds[k], flows[k] = x.adds, float64(len(x.flows))
+		}
+		middle := median(adds)
+		spread = lowerSpread(adds)
+		for k := range effects {
+			effects[k].adds -= middle
+			for _, i := range effects[k].flows {
+				ev.flows[i].ends -= middle
+			}
+		}
+		const ofMedian = 1.2533 // how much less a median is sure than a mean, of normal samples
+		if spread < differ*ofMedian*lowerSpread(rest)/math.Sqrt(median(flows)) {
+			for i := range ev.flows {
+				ev.flows[i].ends = 0
+			}
+			return
+		}
+	}
+	for _, x := range effects {
+		if x.adds > unusual*spread {
+			for _, i := range x.flows {
+				ev.flows[i].ends -= x.adds
+			}
+		}
+	}
+	for i := range ev.flows {
+		ev.flows[i].delay -= ev.flows[i].ends
+	}
+}
+
+// hostEffects lists the hosts with enough flows that are compared with others of their length.
+func (ev *evidence) hostEffects() (list []hostEffect) {
+	for n, host := range ev.host {
+		if !host {
+			continue
+		}
+		x := hostEffect{comp: ev.arcs + int32(n)}
+		for _, i := range ev.through(x.comp) {
+			if ev.flows[i].length != ownLength {
+				x.flows = append(x.flows, i)
+			}
+		}
+		if len(x.flows) >= enoughFlows {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// aside returns by how much each flow is later than the median of its length, beside what its hosts add.
+func (ev *evidence) aside(b *baselines) []float64 {
+	rest := make([]float64, len(ev.flows))
+	byClass := make([][]float64, len(b.classes))
+	for i, x := range ev.flows {
+		rest[i] = x.delay - x.ends
+		byClass[x.class] = append(byClass[x.class], rest[i])
+	}
+	at := make([]float64, len(byClass))
+	for c := range byClass {
+		at[c] = median(byClass[c])
+	}
+	for i := range rest {
+		rest[i] -= at[ev.flows[i].class]
+	}
+	return rest
+}
+
+func medianOf(values []float64, at []int32) float64 {
+	some := make([]float64, len(at))
+	for k, i := range at {
+		some[k] = values[i]
+	}
+	return median(some)
+}
+
+// lowerSpread returns the standard deviation that values would have if they were normal, by their lower half. It sorts them.
+func lowerSpread(x []float64) float64 {
+	slices.Sort(x)
+	return (x[len(x)/2] - x[len(x)/4]) / 0.6745
+}

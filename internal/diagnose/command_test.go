@@ -19,7 +19,8 @@ type inquest struct {
 	*testing.T
 	f     *graphs.Fabric
 	store *Store
-	port  uint16 // of the reflectors
+	port  uint16        // of the reflectors
+	later time.Duration // than the first flows
 }
 
 func newInquest(t *testing.T) *inquest {
@@ -28,7 +29,7 @@ func newInquest(t *testing.T) *inquest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &inquest{t, f, NewStore(f, Config{}), probes.DefaultPort}
+	return &inquest{t, f, NewStore(f, Config{}), probes.DefaultPort, 0}
 }
 
 func (q *inquest) node(name string) graphs.NodeID {
@@ -41,7 +42,7 @@ func (q *inquest) node(name string) graphs.NodeID {
 
 // flow adds ten seconds of a flow, of which only the way there may be known: by a spine, 0 for none.
 func (q *inquest) flow(src, dst string, sport uint16, spine, sent, lost int, traced bool) {
-	at := time.Date(2026, 11, 20, 3, 0, 10, 0, time.UTC)
+	at := time.Date(2026, 11, 20, 3, 0, 10, 0, time.UTC).Add(q.later)
 	fl := evidence.Flow{Src: q.f.Address(q.node(src), false), Dst: q.f.Address(q.node(dst), false), Proto: "udp", SrcPort: sport, DstPort: q.port}
 	r := evidence.Record{V: evidence.Version, Time: at, Source: evidence.SourceProbe, By: src, Epoch: "0", Flow: &fl}
 	if spine > 0 {

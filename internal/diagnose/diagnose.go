@@ -53,6 +53,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.oneQueue(d, causes, ports.counted)
 	s.sentThere(d)
 	unheard := s.addUnheard(d, solved.Background)
+	if then == nil {
+		s.addSelective(d, seen, solved)
+	}
 	s.rank(d)
 	s.lightOf(d)
 	s.doubtStrained(d)

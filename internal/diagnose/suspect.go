@@ -367,6 +367,8 @@ func (x *Suspect) Sentence() string {
 	case Loss:
 		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
 		switch {
+		case x.Hit != nil:
+			does = fmt.Sprintf("drops %s of the packets of some flows, %s of those that cross it", Percent(*x.Loss / *x.Hit), Percent(*x.Hit))
 		case x.spares:
 			does += " of captures, and none of probes"
 		case x.when != "":

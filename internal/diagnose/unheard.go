@@ -95,6 +95,20 @@ func (s *Store) unheardOf() *unheard {
 	return u
 }
 
+// isUnheard reports whether two hosts do not hear each other, or one of them is deaf.
+func (s *Store) isUnheard(u *unheard, a, b graphs.NodeID) bool {
+	if a == graphs.None || b == graphs.None {
+		return false
+	}
+	_, aDeaf := u.deaf[a]
+	_, bDeaf := u.deaf[b]
+	_, dead := u.pairs[pairingOf(a, b)]
+	if near, far := s.fabric.Out(a), s.fabric.Out(b); !dead && len(near) > 0 && len(far) > 0 {
+		_, dead = u.pairs[pairingOf(s.fabric.Head(near[0]), s.fabric.Head(far[0]))]
+	}
+	return aDeaf || bDeaf || dead
+}
+
 // joinRacks puts two switches in the place of several pairs of their hosts, if no pair of theirs is heard.
 func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
 	racks := map[pairing][]pairing{}

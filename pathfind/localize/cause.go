@@ -25,8 +25,8 @@ type Cause struct {
 	ID   int32 // a graphs.ArcID, LinkID, NodeID or GroupID
 }
 
-// preference is how usual a fault of a kind is beside the others. It decides between causes that the evidence cannot tell apart.
-func preference(k Kind) float64 {
+// Preference is how usual a fault of a kind is beside the others. It decides between causes that the evidence cannot tell apart.
+func Preference(k Kind) float64 {
 	switch k {
 	case Arc:
 		return 1
@@ -72,7 +72,7 @@ func newIndex(f *graphs.Fabric, cfg Config) *index {
 	}
 	odds := math.Log(cfg.Faults / float64(max(causes, leastCauses)))
 	for i, k := range kinds {
-		ix.prior[i] = odds + math.Log(preference(k))
+		ix.prior[i] = odds + math.Log(Preference(k))
 	}
 	ix.tail = make([]graphs.NodeID, f.NumArcs())
 	ix.head = make([]graphs.NodeID, f.NumArcs())

@@ -20,10 +20,10 @@ type censusPrior struct {
 
 // newCensusPrior takes how many components of each kind there are, and how many faults a hypothesis has at most.
 func newCensusPrior(number census, most int) *censusPrior {
-	others, switches := 0.0, float64(number[2])*(preference(Node)+partly)
+	others, switches := 0.0, float64(number[2])*(Preference(Node)+partly)
 	for i, k := range kinds {
 		if i != 2 {
-			others += float64(number[i]) * preference(k)
+			others += float64(number[i]) * Preference(k)
 		}
 	}
 	p := &censusPrior{make([]float64, most+1), make([]float64, most+1), make([]float64, most+1)}

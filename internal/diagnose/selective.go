@@ -1,0 +1,167 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+	"whichlink/pathfind/selective"
+)
+
+const (
+	// beyondChance is by how many nats what a flow lost must be unlikelier than what it should lose, for it to be strange.
+	beyondChance = 10
+	// mostShown is how many of the flows that a fault hits are told.
+	mostShown = 3
+)
+
+// addSelective tells what drops the packets of some flows and lets others pass, where flows lose more than what was found explains. Where cables are elsewhere than planned
+// it is not known what flows cross.
+func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result) {
+	if len(s.misplaced) > 0 {
+		return
+	}
+	strange := s.unexplainedFlows(seen, solved)
+	if len(strange) < 2 {
+		return
+	}
+	cfg := selective.Config{}
+	if s.spread != nil {
+		cfg.Paths = s.spread
+	}
+	for _, x := range selective.Solve(s.fabric, seen.meanwhile(strange), strange, cfg) {
+		if x.Probability < leastListed || x.Clean == 0 {
+			continue // what hits all flows that cross it is no such fault
+		}
+		out := s.selectiveSuspect(&x, seen)
+		same := func(y Suspect) bool { return y.ID == out.ID || y.Link != "" && y.Link == out.Link }
+		if i := slices.IndexFunc(d.Suspects, same); i >= 0 {
+			if d.Suspects[i].Probability >= min(Named, out.Probability) {
+				continue
+			}
+			d.Suspects = slices.DeleteFunc(d.Suspects, same)
+		}
+		d.Suspects = append(d.Suspects, out)
+	}
+}
+
+// unexplainedFlows returns the observations of flows that lost more than chance and all that may be faulty explain. Those of ends that do not hear each other at all are left out.
+func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int32 {
+	var list []int32
+	var unheard *unheard // asked for where there is need
+	for i := range seen.list {
+		obs := &seen.list[i]
+		if obs.Lost == 0 || obs.Responder != graphs.None {
+			continue
+		}
+		arcs := len(obs.Path)
+		if len(obs.Alternatives) > 0 {
+			arcs += len(obs.Alternatives[0].Arcs)
+		}
+		kept := math.Pow(1-solved.Normal, float64(max(arcs, 6)))
+		for k := range solved.Suspects {
+			sus := &solved.Suspects[k]
+			if sus.Probability >= leastListed && slices.ContainsFunc(sus.Class, func(c localize.Cause) bool { _, maybe := seen.crossing(obs, c); return maybe }) {
+				kept *= 1 - sus.High
+			}
+		}
+		if unlikely(obs, 1-kept) <= beyondChance {
+			continue
+		}
+		if unheard == nil {
+			unheard = s.unheardOf()
+		}
+		if l := seen.flow(obs); !s.isUnheard(unheard, l.src, l.dst) {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+// unlikely returns, as the negative of its logarithm, how likely a flow loses as many of its packets or more, at most, if each is lost with a probability (Chernoff). As in
+// localize, runs of losses prove hardly more than their first ones do, and of one flow ten are enough.
+func unlikely(obs *localize.Observation, p float64) float64 {
+	lost, share := float64(obs.Lost), float64(obs.Lost)/float64(obs.Sent)
+	if share <= p {
+		return 0
+	}
+	counted := min(lost, 10)
+	if obs.Bursts > 0 && obs.Lost < obs.Sent {
+		counted = min(counted, 1+2*float64(obs.Bursts))
+	}
+	nats := share * math.Log(share/p)
+	if share < 1 {
+		nats += (1 - share) * math.Log((1-share)/(1-p))
+	}
+	return nats * counted / share
+}
+
+// meanwhile returns the observations with nothing sent in those of flows that were measured only when no strange one lost packets: what comes and goes is no fault of some flows.
+func (o *observer) meanwhile(strange []int32) []localize.Observation {
+	var times []stretch
+	for _, i := range strange {
+		l := o.flow(&o.list[i])
+		for j := range l.echoes {
+			if e := &l.echoes[j]; e.lost > 0 {
+				times = append(times, stretch{e.start, e.end})
+			}
+		}
+		for j := range l.captured {
+			times = append(times, stretch{l.captured[j].start, l.captured[j].at})
+		}
+	}
+	slices.SortFunc(times, func(a, b stretch) int { return a.from.Compare(b.from) })
+	bad := times[:0]
+	for _, t := range times {
+		if n := len(bad); n > 0 && !t.from.After(bad[n-1].to) {
+			bad[n-1].to = later(bad[n-1].to, t.to)
+			continue
+		}
+		bad = append(bad, t)
+	}
+	then := func(e echo) bool {
+		return e.sent > 0 && slices.ContainsFunc(bad, func(t stretch) bool { return e.start.Before(t.to) && t.from.Before(e.end) })
+	}
+	list := slices.Clone(o.list)
+	for i := range list {
+		if l := o.flow(&o.list[i]); list[i].Lost == 0 && len(l.captured) == 0 && !slices.ContainsFunc(l.echoes, then) {
+			list[i].Sent = 0
+		}
+	}
+	return list
+}
+
+// selectiveSuspect puts what hits some flows into words.
+func (s *Store) selectiveSuspect(x *selective.Suspect, seen *observer) Suspect {
+	out := Suspect{Kind: string(x.Kind), ID: s.name(x.Cause), Symptom: Loss, Probability: min(x.Probability, surest), dial: s.dial()}
+	for _, c := range x.Class {
+		out.Class = append(out.Class, s.name(c))
+	}
+	if x.Kind == localize.Arc || x.Kind == localize.Link {
+		out.Link = s.fabric.LinkName(linksOf(s.fabric, x.Cause)[0])
+	}
+	out.loses(x.Share*x.Loss, x.Low*x.Loss, x.High*x.Loss)
+	sent, lost := 0, 0
+	var flows []string
+	for _, i := range x.Hit {
+		obs := &seen.list[i]
+		sent, lost = sent+obs.Sent, lost+obs.Lost
+		if l := seen.flow(obs); len(flows) < mostShown {
+			flows = append(flows, fmt.Sprintf("%s port %d to %s port %d (%s)", l.flow.Src, l.flow.SrcPort, l.flow.Dst, l.flow.DstPort, l.flow.Proto))
+		}
+	}
+	out.Hit = &x.Share
+	out.For = fmt.Sprintf("%d of %d flow paths that cross it lose packets (%s of %s), and no fault that all flows meet explains that", len(x.Hit), len(x.Hit)+x.Clean,
+		thousands(lost), thousands(sent))
+	out.Against = fmt.Sprintf("%d flow paths cross it clean: it hits some flows and not others", x.Clean)
+	out.Evidence = []Evidence{{s.instrument(), out.For}, {s.instrument(), "it hits " + strings.Join(flows, ", ")}}
+	if n := len(out.Class); n > 1 {
+		out.Next = append(out.Next, Step{Why: fmt.Sprintf("tell the %d apart: flows that cross only one of them do; then localize with %s, too", n, runFiles), Do: s.probeFor(60)})
+	}
+	out.Next = append(out.Next, Step{Why: "a dead member of a LAG, a broken table entry or a bad fabric module hits the same flows again and again",
+		Do: "compare the counters of the members and modules of " + out.ID + ", and look these flows up in its tables"})
+	return out
+}

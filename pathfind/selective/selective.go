@@ -1,0 +1,259 @@
+// Package selective finds what drops the packets of some flows and lets all others pass: a link one of whose members (IEEE 802.1AX) is dead, a switch with a broken entry
+// in its forwarding table or a bad fabric module. Such a fault hits the same flows again and again, since they are told apart by what switches hash and look up, and flows that
+// cross it clean are no evidence that it is well. Pingmesh (Guo et al., SIGCOMM 2015) calls it a packet black hole.
+//
+// It takes flows, and which of them are strange: they lost more than any fault explains that loses some of what each flow sends. Each flow may be strange by
+// itself. A selective fault makes a share of the flows strange that cross it, which is unknown and integrated out; a flow of which it is not known whether it crosses the fault
+// counts by the share of its ways that do. Faults are told one after the other, each with the posterior probability that it is one, and with what the evidence cannot tell from it.
+package selective
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// Config sets what is taken for granted. The zero value is what the program uses.
+type Config struct {
+	// Faults is the number of selective faults that one would bet on in a fabric that somebody looks at. 0 means 0.1.
+	Faults float64
+	// Own is the share of flows that one would expect to be strange by themselves. 0 means 0.002.
+	Own float64
+	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
+	Paths localize.PathSets
+}
+
+// A Suspect may be what hits some of the flows that cross it.
+type Suspect struct {
+	localize.Cause
+	// Probability is that of the true cause being in Class.
+	Probability float64
+	// Class is all that the evidence cannot tell from this suspect, itself first.
+	Class []localize.Cause
+	// Share is how many of the flows that cross it are hit, the posterior mean, with its 90 % credible interval.
+	Share, Low, High float64
+	// Loss is the share of their packets that flows lose which are hit.
+	Loss float64
+	// Hit are the observations of strange flows that are likelier to cross it than not, in order. Clean is how many flows without loss surely cross it, and
+	// Elsewhere how many other flows there are, strange or not.
+	Hit              []int32
+	Clean, Elsewhere int
+}
+
+const (
+	// listed is the least probability of a suspect, and most how many are told.
+	listed, most = 0.05, 8
+	// leastHit is how many strange flows must have a cause in common.
+	leastHit = 2
+	// weighed is how many causes are looked at closely, of those that most strange flows may cross.
+	weighed = 256
+	// leastCauses is the least number of causes that the prior is spread over, as in localize.
+	leastCauses = 400
+	// alike is how much two causes may differ, in nats, that the evidence does not tell apart.
+	alike = 2.5
+)
+
+// shares are those of flows that a fault may hit, an octave from two others each and all equally likely.
+var shares = func() (list []float64) {
+	for q := 1. / 128; q < 1; q *= math.Sqrt2 {
+		list = append(list, q)
+	}
+	return list
+}()
+
+// Solve ranks what explains strange observations, which are given in order; all others with losses are left out. It keeps no reference to them.
+func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, cfg Config) []Suspect {
+	if !(cfg.Faults > 0) {
+		cfg.Faults = 0.1
+	}
+	if !(cfg.Own > 0 && cfg.Own < 1) {
+		cfg.Own = 0.002
+	}
+	s := &solver{f: f, obs: obs, cfg: cfg, left: slices.Clone(strange)}
+	for i := range obs {
+		if o := &obs[i]; o.Responder == graphs.None && o.Sent > 0 {
+			s.flows++
+		}
+	}
+	var out []Suspect
+	for len(out) < most && len(s.left) >= leastHit {
+		x, ok := s.next()
+		if !ok {
+			break
+		}
+		out = append(out, x)
+		s.left = slices.DeleteFunc(s.left, func(i int32) bool { return slices.Contains(x.Hit, i) })
+	}
+	return out
+}
+
+// A solver looks for one fault after the other.
+type solver struct {
+	f     *graphs.Fabric
+	obs   []localize.Observation
+	cfg   Config
+	flows int                        // there and back each for itself
+	left  []int32                    // strange observations that no fault explains yet
+	pairs map[[2]graphs.NodeID]tally // see spread
+}
+
+// A candidate is a cause with what the flows say of it.
+type candidate struct {
+	localize.Cause
+	hits    []hit
+	passing []float64 // of the flows without loss, how likely each was to lose some if the cause hits the flows that cross it
+	clean   int       // how many of these surely cross it
+	loss    float64
+	score   float64 // log posterior odds
+	share   [3]float64
+}
+
+// A hit is a strange observation and the share of its ways that cross a cause.
+type hit struct {
+	obs   int32
+	share float64
+}
+
+// next finds the likeliest fault.
+func (s *solver) next() (Suspect, bool) {
+	s.pairs = map[[2]graphs.NodeID]tally{}
+	list := s.candidates()
+	s.pass(list)
+	for _, c := range list {
+		s.weigh(c)
+	}
+	slices.SortFunc(list, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	if len(list) == 0 {
+		return Suspect{}, false
+	}
+	top := list[0]
+	total := math.Exp(-top.score) // that there is none
+	for _, c := range list {
+		total += math.Exp(c.score - top.score)
+	}
+	x := Suspect{Cause: top.Cause, Share: top.share[1], Low: top.share[0], High: top.share[2], Loss: top.loss, Clean: top.clean, Elsewhere: s.flows - top.clean}
+	for _, c := range list {
+		if c.score-s.prior(c.Kind) >= top.score-s.prior(top.Kind)-alike {
+			x.Class = append(x.Class, c.Cause)
+			x.Probability += math.Exp(c.score-top.score) / total
+		}
+	}
+	for _, h := range top.hits {
+		if h.share >= 0.5 {
+			x.Hit = append(x.Hit, h.obs)
+		}
+	}
+	x.Probability, x.Elsewhere = min(x.Probability, 1), x.Elsewhere-len(x.Hit)
+	return x, x.Probability >= listed && len(x.Hit) >= leastHit
+}
+
+// prior returns the log prior odds of a cause.
+func (s *solver) prior(k localize.Kind) float64 {
+	causes := s.f.NumArcs() + s.f.NumLinks() + s.f.NumNodes() + s.f.NumGroups()
+	return math.Log(s.cfg.Faults / float64(max(causes, leastCauses)) * localize.Preference(k))
+}
+
+// candidates returns the causes that several strange flows may have in common, those that most do.
+func (s *solver) candidates() []*candidate {
+	by := map[localize.Cause]*candidate{}
+	var list []*candidate
+	for _, i := range s.left {
+		s.crossing(&s.obs[i], nil, func(c localize.Cause, share float64) {
+			x := by[c]
+			if x == nil {
+				x = &candidate{Cause: c}
+				by[c], list = x, append(list, x)
+			}
+			x.hits = append(x.hits, hit{i, share})
+		})
+	}
+	sum := func(c *candidate) (sum float64) {
+		for _, h := range c.hits {
+			sum += h.share
+		}
+		return sum
+	}
+	list = slices.DeleteFunc(list, func(c *candidate) bool { return len(c.hits) < leastHit })
+	slices.SortFunc(list, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(sum(b), sum(a)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return list[:min(len(list), weighed)]
+}
+
+// pass tells the candidates what flows without loss say.
+func (s *solver) pass(list []*candidate) {
+	by := map[localize.Cause]*candidate{}
+	for _, c := range list {
+		by[c.Cause] = c
+		var lost, sent float64
+		for _, h := range c.hits {
+			lost, sent = lost+h.share*float64(s.obs[h.obs].Lost), sent+h.share*float64(s.obs[h.obs].Sent)
+		}
+		c.loss = lost / sent
+	}
+	for i := range s.obs {
+		o := &s.obs[i]
+		if o.Lost > 0 || o.Sent <= 0 || o.Responder != graphs.None {
+			continue
+		}
+		s.crossing(o, list, func(cause localize.Cause, share float64) {
+			if c := by[cause]; c != nil {
+				c.passing = append(c.passing, share*-math.Expm1(float64(o.Sent)*math.Log1p(-min(c.loss, 1-1e-9))))
+				if share > 1-1e-9 {
+					c.clean++
+				}
+			}
+		})
+	}
+}
+
+// weigh compares a candidate with no fault at its place, where flows are strange as often as elsewhere.
+func (s *solver) weigh(c *candidate) {
+	own := float64(1+len(s.left)-len(c.hits)) / (1/s.cfg.Own + float64(s.flows-c.clean)) // as elsewhere
+	at := make([]float64, len(shares))
+	top := math.Inf(-1)
+	for k, q := range shares {
+		for _, h := range c.hits {
+			at[k] += math.Log1p(h.share * q * (1 - own) / own)
+		}
+		for _, w := range c.passing {
+			at[k] += math.Log1p(-w * q)
+		}
+		top = max(top, at[k])
+	}
+	sum := 0.0
+	for k := range at {
+		at[k] = math.Exp(at[k] - top)
+		sum += at[k]
+	}
+	c.score = top + math.Log(sum/float64(len(shares))) + s.prior(c.Kind)
+	c.share = s.shareOf(c, at, sum)
+}
+
+// shareOf returns the share of flows that a candidate hits, with its 90 % interval. Those between which the likelihoods at lie are told by the count of flows: the
+// octaves are too coarse for that.
+func (s *solver) shareOf(c *candidate, at []float64, sum float64) [3]float64 {
+	mean := 0.0
+	for k, q := range shares {
+		mean += q * at[k] / sum
+	}
+	hits, clean := 0.0, 0.0
+	for _, h := range c.hits {
+		hits += h.share
+	}
+	for _, w := range c.passing {
+		clean += w
+	}
+	if hits+clean >= 1 {
+		mean = (hits + 0.5) / (hits + clean + 1)
+	}
+	// Normal in the arc sine of the root, in which a binomial share has one deviation whatever it is.
+	middle, half := math.Asin(math.Sqrt(mean)), 1.645/(2*math.Sqrt(hits+clean+1))
+	bound := func(x float64) float64 { return math.Pow(math.Sin(min(max(x, 0), math.Pi/2)), 2) }
+	return [3]float64{bound(middle - half), mean, bound(middle + half)}
+}

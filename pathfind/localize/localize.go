@@ -1,8 +1,8 @@
 // Package localize says which part of a fabric explains the packets that were lost.
 //
 // It takes counts of packets along paths, [Observation], and returns ranked suspects with their probability, their loss with a
-// credible interval, and what the evidence cannot tell from them: [Solve]. It is pure: no clock, no sockets, no randomness, and
-// the same evidence gives the same answer in whatever order it comes.
+// credible interval, and what the evidence cannot tell from them: [Solve]. It is pure: no clock, no sockets, no randomness but numbers
+// that are always the same, and the same evidence gives the same answer in whatever order it comes.
 //
 // # The model
 //
@@ -23,7 +23,8 @@
 // what its hazard takes of the packets that passed; if not, they count what those of good ports do. So counters that say nothing take little
 // from a suspect, errors convict as far as ports do not count them without loss, and many clean probes acquit whatever is counted.
 //
-// Probabilities come from normalising over all hypotheses that the search has seen, not from the best one alone.
+// Probabilities come from normalising over all hypotheses that the search has seen, not from the best one alone. Where these are but a few of
+// many that are about as likely, they come from those that a Markov chain draws.
 //
 // The likelihood is that of Flock (Harsh et al., CoNEXT 2023) with free rates; integrating them out, the exposure of loss-free
 // flows as one linear term, and the cap on what a burst may prove are this package's.

@@ -22,6 +22,7 @@ type view struct {
 	weights []float64 // of the hypotheses
 	parts   *factored
 	seen    map[int32]mentions
+	drawn   []draw // instead of all these, where the search leaves much open
 }
 
 const (
@@ -115,6 +116,9 @@ func (s *search) view(h habits) view {
 	single, less := s.apart(v.weights)
 	v.score += less + s.ev.ofHabits(&h)
 	v.parts, v.seen = s.factor(v.weights, single), s.mentioned(v.weights)
+	if n := min(strides, s.work/pace); n >= leastStrides && s.leavesOpen(v.weights) {
+		v.drawn = s.wander(n)
+	}
 	return v
 }
 
@@ -165,20 +169,23 @@ func (s *search) causes() []int32 {
 func (s *search) probability(class ...int32) float64 {
 	p := 0.0
 	for i := range s.views {
-		p += s.views[i].share * s.views[i].probability(s.ix, class)
+		p += s.views[i].share * s.views[i].probability(s, class)
 	}
 	return min(p, 1)
 }
 
 // probability returns that of a member of a class being faulty: under the mode and what differs from it, or besides, or, of a switch, in part.
-func (v *view) probability(ix *index, class []int32) float64 {
+func (v *view) probability(s *search, class []int32) float64 {
+	if v.drawn != nil {
+		return v.often(s, class)
+	}
 	p, besides, device := v.parts.holds(class), 0.0, 0.0
 	for _, c := range class {
 		t := v.seen[c]
 		if t.with < 1 {
 			besides += t.besides / (1 - t.with)
 		}
-		if ix.kindOf(c) == 2 {
+		if s.ix.kindOf(c) == 2 {
 			device = max(device, t.device)
 		}
 	}
@@ -196,4 +203,23 @@ func (v *view) healthy() float64 {
 		}
 	}
 	return p
+}
+
+// often returns how often a member of a class was met: under how many of the hypotheses drawn it is faulty, or, of a switch, one like it in part.
+func (v *view) often(s *search, class []int32) float64 {
+	met := 0.5 // what was not met, or always, may be so by chance
+	for _, d := range v.drawn {
+		p := 0.0
+		for _, c := range class {
+			if _, in := slices.BinarySearch(d.comps, c); in {
+				p = 1
+				break
+			}
+			if s.ix.kindOf(c) == 2 {
+				p = max(p, d.parts[s.looks[c]])
+			}
+		}
+		met += p
+	}
+	return met / float64(len(v.drawn)+1)
 }

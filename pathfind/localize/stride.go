@@ -138,7 +138,7 @@ func (w *wanderer) part() {
 	n := len(w.comps)
 	j := w.rng.IntN(n)
 	c := w.comps[j]
-	x, y := w.near1(c), w.near1(c)
+	x, y := w.drawBeside(c), w.drawBeside(c)
 	some := w.rng.Float64()
 	if x == y || some < extreme || some > 1-extreme {
 		return
@@ -156,13 +156,13 @@ func (w *wanderer) unite() {
 		k++
 	}
 	x, y := w.comps[j], w.comps[k]
-	c := w.near1(x)
+	c := w.drawBeside(x)
 	if w.rng.IntN(2) == 0 {
-		c = w.near1(y)
+		c = w.drawBeside(y)
 	}
 	first, second := math.Exp(w.rates[j])*w.besidersOf(x).gauged, math.Exp(w.rates[k])*w.besidersOf(y).gauged
 	some := first / (first + second)
-	if some < extreme || some > 1-extreme || w.nearly(c, x)*w.nearly(c, y) == 0 {
+	if some < extreme || some > 1-extreme || w.oftenBeside(c, x)*w.oftenBeside(c, y) == 0 {
 		return
 	}
 	rate := math.Log((first + second) / w.besidersOf(c).gauged)
@@ -171,13 +171,13 @@ func (w *wanderer) unite() {
 
 // parts returns the log of how much likelier it is to try x and y in the place of c, one of n members, with a share of its losses, than the way back.
 func (w *wanderer) parts(c, x, y int32, some float64, n int) float64 {
-	there := 2 * w.nearly(c, x) * w.nearly(c, y) / float64(n) * some * (1 - some)
-	back := (w.nearly(x, c) + w.nearly(y, c)) / 2 * 2 / float64(n*(n+1))
+	there := 2 * w.oftenBeside(c, x) * w.oftenBeside(c, y) / float64(n) * some * (1 - some)
+	back := (w.oftenBeside(x, c) + w.oftenBeside(y, c)) / 2 * 2 / float64(n*(n+1))
 	return math.Log(there / back)
 }
 
-// near1 returns a component or one that may take its place, and nearly how likely it is which.
-func (w *wanderer) near1(c int32) int32 {
+// drawBeside returns a component or one that may take its place.
+func (w *wanderer) drawBeside(c int32) int32 {
 	b := w.besidersOf(c)
 	if len(b.of) == 0 || w.rng.IntN(3) == 0 {
 		return c
@@ -185,7 +185,8 @@ func (w *wanderer) near1(c int32) int32 {
 	return b.of[w.pick(b.upTo)]
 }
 
-func (w *wanderer) nearly(c, x int32) float64 {
+// oftenBeside returns how likely drawBeside is to return x.
+func (w *wanderer) oftenBeside(c, x int32) float64 {
 	b := w.besidersOf(c)
 	switch {
 	case len(b.of) == 0 && x == c:

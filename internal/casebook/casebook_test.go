@@ -148,6 +148,13 @@ var probeCases = []casebookCase{
 		s.breakIt("silent", s.f.LinkName(l), lab.FaultOptions{})
 		return []want{s.sickLink(l, diagnose.Loss)}
 	}},
+	{name: "7 black hole of half of the flows", most: 15 * time.Second, set: func(s *stage) []want {
+		a := s.fabricLink().Forward()
+		s.broken = s.f.ArcName(a)
+		return []want{{id: s.broken, symptoms: []diagnose.Symptom{diagnose.Loss}, touching: []string{s.f.LinkName(a.Link())}}}
+	}, later: func(s *stage) { // when paths are known: what is dead from the first cannot be traced, and is one of several uplinks for long
+		s.breakIt("loss", s.broken, lab.FaultOptions{Rate: "100%", Of: "50%"})
+	}},
 	{name: "8 switch", most: 15 * time.Second, set: func(s *stage) []want {
 		switches := s.f.Switches()
 		n := switches[s.rng.IntN(len(switches))]

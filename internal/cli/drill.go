@@ -217,6 +217,7 @@ func parseFaultWords(f *graphs.Fabric, words []string) (lab.Fault, error) {
 	flags.DurationVar(&o.Period, "period", 0, "")
 	flags.DurationVar(&o.Down, "down", 0, "")
 	flags.IntVar(&o.Flows, "flows", 0, "")
+	flags.StringVar(&o.Of, "of", "", "")
 	if err := flags.Parse(words); err != nil {
 		return lab.Fault{}, err
 	}

@@ -55,6 +55,7 @@ func newLabBreakCmd(e *env) *cobra.Command {
 	fl.DurationVar(&opts.Period, "period", 0, "of a flap (default 4s)")
 	fl.DurationVar(&opts.Down, "down", 0, "how long a flapping link is down in every period (default 1s)")
 	fl.IntVar(&opts.Flows, "flows", 0, "among how many flows a load is spread (default 16)")
+	fl.StringVar(&opts.Of, "of", "", "share of the flows (25%) whose packets a loss hits, by addresses and ports; all others pass")
 	fl.BoolVar(&opts.Counted, "counted", false, "a loss that the receiving port counts as FCS errors, in a lab with SNMP")
 	outputFlag(cmd, &output, "text", "json")
 	return cmd

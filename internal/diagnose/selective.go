@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -32,7 +33,8 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	if s.spread != nil {
 		cfg.Paths = s.spread
 	}
-	for _, x := range selective.Solve(s.fabric, seen.meanwhile(strange), strange, cfg) {
+	flows, strange := seen.meanwhile(strange)
+	for _, x := range selective.Solve(s.fabric, flows, strange, cfg) {
 		if x.Probability < leastListed || x.Clean == 0 {
 			continue // what hits all flows that cross it is no such fault
 		}
@@ -99,8 +101,9 @@ func unlikely(obs *localize.Observation, p float64) float64 {
 	return nats * counted / share
 }
 
-// meanwhile returns the observations with nothing sent in those of flows that were measured only when no strange one lost packets: what comes and goes is no fault of some flows.
-func (o *observer) meanwhile(strange []int32) []localize.Observation {
+// meanwhile returns the observations with nothing sent in those of flows that were measured only when no strange one lost packets: what comes and goes is no fault of some flows. A
+// strange flow counts once, and so does one on the same ways in several epochs.
+func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) {
 	var times []stretch
 	for _, i := range strange {
 		l := o.flow(&o.list[i])
@@ -126,12 +129,33 @@ func (o *observer) meanwhile(strange []int32) []localize.Observation {
 		return e.sent > 0 && slices.ContainsFunc(bad, func(t stretch) bool { return e.start.Before(t.to) && t.from.Before(e.end) })
 	}
 	list := slices.Clone(o.list)
-	for i := range list {
-		if l := o.flow(&o.list[i]); list[i].Lost == 0 && len(l.captured) == 0 && !slices.ContainsFunc(l.echoes, then) {
-			list[i].Sent = 0
+	most := map[crossing]int32{}
+	for _, i := range strange {
+		c := crossing{o.flow(&list[i]), list[i].Src}
+		if j, known := most[c]; !known || list[i].Lost > list[j].Lost {
+			most[c] = i
 		}
 	}
-	return list
+	seen := map[string]bool{}
+	for i := range list {
+		l, k := o.flow(&o.list[i]), o.waysKey(int32(i))
+		if j, odd := most[crossing{l, list[i].Src}]; odd && j != int32(i) || !odd && (seen[k] || list[i].Lost == 0 && len(l.captured) == 0 && !slices.ContainsFunc(l.echoes, then)) {
+			list[i].Sent = 0
+		}
+		seen[k] = true
+	}
+	return list, slices.Sorted(maps.Values(most))
+}
+
+// waysKey tells flows and their ways apart, whatever the epoch.
+func (o *observer) waysKey(i int32) string {
+	obs := &o.list[i]
+	k := fmt.Appendf(nil, "%p %d %d %d|", o.flow(obs), obs.Src, obs.From, obs.To)
+	k = appendArcs(k, obs.Path)
+	for _, x := range obs.Alternatives {
+		k = appendArcs(append(k, '|'), x.Arcs)
+	}
+	return string(k)
 }
 
 // selectiveSuspect puts what hits some flows into words.
@@ -154,8 +178,11 @@ func (s *Store) selectiveSuspect(x *selective.Suspect, seen *observer) Suspect {
 		}
 	}
 	out.Hit = &x.Share
-	out.For = fmt.Sprintf("%d of %d flow paths that cross it lose packets (%s of %s), and no fault that all flows meet explains that", len(x.Hit), len(x.Hit)+x.Clean,
-		thousands(lost), thousands(sent))
+	out.For = fmt.Sprintf("%d of %d flow paths that cross it lose packets", x.Surely, x.Surely+x.Clean)
+	if x.Surely == 0 {
+		out.For = fmt.Sprintf("%d flows that may cross it, their paths not being known, lose packets", len(x.Hit))
+	}
+	out.For += fmt.Sprintf(" (%s of %s), and no fault that all flows meet explains that", thousands(lost), thousands(sent))
 	out.Against = fmt.Sprintf("%d flow paths cross it clean: it hits some flows and not others", x.Clean)
 	out.Evidence = []Evidence{{s.instrument(), out.For}, {s.instrument(), "it hits " + strings.Join(flows, ", ")}}
 	if n := len(out.Class); n > 1 {

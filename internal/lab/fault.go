@@ -50,6 +50,8 @@ type Fault struct {
 	Size int `json:"size,omitempty"`
 	// Flows is among how many source ports load spreads its packets.
 	Flows int `json:"flows,omitempty"`
+	// Of is the share of the flows, told apart by their addresses and ports, whose packets a loss may hit; the others pass, as where one member of a LAG is bad. 0 means all.
+	Of float64 `json:"of,omitempty"`
 	// Counted has the receiving port of a loss count what is lost as FCS errors, as a bad cable makes it. It needs a lab with SNMP.
 	Counted bool `json:"counted,omitempty"`
 }
@@ -60,14 +62,15 @@ type FaultOptions struct {
 	Period time.Duration
 	Down   time.Duration
 	Flows  int
-	// Counted is for loss only.
+	// Of, 25% or 0.25, and Counted are for loss only.
+	Of      string
 	Counted bool
 }
 
 // Kinds lists all kinds with their usage line, in the order of the manual.
 func Kinds() []KindUsage {
 	return []KindUsage{
-		{Loss, "ARC --rate 5% [--counted]", "drop a share of the packets of one direction"},
+		{Loss, "ARC --rate 5% [--of 25%] [--counted]", "drop a share of the packets of one direction, or of some flows only"},
 		{Down, "LINK", "link down; routes avoid it after the convergence delay"},
 		{Silent, "LINK", "black hole in both directions; routes stay"},
 		{Flap, "LINK --period 4s --down 1s", "down for a while in every period"},
@@ -161,6 +164,14 @@ func ParseFault(f *graphs.Fabric, kind string, args []string, opts FaultOptions)
 		}
 	case opts.Flows != 0:
 		return wrong("%s takes no --flows", kind)
+	}
+	if opts.Of != "" {
+		if fault.Kind != Loss {
+			return wrong("%s takes no --of", kind)
+		}
+		if fault.Of, err = parseShare(opts.Of); err != nil || !(fault.Of > 0 && fault.Of < 1) {
+			return wrong("--of %s is no share of the flows between 0 and 100%%", graphs.Clean(opts.Of))
+		}
 	}
 	if fault.Counted = opts.Counted; fault.Counted && fault.Kind != Loss {
 		return wrong("%s takes no --counted", kind)
@@ -288,6 +299,9 @@ func (f Fault) String() string {
 		s += fmt.Sprintf(" --period %s --down %s", f.Period, f.DownTime)
 	case MTU:
 		s += " " + strconv.Itoa(f.Size)
+	}
+	if f.Of > 0 {
+		s += " --of " + strconv.FormatFloat(f.Of*100, 'g', 6, 64) + "%"
 	}
 	if f.Counted {
 		s += " --counted"

@@ -100,7 +100,11 @@ func (l *Lab) effectOf(f Fault, t target, id FaultID) effect {
 	}
 	switch f.Kind {
 	case Loss:
-		r := l.atPort(l.fabric.HeadPort(t.arc), true, atRandom(f.Share))
+		var flows []expr.Any
+		if f.Of > 0 {
+			flows = ofFlows(f.Of)
+		}
+		r := l.atPort(l.fabric.HeadPort(t.arc), true, flows, atRandom(f.Share))
 		r.broken = f.Counted
 		return filter(r)
 	case Corrupt:

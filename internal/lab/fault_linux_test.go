@@ -125,6 +125,28 @@ func TestFaultsHitWhatTheySay(t *testing.T) {
 	}
 }
 
+// TestLossOfFlows: a loss of some flows hits all packets of these and none of others.
+func TestLossOfFlows(t *testing.T) {
+	l := newLeafSpine(t, generate.LeafSpineConfig{Leaves: 2, Spines: 1, Hosts: 1}, Config{})
+	flow, path := pair(t, l, 0, 1, 4)
+	mustBreak(t, l, "loss", FaultOptions{Rate: "100%", Of: "30%"}, l.Fabric().ArcName(path[1]))
+	const flows, n = 60, 10
+	hit := 0
+	for range flows {
+		flow.SrcPort++
+		switch got := send(t, l, flow, n, 100); got {
+		case 0:
+			hit++
+		case n:
+		default:
+			t.Errorf("port %d: %d of %d arrived", flow.SrcPort, got, n)
+		}
+	}
+	if hit < flows*15/100 || hit > flows*45/100 {
+		t.Errorf("%d of %d flows are hit", hit, flows)
+	}
+}
+
 func TestCorruptChangesPayload(t *testing.T) {
 	l := newLeafSpine(t, generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 1}, Config{})
 	flow, path := pair(t, l, 0, 1, 4)

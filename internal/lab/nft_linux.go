@@ -191,6 +191,19 @@ func atRandom(share float64) []expr.Any {
 	}
 }
 
+// ofFlows matches a share of the flows, to a millionth, as a switch tells them apart: by their addresses and ports (of IPv6 by a part of the addresses).
+func ofFlows(share float64) []expr.Any {
+	const whole = 1_000_000
+	const first, ports, hashed = unix.NFT_REG32_00, unix.NFT_REG32_02, 12 // registers of four bytes, and how many bytes there are
+	return []expr.Any{
+		&expr.Payload{DestRegister: first, Base: expr.PayloadBaseNetworkHeader, Offset: 12, Len: 8},
+		&expr.Payload{DestRegister: ports, Base: expr.PayloadBaseTransportHeader, Len: 4},
+		&expr.Hash{SourceRegister: first, DestRegister: first, Length: hashed, Modulus: whole, Seed: 1, Type: expr.HashTypeJenkins},
+		&expr.Byteorder{SourceRegister: first, DestRegister: first, Op: expr.ByteorderHton, Len: 4, Size: 4},
+		&expr.Cmp{Op: expr.CmpOpLt, Register: first, Data: binaryutil.BigEndian.PutUint32(uint32(math.Round(share * whole)))},
+	}
+}
+
 // longerThan matches packets whose length from the IP header on is more than size.
 func longerThan(size int) []expr.Any {
 	return []expr.Any{

@@ -37,10 +37,10 @@ type Suspect struct {
 	Share, Low, High float64
 	// Loss is the share of their packets that flows lose which are hit.
 	Loss float64
-	// Hit are the observations of strange flows that are likelier to cross it than not, in order. Clean is how many flows without loss surely cross it, and
-	// Elsewhere how many other flows there are, strange or not.
-	Hit              []int32
-	Clean, Elsewhere int
+	// Hit are the observations of strange flows that are likelier to cross something of Class than not, in order, and Surely how many of them cross the suspect itself for sure.
+	// Clean is how many flows without loss do.
+	Hit           []int32
+	Surely, Clean int
 }
 
 const (
@@ -52,6 +52,8 @@ const (
 	weighed = 256
 	// leastCauses is the least number of causes that the prior is spread over, as in localize.
 	leastCauses = 400
+	// surely is the share of a flow's ways that are all of them, but for rounding.
+	surely = 1 - 1e-9
 	// alike is how much two causes may differ, in nats, that the evidence does not tell apart.
 	alike = 2.5
 )
@@ -136,19 +138,26 @@ func (s *solver) next() (Suspect, bool) {
 	for _, c := range list {
 		total += math.Exp(c.score - top.score)
 	}
-	x := Suspect{Cause: top.Cause, Share: top.share[1], Low: top.share[0], High: top.share[2], Loss: top.loss, Clean: top.clean, Elsewhere: s.flows - top.clean}
+	x := Suspect{Cause: top.Cause, Share: top.share[1], Low: top.share[0], High: top.share[2], Loss: top.loss, Clean: top.clean}
+	over := map[int32]float64{} // by strange observation, the share of its ways that cross the class
 	for _, c := range list {
 		if c.score-s.prior(c.Kind) >= top.score-s.prior(top.Kind)-alike {
 			x.Class = append(x.Class, c.Cause)
 			x.Probability += math.Exp(c.score-top.score) / total
+			for _, h := range c.hits {
+				over[h.obs] += h.share
+			}
 		}
 	}
 	for _, h := range top.hits {
-		if h.share >= 0.5 {
+		if over[h.obs] >= 0.5 {
 			x.Hit = append(x.Hit, h.obs)
 		}
+		if h.share > surely {
+			x.Surely++
+		}
 	}
-	x.Probability, x.Elsewhere = min(x.Probability, 1), x.Elsewhere-len(x.Hit)
+	x.Probability = min(x.Probability, 1)
 	return x, x.Probability >= listed && len(x.Hit) >= leastHit
 }
 
@@ -204,7 +213,7 @@ func (s *solver) pass(list []*candidate) {
 		s.crossing(o, list, func(cause localize.Cause, share float64) {
 			if c := by[cause]; c != nil {
 				c.passing = append(c.passing, share*-math.Expm1(float64(o.Sent)*math.Log1p(-min(c.loss, 1-1e-9))))
-				if share > 1-1e-9 {
+				if share > surely {
 					c.clean++
 				}
 			}

@@ -325,6 +325,7 @@ func (o *observer) observation(c count) *localize.Observation {
 	obs.Lost += c.lost
 	if c.lost > 0 {
 		obs.Bursts += max(1, min(c.bursts, c.lost))
+		obs.Untold = obs.Untold || c.bursts == 0 && c.lost > 1
 	}
 	return obs
 }

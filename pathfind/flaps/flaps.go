@@ -51,6 +51,19 @@ const (
 
 // Solve ranks the causes that explain the observations, of which each was sent within the span at its place. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
+	r, _ := solve(f, obs, spans, cfg)
+	if r.Run > 0 {
+		// What comes and goes loses packets in runs, too, and explains more of them.
+		cfg.Independent = true
+		if again, some := solve(f, obs, spans, cfg); some {
+			return again
+		}
+	}
+	return r
+}
+
+// solve is Solve with what is taken for granted of runs. It reports whether something comes and goes.
+func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) (r *Result, some bool) {
 	steady, touched := localize.SolveTouched(f, obs, cfg)
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
@@ -60,7 +73,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		// What the episodes explain tells nothing of other faults.
 		steady, times = localize.Solve(f, s.unexplained(), cfg), nil
 	}
-	r := &Result{Result: steady}
+	r = &Result{Result: steady}
 	for i := range steady.Suspects {
 		x := &steady.Suspects[i]
 		if !slices.ContainsFunc(flaps, func(o Suspect) bool { return o.Cause == x.Cause }) {
@@ -78,7 +91,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int {
 		return cmp.Or(-cmp.Compare(a.Probability, b.Probability), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
-	return r
+	return r, len(flaps) > 0
 }
 
 // A search is for arcs that explain losses in episodes.

@@ -14,7 +14,10 @@ import (
 )
 
 // randomWorld draws a fabric, 0 to 4 faults of mixed kinds, a background, shy switches, and measurements of random volume.
-func randomWorld(t *testing.T, seed uint64) *world {
+func randomWorld(t *testing.T, seed uint64) *world { return burstyWorld(t, seed, *runLen) }
+
+// burstyWorld is a random world in which packets are lost in runs of some length in the mean, if that is more than 1.
+func burstyWorld(t *testing.T, seed uint64, run float64) *world {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	var f *graphs.Fabric
 	switch rng.IntN(4) {
@@ -27,6 +30,7 @@ func randomWorld(t *testing.T, seed uint64) *world {
 	}
 	f = withLanes(t, f, rng)
 	w := newWorld(f, seed)
+	w.run = run
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
 	w.background = between(1e-6, 5e-4)
 	w.unsplit = rng.IntN(4) == 0
@@ -103,6 +107,7 @@ var (
 	worlds = flag.Int("worlds", 60, "random worlds in the calibration test")
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 	wrong  = flag.Bool("wrong", false, "print what the calibration test finds said above 0.9 that is not true, and whether the search missed the truth")
+	runLen = flag.Float64("run", 1, "packets lost in a row in the mean, in the random worlds")
 	seeds  = flag.Int("seeds", 2, "times that each scenario is played on each of its fabrics")
 )
 

@@ -16,7 +16,8 @@ type evidence struct {
 	obs      []merged      // those that are not plain: see sift
 	lossy    []int32       // of all, those that lost packets
 	ignored  int
-	distinct bool // that each of all is surely of a flow of its own
+	run      float64 // by what packets were divided because they are lost in runs; else 1
+	distinct bool    // that each of all is surely of a flow of its own
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64
 	// linear is the sum of the exposure of arcs, crossings that of all observations: what the background is estimated over.
@@ -47,6 +48,7 @@ type evidence struct {
 type merged struct {
 	*Observation
 	sent, lost, bursts int
+	untold             bool
 }
 
 type entry struct {
@@ -57,11 +59,24 @@ type entry struct {
 // ttl reports whether the observation hangs on a switch's own answer.
 func (m *merged) ttl() bool { return m.Responder != graphs.None }
 
+// arcs is how many the path has, about.
+func (m *merged) arcs() int {
+	n := len(m.Path)
+	if len(m.Alternatives) > 0 {
+		n += len(m.Alternatives[0].Arcs)
+	}
+	return n
+}
+
 // compile cleans, merges and indexes observations.
 func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, oneWay: cfg.OneWay, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
+	ev.run = max(cfg.bursts.length, 1)
+	if ev.run > 1 {
+		ev.thin()
+	}
 	if ev.distinct {
 		ev.sort()
 	} else {
@@ -88,6 +103,9 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		default:
 			c.collect(o, 0)
 			n := float64(o.sent)
+			if !o.ttl() {
+				n /= ev.run
+			}
 			for _, x := range c.comps {
 				ev.exposure[x] += n * c.times[x]
 			}
@@ -100,6 +118,18 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// thin divides the exposure to losses by the length of their runs.
+func (ev *evidence) thin() {
+	for c := range ev.exposure {
+		ev.exposure[c] /= ev.run
+	}
+	ev.linear /= ev.run
+	ev.crossings /= ev.run
+	if ev.sets != nil {
+		ev.sets.thin(ev.run)
+	}
 }
 
 // reserve makes room for terms of the observations: what grows by itself takes twice as much for a while.
@@ -202,6 +232,9 @@ func (ev *evidence) addLoose(c *collector, loose []int32, cfg Config) {
 		}
 		t := newTerm(&ev.obs[first], cfg)
 		t.passed, t.copies = packets/n, n
+		if !ev.obs[first].ttl() {
+			t.passed /= ev.run
+		}
 		ev.add(c, first, t)
 	}
 }

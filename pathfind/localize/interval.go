@@ -17,7 +17,7 @@ type share struct {
 // interval estimates the loss of a faulty component of the loaded hypothesis. Unlike the search it uses all losses, divided by how
 // much more they scatter from flow to flow than independent losses would.
 func (m *model) interval(c int32) interval {
-	own, clean := m.excess[c], m.ev.exposure[c]
+	own, clean := m.excess[c], m.ev.exposure[c]*m.ev.run
 	shares, meters, over := m.sharesOf(c)
 	f := func(x float64) float64 {
 		h := exp(x)
@@ -33,7 +33,7 @@ func (m *model) interval(c int32) interval {
 			}
 		}
 		if m.ev.sets != nil {
-			g += m.ev.sets.at(c, h)
+			g += m.ev.sets.at(c, h) * m.ev.run
 		}
 		g /= over
 		for _, e := range meters {
@@ -61,7 +61,7 @@ func (m *model) interval(c int32) interval {
 // sharesOf returns what observations tell of the losses of a faulty component, what devices counted of it, and by which factor those losses vary more than
 // independent ones would.
 func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64) {
-	own, clean := m.excess[c], m.ev.exposure[c]
+	own, clean := m.excess[c], m.ev.exposure[c]*m.ev.run
 	spread, flows := m.cleanScatter(clean, own)
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	// Losses in runs look like a flow's own as long as losses are taken for independent. But of the flows of a faulty component no more lose packets by
@@ -101,7 +101,7 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 		shares = append(shares, p)
 		spread.add(k, n, m.hazard[e.branch], weight)
 	}
-	return shares, meters, spread.over()
+	return shares, meters, spread.over(2*m.ev.run - 1)
 }
 
 // byItself returns the probability that the observation of an entry lost packets of its own, if it went that way.
@@ -127,9 +127,9 @@ func (x *scatter) add(k, n, hazard, flows float64) {
 	x.variances += flows * v / (1 + v)
 }
 
-// over returns the factor by which they vary more.
-func (x *scatter) over() float64 {
-	return max(1, (x.squares+scatterPrior)/(x.variances+scatterPrior))
+// over returns the factor by which they vary more, given by which one they do beforehand.
+func (x *scatter) over(prior float64) float64 {
+	return max(1, (x.squares+scatterPrior*prior)/(x.variances+scatterPrior))
 }
 
 // cleanScatter is what flows without loss tell that crossed a hazard with so many packets in all. How many packets each had is not known of these, but of

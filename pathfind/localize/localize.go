@@ -55,6 +55,8 @@ type Observation struct {
 	// Bursts is the number of separate runs of losses, or 0 if unknown. Links that flap and queues that overflow lose packets in
 	// runs, and a run proves little more than one loss does.
 	Bursts int
+	// Untold tells that Bursts is but the least number of runs, as where it is known of windows of time whether packets were lost in them.
+	Untold bool
 }
 
 // An Alternative is one of several ways that the uncertain part of a path may have taken.
@@ -89,6 +91,10 @@ type Config struct {
 	Selected bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
+	// Independent tells that packets are lost independently of each other. Else it is found out where nobody tells the runs, see Observation.Bursts.
+	Independent bool
+
+	bursts bursts // what is known of that
 }
 
 func (c Config) withDefaults() Config {
@@ -135,6 +141,8 @@ type Result struct {
 	// Selected tells that only flows that lost packets are known, so that nothing is known of what arrived: of those only what they lost beyond
 	// that counts.
 	Selected bool
+	// Run is how many packets are lost in a row in the mean, where that is learnt and they seem to be lost in runs; else 0.
+	Run float64
 	// Ignored counts observations and meters that could not be used: nothing sent, or arcs that the fabric does not have.
 	Ignored int
 }
@@ -210,6 +218,14 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 	learns := !(cfg.NormalLoss > 0)
 	cfg = cfg.withDefaults()
 	s := explain(f, obs, cfg)
+	for range lessonsOfBursts {
+		was := cfg.bursts.length
+		if cfg.bursts = s.inBursts(); cfg.bursts.about(was) {
+			break
+		}
+		s = explain(f, obs, cfg)
+	}
+	cfg.bursts = s.cfg.bursts
 	tail := 0
 	if learns {
 		var normal float64
@@ -219,7 +235,7 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 		}
 	}
 	r := s.result()
-	r.Tail = tail
+	r.Tail, r.Run = tail, cfg.bursts.length
 	return r, Touched{s.ev.lossy, s.crossing}
 }
 

@@ -27,11 +27,12 @@ func (ev *evidence) merge() {
 		if len(out) > 0 && compare(out[len(out)-1].Observation, m.Observation) == 0 {
 			last := &out[len(out)-1]
 			switch {
-			case last.lost > 0 && last.bursts == 0, m.lost > 0 && m.bursts == 0:
+			case last.lost > 0 && last.bursts == 0, m.lost > 0 && m.bursts == 0: // nothing is known of some
 				last.bursts = 0
 			default:
 				last.bursts = addSaturating(last.bursts, m.bursts)
 			}
+			last.untold = last.untold || m.untold
 			last.sent = addSaturating(last.sent, m.sent)
 			last.lost = addSaturating(last.lost, m.lost)
 			continue

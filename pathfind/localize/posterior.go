@@ -35,6 +35,9 @@ func (s *search) result() *Result {
 	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
 	if s.ev.sets != nil {
 		r.Loose = s.ev.sets.expected()
+		for a := range r.Loose {
+			r.Loose[a] *= s.ev.run
+		}
 	}
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()

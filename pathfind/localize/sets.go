@@ -170,6 +170,16 @@ func newSetTable(ix *index, ps PathSets, loose []looseFlow) *setTable {
 	return t
 }
 
+// thin divides packets by the length of the runs that they are lost in.
+func (t *setTable) thin(run float64) {
+	for i := range t.packets {
+		t.packets[i] /= run
+	}
+	for cell, h := range fixed {
+		t.fixed[cell] = t.lose(h)
+	}
+}
+
 // bunchesOf returns the bunches of a pair.
 func (t *setTable) bunchesOf(pair int32) []bunch { return t.bunches[t.first[pair]:t.first[pair+1]] }
 

@@ -172,7 +172,7 @@ func (t *setTable) sumsOf(c int32) (soft, square []float64) {
 	return own[:top], own[top:]
 }
 
-// expected returns by arc how many packets are expected to have crossed it.
+// expected returns by arc how many packets are expected to have crossed it, as far as they are independent of each other.
 func (t *setTable) expected() []float64 {
 	loose := make([]float64, t.ix.links)
 	for a := range loose {

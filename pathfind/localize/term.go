@@ -43,8 +43,12 @@ const usuallyTotal = 0.2
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
 	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, answers: o.ttl(), own: 1, same: 1, total: usuallyTotal}
+	if cfg.bursts.some() && !o.ttl() {
+		t.lost, t.passed = cfg.bursts.independent(o)
+		k = t.lost
+	}
 	most := cfg.Cap
-	if o.bursts > 0 {
+	if o.bursts > 0 && !cfg.bursts.some() {
 		// A run of losses proves hardly more than its first loss does: that the flow was hit once more.
 		most = min(most, 1+2*float64(o.bursts))
 	}

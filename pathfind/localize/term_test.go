@@ -12,7 +12,7 @@ func TestTerm(t *testing.T) {
 	for _, c := range []struct{ sent, lost int }{{40, 1}, {40, 5}, {400, 2}, {37, 32}, {37, 33}, {37, 36}, {12, 11}, {5, 1}, {2, 1}} {
 		for _, outlier := range []float64{0.002, 0.3, 0.99} {
 			for k, keep := range keeping {
-				term := newTerm(&merged{&Observation{}, c.sent, c.lost, 0}, Config{}.withDefaults())
+				term := newTerm(&merged{Observation: &Observation{}, sent: c.sent, lost: c.lost}, Config{}.withDefaults())
 				var h habits
 				h.shape[k] = 1
 				term.setHabits(&h, outlier)

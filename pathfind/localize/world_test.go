@@ -17,7 +17,8 @@ type world struct {
 	faults     map[Cause]float64 // loss per crossing
 	background float64           // loss per arc
 	shy        map[graphs.NodeID]float64
-	unsplit    bool // no reflector counts: one observation there and back
+	unsplit    bool    // no reflector counts: one observation there and back
+	run        float64 // packets lost in a row in the mean, if more than 1
 	flow       int
 	far        map[graphs.NodeID][]int
 	obs        []Observation
@@ -135,6 +136,10 @@ func (w *world) draw(n int, s float64) int {
 	p, k := -math.Expm1(-s), 0
 	if p*float64(n) < 1e-9 {
 		return 0
+	}
+	if w.run > 1 && p < 0.5 {
+		k, _ := runs(w.rng, n, p, w.run)
+		return k
 	}
 	// By the gaps between losses, which is fast where they are few.
 	for at := 0; ; {

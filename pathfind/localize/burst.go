@@ -1,0 +1,270 @@
+package localize
+
+import (
+	"math"
+	"slices"
+)
+
+// Losses come in runs where queues overflow or a link has moments in which it passes nothing. To take the losses of a run for independent ones is to take
+// chance for proof. Where nobody tells the runs, their length can be learnt: a flow that was to lose a tenth of a packet and lost four lost them in a run, and
+// if all flows that lost any did so, it is not for reasons of each flow's own. Then packets are counted as so many fewer, and losses as the runs that they lie in.
+
+// bursts are runs of losses. Their lengths are geometric, and how many there are is distributed as independent losses are (Poisson): how many packets are lost
+// in all follows the distribution of Polya and Aeppli.
+type bursts struct {
+	length float64 // in the mean; 0 where packets are lost independently of each other
+	good   float64 // the hazard of a good arc
+}
+
+// some reports whether losses come in runs.
+func (b bursts) some() bool { return b.length > 1 }
+
+// about reports whether runs are about as long as they were thought to be.
+func (b bursts) about(was float64) bool {
+	return max(b.length, was) <= lessonOfBursts*min(b.length, was)
+}
+
+// independent returns how many independent packets stand for those that a flow lost and those that passed. In how many runs the losses lie depends on what the
+// path loses: it is asked for in the middle between what good arcs do and what the flow did.
+func (b bursts) independent(o *merged) (lost, passed float64) {
+	k, n := float64(o.lost), float64(o.sent)
+	if k == 0 {
+		return 0, n / b.length
+	}
+	most := k / b.length
+	least := min(n*b.good*float64(max(o.arcs(), 1))/b.length, most)
+	lost, _ = b.among(k, math.Sqrt(most*least), o.runs())
+	return lost, (n - k) * min(1/b.length, lost/k)
+}
+
+// among returns in how many runs, from a least number on, so many losses lie in the mean, where so many runs are expected, and the log of how likely that is.
+// The n-th summand, over the first, is x^(n-1) (lost-1)! / ((lost-n)! (n-1)! n!).
+func (b bursts) among(lost, expected, least float64) (runs, likely float64) {
+	x := expected / (b.length - 1)
+	start := (least-1)*log(x) + lgamma(lost) - lgamma(lost-least+1) - lgamma(least) - lgamma(least+1)
+	w, sum, mean := 1.0, 1.0, least
+	for n := least; n < lost; n++ {
+		w *= x * (lost - n) / (n * (n + 1))
+		sum += w
+		mean += w * (n + 1)
+		if w < 1e-9*sum && n*n > x*lost {
+			break
+		}
+		if sum > 1e200 {
+			start += log(sum)
+			w, sum, mean = w/sum, 1, mean/sum
+		}
+	}
+	return mean / sum, start + log(sum) - expected + log(expected/b.length) + (lost-1)*math.Log1p(-1/b.length)
+}
+
+// likely returns the log of how likely a flow loses what it did, by one of the ways that it may have taken.
+func (b bursts) likely(f *lump) float64 {
+	sum := math.Inf(-1)
+	for _, w := range f.ways {
+		l := f.lost*log(w.expected) - w.expected - lgamma(f.lost+1)
+		if b.some() {
+			_, l = b.among(f.lost, w.expected/b.length, f.runs)
+		}
+		sum = logSum(sum, log(w.share)+l)
+	}
+	return sum
+}
+
+const (
+	// lengths is how many lengths of runs are tried, each so many times as long as the one before it.
+	lengths, longer = 9, 1.5
+	// evidentBursts is by how many nats runs must explain the losses better than independent ones.
+	evidentBursts = 2
+	// lessonsOfBursts is how often runs are learnt at the most.
+	lessonsOfBursts = 3
+	// lessonOfBursts is by what factor their length must change for the search to be made anew.
+	lessonOfBursts = 1.4
+	// mostMissed is the share of packets from which on those that are lost follow each other by chance.
+	mostMissed = 0.3
+)
+
+// A lump is what a flow lost, and how it might have.
+type lump struct {
+	lost, sent, runs float64
+	ways             []lumpWay
+	odds             float64               // that it did so by itself, where it lost several
+	own              [len(keeping)]float64 // how likely if it did so by itself, by what it keeps
+}
+
+// A lumpWay is ways that flows take of which all lose as much.
+type lumpWay struct{ share, expected float64 }
+
+// lumps are the flows of a hypothesis.
+type lumps struct {
+	lossy  []lump
+	ways   []lumpWay
+	clean  []int   // as evidence.clean
+	mass   float64 // the losses expected of flows without loss whose path is known, and of all on good arcs
+	spread float64 // the log of how likely the others lose nothing, for independent losses
+	flows  float64
+}
+
+// lumps returns the lossy flows of the loaded hypothesis.
+func (s *search) lumps() lumps {
+	x := lumps{clean: s.ev.clean, mass: s.background * s.ev.linear, flows: s.ev.allFlows()}
+	for _, c := range s.faulty {
+		x.mass += s.excess[c] * s.ev.exposure[c]
+	}
+	x.mass *= s.ev.run
+	x.spread = s.spreadClean(1)
+	for i := range s.ev.flows {
+		t := &s.ev.terms[i]
+		o := &s.ev.obs[t.obs]
+		if o.ttl() {
+			continue
+		}
+		from := len(x.ways)
+		n, k, miss, last := float64(o.sent), float64(o.lost), 0.0, -1.0
+		for b := t.first; b < t.first+t.n; b++ {
+			if s.hazard[b] != last {
+				last = s.hazard[b]
+				x.ways = append(x.ways, lumpWay{0, n * missed(last)})
+			}
+			x.ways[len(x.ways)-1].share += s.portion[b]
+			miss += s.weight[b] * missed(last)
+		}
+		switch {
+		case t.lost == 0:
+			x.mass += t.copies * n * miss
+		case t.lone || miss > mostMissed:
+		default:
+			f := lump{lost: k, sent: n, runs: o.runs(), ways: x.ways[from:]}
+			if k > 1 {
+				f.odds = s.oddsOfOwn(t)
+			}
+			x.lossy = append(x.lossy, f)
+		}
+	}
+	return x
+}
+
+// spreadClean returns the log of how likely the flows without loss of which only the path set is known lose nothing on faulty components, if losses come in
+// runs of some length. So many packets fewer cross them, as it were, or so much less is lost.
+func (s *search) spreadClean(length float64) float64 {
+	if s.ev.sets == nil {
+		return 0
+	}
+	set := func(by float64) {
+		for _, c := range s.faulty {
+			s.ev.sets.shift(c, rounded(s.excess[c]*by))
+		}
+	}
+	set(s.ev.run / length)
+	sum := s.ev.sets.sum
+	set(1)
+	return sum
+}
+
+// hint reports whether runs may explain the losses better, if flows have the habits that are set.
+func (x *lumps) hint() bool {
+	for _, length := range [...]float64{2, 5} {
+		gain, b := (x.mass-x.spread)*(1-1/length), bursts{length: length}
+		for i := range x.lossy {
+			if f := &x.lossy[i]; f.lost == 1 && len(f.ways) == 1 {
+				gain += f.ways[0].expected*(1-1/length) - log(length)
+			} else {
+				gain += log(f.odds+exp(min(b.likely(f)-bursts{}.likely(f), 300))) - log(f.odds+1)
+			}
+		}
+		if gain > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// weighOwn asks of each flow how likely it would have lost its packets by itself.
+func (x *lumps) weighOwn() {
+	for i := range x.lossy {
+		f := &x.lossy[i]
+		n, k := f.sent, f.lost
+		for j, keep := range keeping {
+			f.own[j] = (1 - usuallyTotal) * keep * exp(lgamma(n+1)-lgamma(n-k+1)+lgamma(n-k+keep)-lgamma(n+keep+1))
+		}
+	}
+}
+
+// An account is how well runs of some length explain what flows lost, with the habits of flows that suit these best.
+type account struct {
+	bursts
+	sum float64 // in nats
+}
+
+// explain accounts for what flows lost by runs, given how likely those lose nothing of which only the path set is known.
+func (x *lumps) explain(b bursts, spread float64) account {
+	in, a := make([]float64, len(x.lossy)), account{bursts: b}
+	for i := range x.lossy {
+		in[i] = exp(b.likely(&x.lossy[i]))
+	}
+	h := habits{rate: 0.002, shape: [...]float64{0.7, 0.1, 0.1, 0.1}}
+	for range rounds {
+		own, kinds := leastKind*float64(len(keeping)), [...]float64{leastKind, leastKind, leastKind, leastKind}
+		add := func(weight float64, likely [len(keeping)]float64) {
+			for j, p := range likely {
+				part := weight * h.rate * h.shape[j] * p
+				own += part
+				kinds[j] += part
+			}
+		}
+		a.sum = spread - x.mass/max(b.length, 1)
+		for i := range x.lossy {
+			f := &x.lossy[i]
+			all := max((1-h.rate)*in[i]+h.rate*h.mean(f.own), 1e-300)
+			a.sum += log(all)
+			add(1/all, f.own)
+		}
+		for bits, n := range x.clean {
+			if n > 0 {
+				likely := lossless(bits)
+				a.sum += float64(n) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(likely))
+				add(float64(n)*(1-usuallyTotal), likely)
+			}
+		}
+		h.rate = min(own/x.flows, 0.5)
+		for j, k := range kinds {
+			h.shape[j] = k / own
+		}
+	}
+	return a
+}
+
+// leastKind is how many flows of each kind there are beforehand where it is asked how much they explain by themselves.
+const leastKind = 0.1
+
+// inBursts returns how losses come, as the likeliest hypothesis has it. What is loaded is of no use afterwards.
+func (s *search) inBursts() bursts {
+	if s.cfg.Independent || s.ev.selected || s.ev.told() {
+		return bursts{}
+	}
+	s.recall(&s.hyps[s.likeliest()])
+	x := s.lumps()
+	if s.ev.run == 1 && !x.hint() {
+		return bursts{}
+	}
+	x.weighOwn()
+	none := x.explain(bursts{}, x.spread)
+	best := none
+	for i, b := 0, (bursts{longer, s.background}); i < lengths; i, b.length = i+1, b.length*longer {
+		if a := x.explain(b, s.spreadClean(b.length)); a.sum > best.sum {
+			best = a
+		}
+	}
+	if best.sum < none.sum+evidentBursts {
+		return bursts{}
+	}
+	return best.bursts
+}
+
+// told reports whether it is told of some flows that lost several packets in how many runs they did.
+func (ev *evidence) told() bool {
+	return slices.ContainsFunc(ev.obs, func(o merged) bool { return o.lost > 1 && !o.untold && !o.ttl() })
+}
+
+// runs is in how many runs packets were lost at least.
+func (m *merged) runs() float64 { return float64(max(1, min(m.bursts, m.lost))) }

@@ -1,0 +1,68 @@
+package localize
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+)
+
+// TestBursts: where packets are lost in runs, of which nobody tells, few more innocents are named than where they are lost one by one.
+func TestBursts(t *testing.T) {
+	for _, c := range []struct {
+		run, wrong float64 // wrong is the share of innocents among the names, at most
+	}{{2, 0.06}, {4, 0.1}, {8, 0.1}} {
+		var all reliability
+		for seed := uint64(92000); seed < 92000+uint64(*worlds); seed++ {
+			w := burstyWorld(t, seed, c.run)
+			for _, s := range w.solve().Suspects {
+				all.add(s.Probability, slices.ContainsFunc(s.Class, func(c Cause) bool { return w.faults[c] > 0 }))
+			}
+		}
+		t.Logf("runs of %v\n%v", c.run, &all)
+		if float64(all.innocent) > c.wrong*float64(all.named) {
+			t.Errorf("runs of %v: %d of %d named are innocent", c.run, all.innocent, all.named)
+		}
+	}
+}
+
+// TestRunsLearnt: how long runs are is learnt to a factor of two from what flows lose, on good arcs and on a bad one alike; where packets are lost one by one, or
+// only some flows lose many, each for itself, no runs are seen; and where the times of losses are told, runs are not asked for.
+func TestRunsLearnt(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		background float64
+		run        float64
+		own        int // flows of which one loses many
+		told       bool
+		least      float64 // the length that is told, at least
+		most       float64
+	}{
+		{name: "one by one", background: 1e-4, run: 1},
+		{name: "pairs", background: 1e-4, run: 2, least: 1.4, most: 3.5},
+		{name: "runs of four", background: 1e-4, run: 4, least: 2, most: 8},
+		{name: "runs of eight", background: 1e-4, run: 8, least: 4, most: 16},
+		{name: "some flows of their own", background: 1e-4, run: 1, own: 60},
+		{name: "told", background: 1e-4, run: 4, told: true},
+	} {
+		for seed := range uint64(4) {
+			w := newWorld([]*graphs.Fabric{fatTree(t, 4), randomRegular(t, 16, 4, 2)}[seed%2], seed)
+			w.background, w.run = c.background, c.run
+			w.faults[Cause{Arc, int32(w.fabricArc())}] = 0.01
+			w.mesh(600, 200)
+			for i := range w.obs {
+				o := &w.obs[i]
+				if c.own > 0 && i%c.own == 0 {
+					o.Lost = int(math.Exp(5 * w.rng.Float64())) // a heavy tail
+				}
+				if c.told {
+					o.Bursts = (o.Lost + 3) / 4
+				}
+			}
+			if r := w.solve(); r.Run < c.least || r.Run > c.most {
+				t.Errorf("%s, %d: runs of %.1f", c.name, seed, r.Run)
+			}
+		}
+	}
+}

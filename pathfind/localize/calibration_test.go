@@ -107,7 +107,7 @@ var (
 	worlds = flag.Int("worlds", 60, "random worlds in the calibration test")
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 	wrong  = flag.Bool("wrong", false, "print what the calibration test finds said above 0.9 that is not true, and whether the search missed the truth")
-	runLen = flag.Float64("run", 1, "packets lost in a row in the mean, in the random worlds")
+	runLen = flag.Float64("in-runs", 1, "packets lost in a row in the mean, in the random worlds")
 	seeds  = flag.Int("seeds", 2, "times that each scenario is played on each of its fabrics")
 )
 

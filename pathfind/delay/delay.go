@@ -64,36 +64,21 @@ type PathSets interface {
 
 // Config sets what is taken for granted. The zero value is what the program uses.
 type Config struct {
-	// Faults is the number of slow parts that one would bet on in a fabric that somebody looks at. 0 means 1.
-	Faults float64
 	// Least is the least mean delay added that counts as a fault.
 	Least Microseconds
 	// LeastSpreads is the least mean delay added that counts as a fault as well, in standard deviations of healthy flows of one length; 0 means
 	// 1 if Least is 0, too.
 	LeastSpreads float64
-	// Outlier is the chance that a flow is late for a reason that no component explains. 0 means 0.02.
-	Outlier float64
-	// MaxFaults bounds the number of suspects. 0 means 32.
-	MaxFaults int
 	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
 	Paths PathSets
 }
 
 func (c Config) withDefaults() Config {
-	if !(c.Faults > 0) {
-		c.Faults = 1
-	}
 	if !(c.LeastSpreads > 0) {
 		c.LeastSpreads = 0
 		if !(c.Least > 0) {
 			c.LeastSpreads = 1
 		}
-	}
-	if !(c.Outlier > 0 && c.Outlier < 0.5) {
-		c.Outlier = 0.02
-	}
-	if c.MaxFaults <= 0 {
-		c.MaxFaults = 32
 	}
 	return c
 }

@@ -37,22 +37,28 @@ type weighed struct {
 	shape uint8
 }
 
-// rounds is how often the baselines are learnt anew at most, after the suspects are known.
-const rounds = 4
+const (
+	// rounds is how often the baselines are learnt anew at most, after the suspects are known.
+	rounds = 4
+	// mostFaults bounds the number of suspects.
+	mostFaults = 32
+	// usualOutlier is the chance that a flow is late for a reason that no component explains.
+	usualOutlier = 0.02
+)
 
 func newSearch(ev *evidence, cfg Config) *search {
 	s := &search{ev: ev, cfg: cfg, base: ev.classify(), sum: make([]float64, len(ev.flows)), shape: make([]uint8, len(ev.flows)),
 		parts: make([][]weighed, len(ev.sets))}
 	ev.evenHosts(s.base)
-	s.prior = priors(ev, cfg)
+	s.prior = priors(ev)
 	return s
 }
 
 // leastCauses is the least number of causes that the prior is spread over, or a handful of late flows would convict in a small fabric.
 const leastCauses = 600
 
-// priors returns the log prior odds of each component, -Inf where no flow crosses it. Hosts are slow more often than links or switches.
-func priors(ev *evidence, cfg Config) []float64 {
+// priors returns the log prior odds of each component, -Inf where no flow crosses it: one is bet on in a fabric that somebody looks at. Hosts are slow more often than links or switches.
+func priors(ev *evidence) []float64 {
 	odds := make([]float64, ev.n)
 	sum := 0.0
 	for c := range ev.n {
@@ -70,14 +76,14 @@ func priors(ev *evidence, cfg Config) []float64 {
 		sum += odds[c]
 	}
 	for c := range odds {
-		odds[c] = math.Log(cfg.Faults * odds[c] / max(sum, leastCauses))
+		odds[c] = math.Log(odds[c] / max(sum, leastCauses))
 	}
 	return odds
 }
 
 func (s *search) run() {
 	var healthy []float64
-	outlier := s.cfg.Outlier
+	outlier := usualOutlier
 	for range rounds {
 		s.base.fit(s.ev, healthy)
 		least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
@@ -103,7 +109,7 @@ func (s *search) outliers(rate float64) float64 {
 	for i := range s.ev.flows {
 		sum += rate / float64(s.t.bins) / s.likelihood(int32(i))
 	}
-	return min(max(s.cfg.Outlier, sum/(1/s.cfg.Outlier+float64(len(s.ev.flows)))), 0.5)
+	return min(max(usualOutlier, sum/(1/usualOutlier+float64(len(s.ev.flows)))), 0.5)
 }
 
 func (s *search) setLevels(least float64) {
@@ -221,7 +227,7 @@ func (s *search) healthy() []float64 {
 
 // grow adds the best suspect until none is worth it.
 func (s *search) grow() {
-	for len(s.faults) < s.cfg.MaxFaults {
+	for len(s.faults) < mostFaults {
 		trials := s.best(s.candidates())
 		if len(trials) == 0 || trials[0].score <= 0 {
 			return

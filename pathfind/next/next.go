@@ -32,8 +32,6 @@ type Config struct {
 	Known []Known
 	// Packets is the budget of a batch; 0 means as many as are needed to lose some at the likeliest cause ten times over.
 	Packets int
-	// TraceCost is how many packets it takes to find both ways of a new flow; 0 means 6.
-	TraceCost float64
 	// Traces bounds the new flows of a batch; 0 means 32, a negative number none.
 	Traces int
 	// Unsplit says that the loss of an echo cannot be told by direction.
@@ -72,9 +70,10 @@ func NewPlanner(m pathfind.Model) *Planner {
 
 // Limits of a batch.
 const (
-	defaultTraceCost = 6
-	defaultTraces    = 32
-	mostChoices      = 64
+	// traceCost is how many packets it takes to find both ways of a new flow.
+	traceCost     = 6
+	defaultTraces = 32
+	mostChoices   = 64
 	// leastNats is what a flow must be expected to tell to be sent at all.
 	leastNats = 1e-4
 	// worthSending is the part of what a flow that is being traced may tell, from which a flow at hand is sent along meanwhile.
@@ -96,10 +95,10 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 	for left > 0 && len(b.choices) < mostChoices {
 		flow, worth := b.bestKnown()
 		if traces > 0 {
-			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*cfg.TraceCost/float64(b.quantum)) {
+			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*traceCost/float64(b.quantum)) {
 				b.trace(pair, gain)
 				traces--
-				left -= cfg.TraceCost
+				left -= traceCost
 				continue
 			}
 		}
@@ -138,9 +137,6 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 		cfg.Packets = 10 * b.quantum
 	}
 	b.quantum = max(1, min(b.quantum, cfg.Packets))
-	if cfg.TraceCost <= 0 {
-		cfg.TraceCost = defaultTraceCost
-	}
 	b.index()
 	b.takeKnown()
 	if cfg.Traces >= 0 {

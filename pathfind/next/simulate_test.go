@@ -237,7 +237,7 @@ func (w *world) adaptive(t testing.TB, planner *next.Planner, r *localize.Result
 	var flows []traced
 	at := map[plan.Flow]int{}
 	for rounds := 0; w.sent < most; {
-		cfg := next.Config{Background: background, TraceCost: traceCost}
+		cfg := next.Config{Background: background}
 		for i := range flows {
 			cfg.Known = append(cfg.Known, flows[i].Known)
 		}

@@ -124,7 +124,7 @@ func NewSpraypoint(f *graphs.Fabric, down func(graphs.LinkID) bool, c Spraypoint
 		}
 	}
 	if s.levels == 0 {
-		s.levels = SpraypointLevels(switches, float64(links)/float64(max(1, switches)), s.cfg.P)
+		s.levels = spraypointLevels(switches, float64(links)/float64(max(1, switches)), s.cfg.P)
 	}
 	s.mostSet = mostSigns / max(1, len(s.hash)*s.cfg.H)
 	s.table = newTable(&m, c.String(), 2, func(dst graphs.NodeID) field { return pointing{s, s.ladderTo(dst), dst} })
@@ -385,4 +385,13 @@ func (p pointing) place(at graphs.NodeID, state int32) (rank int, name string) {
 	default:
 		return far - level, "WP" + strconv.Itoa(level-1)
 	}
+}
+
+// spraypointLevels returns how many levels of waypoints above level 0 a random graph of n switches needs with d links to other switches each: one in all but the
+// very largest (RNG paper, section 7).
+func spraypointLevels(n int, d float64, p int) int {
+	if p < 2 || d <= 0 {
+		return 1
+	}
+	return max(1, int(math.Ceil(math.Log(float64(n)/(2*d*d))/math.Log(float64(p)))))
 }

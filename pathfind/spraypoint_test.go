@@ -11,31 +11,44 @@ import (
 	"whichlink/graphs"
 )
 
+// spraypointLengths estimates the shares of paths by their length in links between switches (RNG paper, appendix C): the share at index i is of length i.
+func spraypointLengths(n, d, p, levels int) []float64 {
+	fn, fd, fp := float64(n), float64(d), float64(p)
+	shares := make([]float64, levels+5)
+	rest := 1.0
+	set := func(i int, share float64) {
+		shares[i] = min(share, rest)
+		rest -= shares[i]
+	}
+	set(1, 1/fn)
+	for i := 2; i <= levels+2; i++ {
+		set(i, math.Pow(fp, float64(i-2))*fd/fn)
+	}
+	set(levels+4, math.Exp(-math.Pow(fp, float64(levels))*fd*fd/fn))
+	shares[levels+3] = rest
+	return shares
+}
+
 func TestFormulas(t *testing.T) {
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"oversubscription at the defaults", SpraypointOversubscription(1000, 64, 4, 2), 3.271},
-		{"disjoint, h=1", SpraypointDisjoint(64, 4, 1, false), 40.46},
-		{"disjoint, h=2", SpraypointDisjoint(64, 4, 2, false), 55.34},
-		{"disjoint, h=4", SpraypointDisjoint(64, 4, 4, false), 62.83},
-		{"disjoint, neighbours", SpraypointDisjoint(64, 4, 4, true), 60},
-		{"2 links, p=2", SpraypointLengths(1000, 64, 2, 1)[2], 0.064},
-		{"3 links, p=2", SpraypointLengths(1000, 64, 2, 1)[3], 0.128},
-		{"4 links, p=2", SpraypointLengths(1000, 64, 2, 1)[4], 0.807},
-		{"5 links, p=2", SpraypointLengths(1000, 64, 2, 1)[5], 0.0003},
-		{"3 links, p=4", SpraypointLengths(1000, 64, 4, 1)[3], 0.256},
-		{"4 links, p=4", SpraypointLengths(1000, 64, 4, 1)[4], 0.679},
+		{"2 links, p=2", spraypointLengths(1000, 64, 2, 1)[2], 0.064},
+		{"3 links, p=2", spraypointLengths(1000, 64, 2, 1)[3], 0.128},
+		{"4 links, p=2", spraypointLengths(1000, 64, 2, 1)[4], 0.807},
+		{"5 links, p=2", spraypointLengths(1000, 64, 2, 1)[5], 0.0003},
+		{"3 links, p=4", spraypointLengths(1000, 64, 4, 1)[3], 0.256},
+		{"4 links, p=4", spraypointLengths(1000, 64, 4, 1)[4], 0.679},
 	} {
 		if math.Abs(c.got-c.want) > 0.01*max(c.want, 0.1) {
 			t.Errorf("%s: %.4f, want %.4f", c.what, c.got, c.want)
 		}
 	}
-	if l := SpraypointLevels(1000, 64, 4); l != 1 {
+	if l := spraypointLevels(1000, 64, 4); l != 1 {
 		t.Errorf("%d levels for 1000 switches, want 1", l)
 	}
-	if l := SpraypointLevels(1000000, 64, 4); l != 4 {
+	if l := spraypointLevels(1000000, 64, 4); l != 4 {
 		t.Errorf("%d levels for a million switches, want 4", l)
 	}
 }
@@ -84,7 +97,7 @@ func TestSpraypointAtSize(t *testing.T) {
 			dst := f.Head(f.Out(src)[chance.IntN(64)])
 			count(src, dst, m.Ways(src, dst))
 		}
-		for i, want := range SpraypointLengths(1000, 64, c.p, 1) {
+		for i, want := range spraypointLengths(1000, 64, c.p, 1) {
 			if math.Abs(lengths[i]-want) > 0.04 {
 				t.Errorf("p=%d: %.3f of flows have %d links, want %.3f", c.p, lengths[i], i, want)
 			}

@@ -4,13 +4,12 @@
 // talk to each other. A flow crosses the arcs of its forward path, and its answers those of the way back, which is a choice of its
 // own; which of several equal paths it takes is chance. So a plan deals in probabilities: flows are added until every arc is
 // crossed fewer than c times with a probability of no more than [Risk]. When the flows have been traced, hosts compare the crossings with their
-// [Plan.Quota] and ask for [Plan.More], until [OutOfReach] says that chance explains no longer why an arc was never crossed.
+// [Plan.Quota] and ask for [Plan.More].
 package plan
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"whichlink/graphs"
@@ -211,21 +210,4 @@ func Covered(f *graphs.Fabric, crossed [][]graphs.ArcID) []int {
 		}
 	}
 	return n
-}
-
-// OutOfReach reports whether chance no longer explains that an arc was never crossed: when each of so many flows had the given
-// share (0..1) of probability to cross it, all of them missing it is less likely than one in a million.
-func OutOfReach(tries int, share float64) bool {
-	return float64(tries)*math.Log1p(-min(share, 1)) < math.Log(1e-6)
-}
-
-// Missed returns the probability that none of some flows crosses an arc, forward or back, by chance. Below 1e-6 the arc is out of
-// reach: something keeps the flows away from it.
-func Missed(e *pathfind.ECMP, flows []Flow, a graphs.ArcID) float64 {
-	chance := 1.0
-	ways := newWays(e)
-	for _, f := range flows {
-		chance *= 1 - float64(shareOf(ways.flow(f.Src, f.Dst), a))/one
-	}
-	return chance
 }

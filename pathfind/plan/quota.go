@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"whichlink/graphs"
-)
+import "whichlink/graphs"
 
 // Quota returns how many crossings of which arcs a host answers for: when the paths of its flows are known and cross an arc
 // less often, it should ask for [Plan.More]. The quotas of all hosts for an arc sum to the plan's crossings, but for this: where so many hosts cross
@@ -178,15 +174,4 @@ func (p *Plan) TraceSeconds(perSwitch float64) float64 {
 		most = max(most, r)
 	}
 	return most / perSwitch
-}
-
-// Reachable returns the arcs that some planned flow may cross, in order.
-func (p *Plan) Reachable() []graphs.ArcID {
-	var arcs []graphs.ArcID
-	for a, sum := range p.tally.sum {
-		if sum > 0 {
-			arcs = append(arcs, graphs.ArcID(a))
-		}
-	}
-	return slices.Clip(arcs)
 }

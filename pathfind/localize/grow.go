@@ -38,8 +38,7 @@ func (s *search) grow(i int32, least int) int32 {
 	if s.cut = s.exhausted(); s.cut || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
 	}
-	s.pick(&h)
-	next := s.addAll(&h, crowd)
+	next := s.addAll(&h, s.pick(&h))
 	again := next <= i && len(s.barred) == 0 // what it may not add leads it where it has been on other ways
 	if again || next < 0 || next == i || len(s.hyps[next].comps) <= least {
 		return -1
@@ -57,10 +56,9 @@ func (s *search) growOn() {
 	}
 }
 
-// pick leaves in additions, best first, the components that should be faulty besides, but for those that share more than crowd of their lossy
+// pick returns, best first, the components that should be faulty besides, but for those that share more than crowd of their lossy
 // observations with a better one. Most share with the best ones, and need not be weighed.
-func (s *search) pick(h *hypothesis) {
-	s.additions = s.additions[:0]
+func (s *search) pick(h *hypothesis) (additions []addition) {
 	list := s.prospects(h, 0, s.barred)
 	if s.ev.sets != nil { // where ways are not known nothing but a look tells
 		s.model.each(len(list), func(m *model, i int) {
@@ -106,11 +104,12 @@ func (s *search) pick(h *hypothesis) {
 		if blocked[x.comp] {
 			continue
 		}
-		s.additions = append(s.additions, x)
+		additions = append(additions, x)
 		for _, c := range s.near(x.comp) {
 			blocked[c] = blocked[c] || float64(s.shared[c]) > crowd*float64(min(s.lossy[c], s.lossy[x.comp]))
 		}
 	}
+	return additions
 }
 
 // prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other. Those stay that a switch

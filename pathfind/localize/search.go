@@ -1,7 +1,6 @@
 package localize
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -14,22 +13,21 @@ type search struct {
 	by   map[uint64]int32 // hypothesis by key
 	best float64          // score of the best hypothesis so far
 
-	parent     int32       // the hypothesis in expansion
-	atHand     int32       // the one that was refitted last and is loaded, or -1
-	cut        bool        // whether what grew last did not go on for want of effort
-	candidates []int32     // components that a lossy observation crosses
-	lossy      []int32     // by component, how many do, by their weight
-	cache      memory      // see cached
-	like       likenesses  // where flows are known by their path sets only
-	other      *search     // see aside
-	peer       *search     // see weigh
-	odds       []float64   // by component, of being faulty too; zero where not in hypothesis.extra
-	uneven     []uneven    // arcs under the hypothesis in expansion
-	spare      float64     // their gain
-	here       deviceTable // counts the hypothesis in expansion
-	bonus      float64     // what devices add to the score of the hypothesis in expansion
-	overlap    []float64   // by component: how much of that it would take away, because it explains some of the same losses
-	additions  []addition
+	parent     int32         // the hypothesis in expansion
+	atHand     int32         // the one that was refitted last and is loaded, or -1
+	cut        bool          // whether what grew last did not go on for want of effort
+	candidates []int32       // components that a lossy observation crosses
+	lossy      []int32       // by component, how many do, by their weight
+	cache      memory        // see cached
+	like       likenesses    // where flows are known by their path sets only
+	other      *search       // see aside
+	peer       *search       // see weigh
+	odds       []float64     // by component, of being faulty too; zero where not in hypothesis.extra
+	uneven     []uneven      // arcs under the hypothesis in expansion
+	spare      float64       // their gain
+	here       deviceTable   // counts the hypothesis in expansion
+	bonus      float64       // what devices add to the score of the hypothesis in expansion
+	overlap    []float64     // by component: how much of that it would take away, because it explains some of the same losses
 	listed     [2][]prospect // see prospects
 	moves      []move        // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
@@ -239,16 +237,12 @@ func (s *search) expand(i int32) {
 	s.leap(&h)
 }
 
-// add looks at all components that could be faulty besides, and leaves those that should be in additions, best first.
+// add looks at all components that could be faulty besides.
 func (s *search) add(h *hypothesis, besides *weighing) {
 	var extras []extra
-	s.additions = s.additions[:0]
 	for i, x := range besides.list {
 		if besides.below[i] {
 			continue
-		}
-		if x.odds+x.beside > 0 {
-			s.additions = append(s.additions, x.addition)
 		}
 		if x.odds+x.beside > -rival {
 			s.neighbour(h, -1, x.comp, x.rate, h.score+x.odds)
@@ -258,9 +252,6 @@ func (s *search) add(h *hypothesis, besides *weighing) {
 			extras = append(extras, extra{x.comp, o})
 		}
 	}
-	slices.SortFunc(s.additions, func(a, b addition) int {
-		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
-	})
 	for i, x := range extras {
 		// Components that share lossy observations compete: hardly two of them are needed.
 		all := 1.0
@@ -273,31 +264,21 @@ func (s *search) add(h *hypothesis, besides *weighing) {
 		s.odds[x.comp] = 0
 	}
 	h.extra = extras
-	s.addAll(h, 0)
 }
 
-// addAll remembers the hypothesis with the best of all strong additions at once, as far as the lossy observations that they have in
-// common are not more than a share of either's: faults far from each other need not be found one by one.
-func (s *search) addAll(h *hypothesis, most float64) int32 {
+// addAll remembers the hypothesis with all of some additions at once: faults far from each other need not be found one by one.
+func (s *search) addAll(h *hypothesis, additions []addition) int32 {
+	additions = additions[:min(len(additions), s.cfg.MaxFaults-len(h.comps))]
+	if len(additions) == 0 {
+		return -1
+	}
 	comps, rates := append(s.comps[:0], h.comps...), append(s.rates[:0], h.rates...)
 	score := h.score
-	for _, x := range s.additions {
-		if len(comps) == s.cfg.MaxFaults {
-			break
-		}
-		s.near(x.comp)
-		if slices.ContainsFunc(comps[len(h.comps):], func(c int32) bool {
-			return float64(s.shared[c]) > most*float64(min(s.lossy[c], s.lossy[x.comp]))
-		}) {
-			continue
-		}
+	for _, x := range additions {
 		comps, rates = append(comps, x.comp), append(rates, x.rate)
 		score += x.odds
 	}
 	s.comps, s.rates = comps, rates
-	if len(comps) == len(h.comps) {
-		return -1
-	}
 	return s.remember(comps, rates, score)
 }
 

@@ -33,12 +33,8 @@ type joint struct {
 	beyond  float64 // its weight beyond what the parts say
 }
 
-const (
-	// mostBlocks bounds how many blocks one may be made of.
-	mostBlocks = 64
-	// mostRivals bounds how many differences are held against each other that are of several components, or lie in larger blocks.
-	mostRivals = 256
-)
+// mostBlocks bounds how many blocks one may be made of.
+const mostBlocks = 64
 
 // A builder makes blocks of what was seen.
 type builder struct {
@@ -136,7 +132,7 @@ func (b *builder) joinOne(x, y *block) {
 	b.join(of, true)
 }
 
-// rivals reports whether nothing was seen of two differences together though they matter, and they are about the same losses.
+// rivals reports whether nothing was seen of two single differences together though they matter, and they are about the same losses.
 func (b *builder) rivals(n, m neighbour) bool {
 	if n.weight*m.weight < doubtful {
 		return false
@@ -144,10 +140,9 @@ func (b *builder) rivals(n, m neighbour) bool {
 	if _, ok := b.by[b.mode.keyBut(slices.Concat(n.differs, m.differs))]; ok {
 		return false
 	}
-	return slices.ContainsFunc(n.differs, func(c int32) bool {
-		b.near(c)
-		return slices.ContainsFunc(m.differs, func(d int32) bool { return 2*b.shared[d] > min(b.lossy[c], b.lossy[d]) })
-	})
+	c, d := n.differs[0], m.differs[0]
+	b.near(c)
+	return 2*b.shared[d] > min(b.lossy[c], b.lossy[d])
 }
 
 // joinDependent joins what differs from the mode at once and depends on each other: the weight of all is not the product of each one's.
@@ -166,38 +161,6 @@ func (b *builder) joinDependent(all []neighbour) {
 		}
 		if expected == 0 || max(n.weight, expected) >= doubtful && math.Abs(math.Log(n.weight/expected)) > depends {
 			b.join(roots, false).add(b, n.differs, n.weight)
-		}
-	}
-}
-
-// partRivals takes from what differences of several components in different blocks come to together what was not seen of them, where they are about the same losses.
-func (b *builder) partRivals(all []neighbour) {
-	type placed struct {
-		neighbour
-		root *block
-	}
-	var some []placed
-	for _, n := range all {
-		if n.weight*n.weight < doubtful || len(some) == mostRivals {
-			continue
-		}
-		if roots := b.roots(n.differs); len(roots) == 1 {
-			some = append(some, placed{n, roots[0]})
-		}
-	}
-	for i, n := range some {
-		for _, m := range some[:i] {
-			if n.root == m.root || !b.rivals(n.neighbour, m.neighbour) {
-				continue
-			}
-			both := slices.Concat(n.differs, m.differs)
-			slices.Sort(both)
-			roots := b.roots(both)
-			x := roots[0]
-			if len(roots) > 1 {
-				x = b.join(roots, false)
-			}
-			x.add(b, both, 0)
 		}
 	}
 }

@@ -65,7 +65,6 @@ func (s *search) factor(weights, single []float64) *factored {
 	}}
 	b.joinRivals(all)
 	b.joinDependent(all)
-	b.partRivals(all)
 	if !mode.expanded {
 		// Its neighbours were not looked at.
 		for j, w := range s.doubts(mode) {

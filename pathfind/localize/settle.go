@@ -26,8 +26,7 @@ type system struct {
 	of    []int32 // by term, how many members it crosses, then its place among the flows; zero outside of collect
 	flows []sharedFlow
 	parts []sharedPart
-	// By member: how the log-likelihood bends in it alone, 0 if that does not tell how wide its peak is, and how it was changed last.
-	alone, step []float64
+	alone []float64 // by member: how the log-likelihood bends in it alone, 0 if that does not tell how wide its peak is
 }
 
 type curve struct {
@@ -99,8 +98,6 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 	for i, c := range comps {
 		rates[i] = max(rates[i], m.least(c))
 	}
-	y.step = slices.Grow(y.step[:0], len(comps))[:len(comps)]
-	clear(y.step)
 	for range steps {
 		y.fill(m, comps, rates)
 		for i, c := range comps {
@@ -114,12 +111,7 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 			return false
 		}
 		for i, r := range rates {
-			step := y.slope[i]
-			if step*y.step[i] < 0 {
-				step /= 2 // where flows with losses of their own make it bend the other way it would go back and forth
-			}
-			rates[i] = min(max(r+step, r/16, m.least(comps[i])), 4*r, mostHazard)
-			y.step[i] = rates[i] - r
+			rates[i] = min(max(r+y.slope[i], r/16, m.least(comps[i])), 4*r, mostHazard)
 		}
 		if gain < still {
 			break

@@ -96,28 +96,10 @@ func (m *model) peaksAllowed(c int32, floor float64) float64 {
 
 // surelyBelow reports what hopeless does, from bounds alone, and what work that was. It changes nothing.
 func (s *search) surelyBelow(c int32, floor float64) (below bool, work int) {
-	peaks := s.peaksAllowed(c, floor)
-	below, work = s.boundedBelow(c, floor-slack-peaks)
-	if below || peaks == 0 || !s.unsure[c] {
-		return below, work
-	}
-	var over [grid]float64
-	work += s.boundAll(c, &over)
-	return s.finelyBelow(c, floor-slack, &over), work
-}
-
-// boundAll bounds the log of the gain times the prior density from above at all bad rates. It returns the work that it was.
-func (s *search) boundAll(c int32, over *[grid]float64) (work int) {
-	work = s.overGain(c, &s.overBad, -dismal, over[:])
-	for i := range over {
-		over[i] += s.logPrior[i]
-	}
-	return work
-}
-
-// finelyBelow reports whether these bounds tell that the Bayes factor of a component is below a floor.
-func (s *search) finelyBelow(c int32, floor float64, over *[grid]float64) bool {
-	return min(slices.Max(over[:])+log(s.spread), logIntegral(s.logBad[:], over[:])) < floor-finelyPeaked*s.losses[c]
+	floor -= slack + s.peaksAllowed(c, floor)
+	var k cached
+	work = s.bound(c, floor-negligible, &k.look)
+	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor, work
 }
 
 // hopelessStill reports what hopeless does after surelyBelow did not tell.
@@ -142,7 +124,7 @@ func (s *search) hopelessAnew(c int32, k *cached, floor float64) bool {
 	switch {
 	case peaks == 0:
 	case s.unsure[c]: // a guess at the peak will not do
-		return s.finelyBelow(c, floor, s.fine(c, k))
+		return logIntegral(s.logBad[:], s.fine(c, k)[:]) < floor-finelyPeaked*s.losses[c]
 	case s.peak(c, k) >= floor:
 		return false
 	}
@@ -184,7 +166,10 @@ type bounds struct {
 func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	if b := &s.bounds; b.comp != c || b.print != k.print {
 		b.comp, b.print = c, k.print
-		s.work += s.boundAll(c, &b.over)
+		s.work += s.overGain(c, &s.overBad, -dismal, b.over[:])
+		for i := range b.over {
+			b.over[i] += s.logPrior[i]
+		}
 	}
 	return &s.bounds.over
 }
@@ -193,7 +178,7 @@ func (s *search) fine(c int32, k *cached) *[grid]float64 {
 func (s *search) upper(c int32) (most float64, work int) {
 	var k cached
 	work = s.bound(c, -dismal, &k.look)
-	return min(slices.Max(k.look[:])+log(s.spread), s.lookedAt(&k)) + slack + peaked*s.losses[c], work
+	return s.lookedAt(&k) + slack + peaked*s.losses[c], work
 }
 
 // peak returns what a component gains at the rate that is guessed to be its best.
@@ -216,13 +201,6 @@ func (s *search) bound(c int32, least float64, look *[few]float64) (work int) {
 		look[i] += s.logPrior[i*step]
 	}
 	return work
-}
-
-// boundedBelow reports whether those bounds tell that the Bayes factor of a component is below a floor, and what work that was.
-func (s *search) boundedBelow(c int32, floor float64) (below bool, work int) {
-	var k cached
-	work = s.bound(c, floor-negligible, &k.look)
-	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor, work
 }
 
 // lookedAt returns the log of the integral over the rates looked at.

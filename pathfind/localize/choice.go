@@ -255,9 +255,6 @@ func (s *search) places(h *hypothesis, at int32) []place {
 				x.comps, x.mass = comps, mass
 			}
 		}
-		if back := s.swapped(h, comps, x.comp, at); back != nil {
-			try(back)
-		}
 		if !x.likely() {
 			s.imageOf(h.comps, at, x.comp, func(image []int32) bool {
 				try(image)
@@ -321,25 +318,6 @@ func (s *search) massOf(comps []int32, rates []float64, base float64) float64 {
 	}
 	s.load(comps, rates)
 	return math.Exp(min(s.sum-base, alike))
-}
-
-// swapped returns the members that were moved to another switch with those that lay there before moved the other way; nil if there are none, or if these can't be.
-func (s *search) swapped(h *hypothesis, moved []int32, there, back int32) []int32 {
-	var comps []int32
-	for j, c := range h.comps {
-		if c >= s.ix.nodes || !s.ix.within(c, there) || moved[j] != c {
-			continue
-		}
-		x, ok := s.inPlaceOf(c, graphs.NodeID(there-s.ix.nodes))[graphs.NodeID(back-s.ix.nodes)]
-		if !ok {
-			return nil
-		}
-		if comps == nil {
-			comps = slices.Clone(moved)
-		}
-		comps[j] = x
-	}
-	return comps
 }
 
 // inPlaceOf returns, by other switches, what may be faulty there in place of a component that lies at one: of several the one that is in the same place among those.

@@ -146,6 +146,18 @@ func (s *search) choicesOf(h *hypothesis, known map[int32]bool) (found [][]choic
 	return found
 }
 
+// vague reports whether most lossy observations of a component may have gone other ways.
+func (s *search) vague(c int32) bool {
+	open, last := int32(0), int32(-1)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
+			last = e.term
+			open += t.weight()
+		}
+	}
+	return 2*open > s.lossy[c]
+}
+
 // A place is a switch at which the members of a hypothesis may lie that are at another by it, and what they all are then, and how likely that is beside it.
 type place struct {
 	choice

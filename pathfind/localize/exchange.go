@@ -17,25 +17,6 @@ const (
 	underrated = 6
 )
 
-// exchange looks at the hypotheses with two others in place of a pair of members whose paths are not known.
-func (s *search) exchange(h *hypothesis) {
-	if len(h.comps) > exchanged {
-		return
-	}
-	for j, c := range h.comps {
-		if !s.vague(c) {
-			continue
-		}
-		for k := j + 1; k < len(h.comps); k++ {
-			if d := h.comps[k]; s.vague(d) {
-				if s.near(c); s.shared[d] > 0 {
-					s.exchangeFor(h, j, k)
-				}
-			}
-		}
-	}
-}
-
 // doubt looks at the hypotheses with two others in place of one member of the likeliest, or of two that share losses, or with one in place of two that share
 // none, and follows what is better. It comes last, because it takes time that is better spent on simpler changes as long as one of them is any use.
 func (s *search) doubt() {
@@ -52,15 +33,12 @@ func (s *search) doubt() {
 		work, known := s.work, len(s.hyps)
 		s.unite(&h)
 		for j, c := range h.comps {
-			if s.vague(c) {
-				continue
-			}
 			if s.ix.kindOf(c) > 0 {
 				s.exchangeFor(&h, j)
 			}
 			for k := j + 1; k < len(h.comps); k++ {
 				d := h.comps[k]
-				if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) && !s.vague(d) {
+				if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) {
 					s.exchangeFor(&h, j, k)
 				}
 			}
@@ -119,18 +97,6 @@ func (s *search) likeliest() int32 {
 		}
 	}
 	return int32(best)
-}
-
-// vague reports whether most lossy observations of a component may have gone other ways.
-func (s *search) vague(c int32) bool {
-	open, last := int32(0), int32(-1)
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
-			last = e.term
-			open += t.weight()
-		}
-	}
-	return 2*open > s.lossy[c]
 }
 
 // exchangeFor looks at the hypotheses with two others in place of one or two members.

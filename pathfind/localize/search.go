@@ -229,9 +229,6 @@ func (s *search) expand(i int32) {
 	s.change(&h, besides)
 	s.add(&h, besides)
 	s.hyps[i].extra = h.extra
-	if !slices.ContainsFunc(s.moves, func(m move) bool { return m.gain > 1 }) {
-		s.exchange(&h) // else what is clearly better is looked at, and its pairs
-	}
 	s.split(&h)
 	s.moving = false
 	s.leap(&h)

@@ -1,7 +1,6 @@
 package localize
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -24,25 +23,24 @@ func (x choice) likely() bool { return x.mass >= math.Exp(-alike) }
 
 // Choices are what may be faulty in place of a component, itself among it, and how many times as much that is as what of it lies at either end.
 type choices struct {
-	of    []choice
+	of    []int32
 	times [2]float64
 }
 
 // choose notes that the evidence does not tell some arcs or links from each other.
-func (t *deviceTable) choose(ix *index, of []choice) {
-	all, at := 0.0, map[graphs.NodeID]float64{}
+func (t *deviceTable) choose(ix *index, of []int32) {
+	at := map[graphs.NodeID]float64{}
 	for _, x := range of {
-		all += x.mass
-		for _, n := range ix.endsOf(x.comp) {
-			at[n] += x.mass
+		for _, n := range ix.endsOf(x) {
+			at[n]++
 		}
 	}
 	for _, x := range of {
 		c := &choices{of: of}
-		for i, n := range ix.endsOf(x.comp) {
-			c.times[i] = all / at[n]
+		for i, n := range ix.endsOf(x) {
+			c.times[i] = float64(len(of)) / at[n]
 		}
-		t.choices[x.comp] = c
+		t.choices[x] = c
 	}
 }
 
@@ -53,7 +51,7 @@ func (s *search) chooseTwins() {
 	}
 	s.recall(&hypothesis{background: s.background})
 	var prints []uint64
-	groups := map[uint64][]choice{}
+	groups := map[uint64][]int32{}
 	for _, c := range s.candidates {
 		if s.ix.kindOf(c) > 2 {
 			break // they are in the order of their kinds
@@ -62,100 +60,23 @@ func (s *search) chooseTwins() {
 		if groups[print] == nil {
 			prints = append(prints, print)
 		}
-		groups[print] = append(groups[print], choice{c, 1})
+		groups[print] = append(groups[print], c)
 	}
 	for _, print := range prints {
 		of := groups[print]
 		for _, x := range of {
-			s.twins[x.comp], s.looks[x.comp] = math.Log(float64(len(of))), of[0].comp
+			s.twins[x], s.looks[x] = math.Log(float64(len(of))), of[0]
 		}
 		switch {
 		case len(of) == 1:
-		case s.ix.kindOf(of[0].comp) == 2:
+		case s.ix.kindOf(of[0]) == 2:
 			for _, x := range of {
-				s.like.kin.alike[x.comp] = of
+				s.like.kin.alike[x] = of
 			}
 		default:
 			s.devs.choose(s.ix, of)
 		}
 	}
-}
-
-// learnings bounds how often choices are learnt: what is followed then may be of others.
-const learnings = 3
-
-// learnChoices finds what else could be faulty in place of the members of devices that likely hypotheses have, and scores all hypotheses by that. It reports
-// whether there is any.
-func (s *search) learnChoices() bool {
-	if s.single {
-		return false
-	}
-	found, known := [][]choice{}, map[int32]bool{}
-	for i := range s.hyps {
-		if h := &s.hyps[i]; (h.expanded || h.grown) && h.score > s.best-rival {
-			found = append(found, s.choicesOf(h, known)...)
-		}
-	}
-	if len(found) == 0 {
-		return false
-	}
-	for i := range s.hyps {
-		_, bonus := s.devs.devices(s.ix, s.hyps[i].comps)
-		s.hyps[i].score -= bonus
-	}
-	for _, of := range found {
-		s.devs.choose(s.ix, of)
-	}
-	s.best, s.atHand = math.Inf(-1), -1
-	for i := range s.hyps {
-		h := &s.hyps[i]
-		_, bonus := s.devs.devices(s.ix, h.comps)
-		h.score += bonus
-		if h.expanded || h.grown {
-			s.best = max(s.best, h.score)
-		}
-	}
-	return true
-}
-
-// choicesOf finds it for one hypothesis, but for what is known already. It loads the hypothesis if there may be any.
-func (s *search) choicesOf(h *hypothesis, known map[int32]bool) (found [][]choice) {
-	devices, _ := s.devs.devices(s.ix, h.comps)
-	loaded := false
-	for i := range devices {
-		for _, c := range devices[i].members {
-			if known[c] || s.devs.choices[c] != nil || !s.vague(c) {
-				continue
-			}
-			if !loaded {
-				s.recall(h)
-				loaded = true
-			}
-			of := s.similar(c, func(x int32) bool {
-				return s.ix.kindOf(x) == s.ix.kindOf(c) && !known[x] && s.devs.choices[x] == nil
-			})
-			slices.SortFunc(of, func(a, b choice) int { return cmp.Compare(a.comp, b.comp) })
-			for _, x := range of {
-				known[x.comp] = true
-			}
-			if len(of) > 1 {
-				found = append(found, of)
-			}
-		}
-	}
-	return found
-}
-
-// vague reports whether most lossy observations of a component may have gone other ways.
-func (s *search) vague(c int32) bool {
-	open, last := int32(0), int32(-1)
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
-			last = e.term
-			open += t.weight()
-		}
-	}
-	return 2*open > s.lossy[c]
 }
 
 // A place is a switch at which the members of a hypothesis may lie that are at another by it, and what they all are then, and how likely that is beside it.
@@ -226,11 +147,11 @@ func (t *teller) alsoFor(h *hypothesis, c int32, class []int32) []choice {
 func (t *teller) beside(h *hypothesis, j int, class []int32) (also []choice) {
 	base := t.sum
 	for _, x := range t.alike(h.comps[j]) {
-		if t.assigned[x.comp] || slices.Contains(class, x.comp) {
+		if t.assigned[x] || slices.Contains(class, x) {
 			continue
 		}
-		t.imageOf(h.comps, h.comps[j], x.comp, func(image []int32) bool {
-			y := choice{x.comp, t.massOf(image, h.rates, base)}
+		t.imageOf(h.comps, h.comps[j], x, func(image []int32) bool {
+			y := choice{x, t.massOf(image, h.rates, base)}
 			if y.likely() {
 				also = append(also, y)
 			}
@@ -311,13 +232,13 @@ func (s *search) relocated(comps []int32, at int32) map[graphs.NodeID][]int32 {
 	}
 	whole := map[graphs.NodeID][]int32{}
 	for _, x := range s.like.kin.alike[at] {
-		n := graphs.NodeID(x.comp - s.ix.nodes)
+		n := graphs.NodeID(x - s.ix.nodes)
 		to, ok := moved[n]
 		if !ok && first {
 			to, ok = slices.Clone(comps), true
 		}
-		if ok && x.comp != at {
-			to[j], whole[n] = x.comp, to
+		if ok && x != at {
+			to[j], whole[n] = x, to
 		}
 	}
 	return whole
@@ -340,9 +261,9 @@ func (s *search) inPlaceOf(c int32, at graphs.NodeID) map[graphs.NodeID]int32 {
 	}
 	there := map[graphs.NodeID][]int32{}
 	for _, y := range x.of {
-		for _, n := range s.ix.endsOf(y.comp) {
+		for _, n := range s.ix.endsOf(y) {
 			if !s.ix.host[n] {
-				there[n] = append(there[n], y.comp)
+				there[n] = append(there[n], y)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ type deviceTable struct {
 	// queued are the components whose own queue counts what they drop: that queues of one switch are full together comes of the traffic, and makes no
 	// switch sick.
 	queued  []bool
-	choices map[int32]*choices // of components, where ways are not known: see chooseTwins and learnChoices
+	choices map[int32]*choices // of components, where ways are not known: see chooseTwins
 	// few is by how much the log prior of any fault falls short in a fabric with fewer causes than the prior is spread over: that faults meet at a
 	// switch by chance is the likelier the fewer arcs there are.
 	few float64

@@ -18,13 +18,13 @@ const (
 
 // A kin is what a search knows of how switches lie to each other, where ways are not known.
 type kin struct {
-	alike    map[int32][]choice       // by switch, those that look like it
+	alike    map[int32][]int32        // by switch, those that look like it
 	of       map[[2]graphs.NodeID]int // see kinship
 	placings int                      // how many more there may be
 }
 
 func newKin() kin {
-	return kin{map[int32][]choice{}, map[[2]graphs.NodeID]int{}, allPlacings}
+	return kin{map[int32][]int32{}, map[[2]graphs.NodeID]int{}, allPlacings}
 }
 
 // An imaging looks for members that lie to each other as some others do.
@@ -87,7 +87,7 @@ func (m *imaging) place() bool {
 		return false
 	}
 	for _, y := range m.alike(c) {
-		if y.comp != c && !try(y.comp) {
+		if y != c && !try(y) {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func (m *imaging) place() bool {
 }
 
 // alike returns what looks like a component.
-func (s *search) alike(c int32) []choice {
+func (s *search) alike(c int32) []int32 {
 	if s.ix.kindOf(c) == 2 {
 		return s.like.kin.alike[c]
 	}

@@ -79,30 +79,18 @@ func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32
 	return last, barred
 }
 
-// similar returns a member of the loaded hypothesis, and of what may be in its place what the evidence hardly tells from it, with how likely each is beside it.
-func (s *search) similar(c int32, may func(x int32) bool) []choice {
+// barring returns the components that may not grow in place of a member of the loaded hypothesis: itself and what the evidence hardly tells from it.
+func (s *search) barring(c int32) []int32 {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c).bayes
-	found := []choice{{c, 1}}
+	barred := []int32{c}
 	for _, x := range s.near(c) {
-		if x == c || !may(x) || s.excess[x] > 0 || 2*s.shared[x] < s.lossy[c] || s.hopeless(x, own-alike) {
-			continue
-		}
-		if f := s.fit(x); f.bayes >= own-alike {
-			found = append(found, choice{x, math.Exp(f.bayes - own)})
+		if x != c && s.excess[x] == 0 && 2*s.shared[x] >= s.lossy[c] && !s.hopeless(x, own-alike) && s.fit(x).bayes >= own-alike {
+			barred = append(barred, x)
 		}
 	}
 	s.shift(c, rate)
-	return found
-}
-
-// barring returns the components that may not grow in place of a member of the loaded hypothesis: itself and what is similar.
-func (s *search) barring(c int32) []int32 {
-	var barred []int32
-	for _, x := range s.similar(c, func(int32) bool { return true }) {
-		barred = append(barred, x.comp)
-	}
 	return barred
 }
 

@@ -145,12 +145,6 @@ func newSearch(m *model) *search {
 func (s *search) run() {
 	s.chooseTwins()
 	s.explore()
-	for range learnings {
-		if !s.learnChoices() {
-			break
-		}
-		s.follow()
-	}
 	s.heedFlows()
 }
 

@@ -76,6 +76,18 @@ func (s *search) leavesOpen(weights []float64) bool {
 	return others >= open
 }
 
+// vague reports whether most lossy observations of a component may have gone other ways.
+func (s *search) vague(c int32) bool {
+	open, last := int32(0), int32(-1)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		if t := &s.ev.terms[e.term]; e.term != last && t.lost > 0 && t.n > 1 && len(s.ev.obs[t.obs].Alternatives) > 0 {
+			last = e.term
+			open += t.weight()
+		}
+	}
+	return 2*open > s.lossy[c]
+}
+
 // looksOf returns what the members of a hypothesis look like, ascending.
 func (s *search) looksOf(h *hypothesis) []int32 {
 	looks := make([]int32, len(h.comps))

@@ -11,12 +11,11 @@ func (s *search) replace(h *hypothesis, j int) {
 	c := h.comps[j]
 	rate := s.excess[c]
 	s.couple(h, c, j)
-	certain := s.needed(h, c) > sure
 	near := s.near(c)
 	s.shift(c, 0)
 	own := s.gain(c, rate)
 	rest := h.score - s.occam[j] - own // with what spare adds
-	if len(s.coupled) == 0 && !certain {
+	if len(s.coupled) == 0 {
 		s.neighbour(h, j, -1, 0, rest)
 	}
 	share := int32(2) // one in so many of its losses must be those of what takes its place
@@ -38,7 +37,7 @@ func (s *search) replace(h *hypothesis, j int) {
 	}
 	s.shift(c, rate)
 	coupled := len(s.coupled) > 0
-	if coupled && !certain {
+	if coupled {
 		s.trial(h, -1, j)
 	}
 	for _, x := range whole {
@@ -62,28 +61,6 @@ func (s *search) joins(h *hypothesis, whole int32) bool {
 
 // sure is what a component must explain alone, in nats, for no hypothesis without it or something like it to be worth a look.
 const sure = 30
-
-// needed returns how much of the log-likelihood is lost without a component of the loaded hypothesis even if those coupled to it take over all
-// that they can: what it gains on observations that none of them crosses.
-func (s *search) needed(h *hypothesis, c int32) float64 {
-	for _, j := range s.coupled {
-		s.common[h.comps[j]] = 1
-	}
-	rate := s.excess[c]
-	sum := -rate * s.ev.exposure[c]
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		t := &s.ev.terms[e.term]
-		if t.n > 1 || slices.ContainsFunc(s.ev.comps[s.ev.first[e.branch]:s.ev.first[e.branch+1]], func(x int32) bool { return s.common[x] > 0 }) {
-			sum -= 0.5 * t.lost
-			continue
-		}
-		sum += s.terms[e.term] - t.at(s.hazard[e.branch]-rate*e.times)
-	}
-	for _, j := range s.coupled {
-		s.common[h.comps[j]] = 0
-	}
-	return sum
-}
 
 // couple sets coupled to the members of a hypothesis that share much of their lossy observations with component c, the skipped ones left
 // out: those whose rates must be fitted anew if c comes or goes.

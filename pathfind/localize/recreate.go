@@ -52,6 +52,28 @@ func (s *search) without(h hypothesis, j int) (int32, []int32) {
 	return s.regrow(h, out, s.barring(c))
 }
 
+// needed returns how much of the log-likelihood is lost without a component of the loaded hypothesis even if those coupled to it take over all
+// that they can: what it gains on observations that none of them crosses.
+func (s *search) needed(h *hypothesis, c int32) float64 {
+	for _, j := range s.coupled {
+		s.common[h.comps[j]] = 1
+	}
+	rate := s.excess[c]
+	sum := -rate * s.ev.exposure[c]
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		t := &s.ev.terms[e.term]
+		if t.n > 1 || slices.ContainsFunc(s.ev.comps[s.ev.first[e.branch]:s.ev.first[e.branch+1]], func(x int32) bool { return s.common[x] > 0 }) {
+			sum -= 0.5 * t.lost
+			continue
+		}
+		sum += s.terms[e.term] - t.at(s.hazard[e.branch]-rate*e.times)
+	}
+	for _, j := range s.coupled {
+		s.common[h.comps[j]] = 0
+	}
+	return sum
+}
+
 // regrow returns what grows from a hypothesis without some of its members and barred components.
 func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32) {
 	var comps []int32

@@ -192,8 +192,6 @@ type Against struct {
 type Responder struct {
 	Node           graphs.NodeID
 	Sent, Answered int
-	// Silent: it answered none.
-	Silent bool
 	// Probability that the switch holds its answers back, rather than that packets were lost.
 	Probability float64
 }

@@ -364,8 +364,6 @@ func tent(u, g []float64, i int) float64 {
 	}
 	from, to := g[i], g[i+1]
 	switch {
-	case math.IsInf(left, 1) && math.IsInf(right, 1):
-		return 0 // nothing is known
 	case math.IsInf(left, 1):
 		return to + max(right, 0)*wide - max(from, to)
 	case math.IsInf(right, 1):

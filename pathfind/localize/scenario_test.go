@@ -274,8 +274,8 @@ func judge(w *world, r *Result, alone bool) string {
 		if w.shy[n.Node] == 0 {
 			return fmt.Sprintf("%s answers all it should", w.NodeName(n.Node))
 		}
-		if n.Silent != (w.shy[n.Node] == 1) {
-			return fmt.Sprintf("%s silent: %v", w.NodeName(n.Node), n.Silent)
+		if (n.Answered == 0) != (w.shy[n.Node] == 1) {
+			return fmt.Sprintf("%s silent: %v", w.NodeName(n.Node), n.Answered == 0)
 		}
 	}
 	return ""

@@ -127,7 +127,7 @@ func (m *model) shyResponders() []Responder {
 	var out []Responder
 	for n, r := range sums {
 		if r.Sent > 0 && 1-r.open >= 0.5 && r.held >= leastHeld*float64(r.Sent) {
-			r.Node, r.Probability, r.Silent = graphs.NodeID(n), 1-r.open, r.Answered == 0
+			r.Node, r.Probability = graphs.NodeID(n), 1-r.open
 			out = append(out, r.Responder)
 		}
 	}

@@ -29,12 +29,12 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	if len(strange) < 2 {
 		return
 	}
-	cfg := selective.Config{}
+	var paths localize.PathSets // not a nil of another type
 	if s.spread != nil {
-		cfg.Paths = s.spread
+		paths = s.spread
 	}
 	flows, strange := seen.meanwhile(strange)
-	for _, x := range selective.Solve(s.fabric, flows, strange, cfg) {
+	for _, x := range selective.Solve(s.fabric, flows, strange, paths) {
 		if x.Probability < leastListed || x.Clean == 0 {
 			continue // what hits all flows that cross it is no such fault
 		}

@@ -22,7 +22,7 @@ func (s *solver) crossing(o *localize.Observation, among []*candidate, yield fun
 		for _, x := range o.Alternatives {
 			s.along(x.Arcs, x.Share/sum, all)
 		}
-	case o.From != o.To && s.cfg.Paths != nil:
+	case o.From != o.To && s.paths != nil:
 		for c, share := range s.spread(o.From, o.To, among) {
 			all[c] += share
 		}
@@ -73,7 +73,7 @@ func (s *solver) spread(from, to graphs.NodeID, among []*candidate) tally {
 	if known, ok := s.pairs[key]; ok {
 		return known
 	}
-	out, ps := tally{}, s.cfg.Paths
+	out, ps := tally{}, s.paths
 	over := func(a graphs.ArcID) float64 {
 		if step := ps.Step(a, to); step > 0 {
 			return step * ps.Reach(from, s.f.Tail(a), to)

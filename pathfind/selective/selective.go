@@ -16,16 +16,6 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// Config sets what is taken for granted. The zero value is what the program uses.
-type Config struct {
-	// Faults is the number of selective faults that one would bet on in a fabric that somebody looks at. 0 means 0.1.
-	Faults float64
-	// Own is the share of flows that one would expect to be strange by themselves. 0 means 0.002.
-	Own float64
-	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
-	Paths localize.PathSets
-}
-
 // A Suspect may be what hits some of the flows that cross it.
 type Suspect struct {
 	localize.Cause
@@ -44,6 +34,9 @@ type Suspect struct {
 }
 
 const (
+	// faults is the number of selective faults that one would bet on in a fabric that somebody looks at, and byThemselves the share of flows that one would expect to be strange
+	// without one.
+	faults, byThemselves = 0.1, 0.002
 	// listed is the least probability of a suspect, and most how many are told.
 	listed, most = 0.05, 8
 	// leastHit is how many strange flows must have a cause in common.
@@ -58,7 +51,7 @@ const (
 	alike = 2.5
 )
 
-// shares are those of flows that a fault may hit, an octave from two others each and all equally likely.
+// shares are those of flows that a fault may hit, half an octave from each other and all equally likely.
 var shares = func() (list []float64) {
 	for q := 1. / 128; q < 1; q *= math.Sqrt2 {
 		list = append(list, q)
@@ -66,15 +59,10 @@ var shares = func() (list []float64) {
 	return list
 }()
 
-// Solve ranks what explains strange observations, which are given in order; all others with losses are left out. It keeps no reference to them.
-func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, cfg Config) []Suspect {
-	if !(cfg.Faults > 0) {
-		cfg.Faults = 0.1
-	}
-	if !(cfg.Own > 0 && cfg.Own < 1) {
-		cfg.Own = 0.002
-	}
-	s := &solver{f: f, obs: obs, cfg: cfg, left: slices.Clone(strange)}
+// Solve ranks what explains strange observations, which are given in order; all others with losses are left out. Paths knows the path sets of observations that have From and To;
+// without it these tell of their certain part alone. It keeps no reference to them.
+func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, paths localize.PathSets) []Suspect {
+	s := &solver{f: f, obs: obs, paths: paths, left: slices.Clone(strange)}
 	for i := range obs {
 		if o := &obs[i]; o.Responder == graphs.None && o.Sent > 0 {
 			s.flows++
@@ -96,7 +84,7 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, cfg Co
 type solver struct {
 	f     *graphs.Fabric
 	obs   []localize.Observation
-	cfg   Config
+	paths localize.PathSets
 	flows int                        // there and back each for itself
 	left  []int32                    // strange observations that no fault explains yet
 	pairs map[[2]graphs.NodeID]tally // see spread
@@ -164,7 +152,7 @@ func (s *solver) next() (Suspect, bool) {
 // prior returns the log prior odds of a cause.
 func (s *solver) prior(k localize.Kind) float64 {
 	causes := s.f.NumArcs() + s.f.NumLinks() + s.f.NumNodes() + s.f.NumGroups()
-	return math.Log(s.cfg.Faults / float64(max(causes, leastCauses)) * localize.Preference(k))
+	return math.Log(faults / float64(max(causes, leastCauses)) * localize.Preference(k))
 }
 
 // candidates returns the causes that several strange flows may have in common, those that most do.
@@ -223,7 +211,7 @@ func (s *solver) pass(list []*candidate) {
 
 // weigh compares a candidate with no fault at its place, where flows are strange as often as elsewhere.
 func (s *solver) weigh(c *candidate) {
-	own := float64(1+len(s.left)-len(c.hits)) / (1/s.cfg.Own + float64(s.flows-c.clean)) // as elsewhere
+	own := float64(1+len(s.left)-len(c.hits)) / (1/byThemselves + float64(s.flows-c.clean)) // as elsewhere
 	at := make([]float64, len(shares))
 	top := math.Inf(-1)
 	for k, q := range shares {

@@ -104,7 +104,7 @@ func randomWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) solve() []selective.Suspect {
-	return selective.Solve(w.f, w.obs, w.strange, selective.Config{Paths: w.paths})
+	return selective.Solve(w.f, w.obs, w.strange, w.paths)
 }
 
 // TestCalibration: what is said is true as often as it is said, what hits four flows or more is found where paths are known, and the share of flows lies in its interval.

@@ -15,7 +15,8 @@ const recreations, regards = 3, 3
 const promise = 3
 
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
-// is left grow without it and without what the evidence hardly tells from it. What comes of that is looked at from all sides, and followed if it is better.
+// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes
+// of that is looked at from all sides, and followed if it is better.
 func (s *search) recreate() {
 	done := map[uint64]bool{}
 	work := s.work
@@ -31,7 +32,10 @@ func (s *search) recreate() {
 			if s.work > patience {
 				return
 			}
-			s.regard(s.without(h, j))
+			i, barred := s.without(h, j)
+			s.regard(i, barred)
+			i, barred = s.around(h, j)
+			s.regard(i, barred)
 		}
 		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
 			s.follow()
@@ -72,6 +76,21 @@ func (s *search) needed(h *hypothesis, c int32) float64 {
 		s.common[h.comps[j]] = 0
 	}
 	return sum
+}
+
+// around returns what grows around the j-th member in place of all others that share losses with it, and the components that were barred from it; or -1.
+func (s *search) around(h hypothesis, j int) (int32, []int32) {
+	s.recall(&h)
+	s.couple(&h, h.comps[j], j)
+	if len(s.coupled) < 2 {
+		return -1, nil
+	}
+	out := slices.Clone(s.coupled)
+	var barred []int32
+	for _, k := range out {
+		barred = append(barred, s.barring(h.comps[k])...)
+	}
+	return s.regrow(h, out, barred)
 }
 
 // regrow returns what grows from a hypothesis without some of its members and barred components.

@@ -299,11 +299,7 @@ func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alter
 	if c.hop {
 		k = append(k, 'h')
 	}
-	k = appendArcs(k, path)
-	for _, alt := range set {
-		k = appendArcs(append(k, '|'), alt.Arcs)
-	}
-	o.key = k
+	o.key = appendWays(k, path, set)
 	obs := o.observation(c)
 	obs.Path, obs.Alternatives = path, set
 }
@@ -328,6 +324,15 @@ func (o *observer) observation(c count) *localize.Observation {
 		obs.Untold = obs.Untold || c.bursts == 0 && c.lost > 1
 	}
 	return obs
+}
+
+// appendWays appends what tells apart the ways that packets took: those of a path that is certain, and of a set.
+func appendWays(k []byte, path []graphs.ArcID, set []localize.Alternative) []byte {
+	k = appendArcs(k, path)
+	for _, alt := range set {
+		k = appendArcs(append(k, '|'), alt.Arcs)
+	}
+	return k
 }
 
 func appendArcs(k []byte, arcs []graphs.ArcID) []byte {

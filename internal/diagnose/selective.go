@@ -116,15 +116,7 @@ func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) 
 			times = append(times, stretch{l.captured[j].start, l.captured[j].at})
 		}
 	}
-	slices.SortFunc(times, func(a, b stretch) int { return a.from.Compare(b.from) })
-	bad := times[:0]
-	for _, t := range times {
-		if n := len(bad); n > 0 && !t.from.After(bad[n-1].to) {
-			bad[n-1].to = later(bad[n-1].to, t.to)
-			continue
-		}
-		bad = append(bad, t)
-	}
+	bad := unbroken(times)
 	then := func(e echo) bool {
 		return e.sent > 0 && slices.ContainsFunc(bad, func(t stretch) bool { return e.start.Before(t.to) && t.from.Before(e.end) })
 	}
@@ -150,12 +142,7 @@ func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) 
 // waysKey tells flows and their ways apart, whatever the epoch.
 func (o *observer) waysKey(i int32) string {
 	obs := &o.list[i]
-	k := fmt.Appendf(nil, "%p %d %d %d|", o.flow(obs), obs.Src, obs.From, obs.To)
-	k = appendArcs(k, obs.Path)
-	for _, x := range obs.Alternatives {
-		k = appendArcs(append(k, '|'), x.Arcs)
-	}
-	return string(k)
+	return string(appendWays(fmt.Appendf(nil, "%p %d %d %d|", o.flow(obs), obs.Src, obs.From, obs.To), obs.Path, obs.Alternatives))
 }
 
 // selectiveSuspect puts what hits some flows into words.

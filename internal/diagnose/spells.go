@@ -93,21 +93,26 @@ func (s *Store) spells() []stretch {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b stretch) int { return a.from.Compare(b.from) })
-	var whole []stretch
+	whole := unbroken(list)
 	var bad time.Duration
+	for _, x := range whole {
+		bad += x.to.Sub(x.from)
+	}
+	if bad.Seconds() > mostSpells*s.to.Sub(s.from).Seconds() {
+		return nil
+	}
+	return whole
+}
+
+// unbroken sorts stretches and makes one of those that overlap or touch.
+func unbroken(list []stretch) (whole []stretch) {
+	slices.SortFunc(list, func(a, b stretch) int { return a.from.Compare(b.from) })
 	for _, x := range list {
 		if n := len(whole); n > 0 && !x.from.After(whole[n-1].to) {
 			whole[n-1].to = later(whole[n-1].to, x.to)
 			continue
 		}
 		whole = append(whole, x)
-	}
-	for _, x := range whole {
-		bad += x.to.Sub(x.from)
-	}
-	if bad.Seconds() > mostSpells*s.to.Sub(s.from).Seconds() {
-		return nil
 	}
 	return whole
 }

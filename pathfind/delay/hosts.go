@@ -21,7 +21,6 @@ const (
 
 // A hostEffect is what one host adds to its flows, more than the median host does.
 type hostEffect struct {
-	comp  int32
 	flows []int32
 	adds  float64
 }
@@ -83,8 +82,8 @@ func (ev *evidence) hostEffects() (list []hostEffect) {
 		if !host {
 			continue
 		}
-		x := hostEffect{comp: ev.arcs + int32(n)}
-		for _, i := range ev.through(x.comp) {
+		var x hostEffect
+		for _, i := range ev.through(ev.arcs + int32(n)) {
 			if ev.flows[i].length != ownLength {
 				x.flows = append(x.flows, i)
 			}

@@ -229,16 +229,11 @@ func (s *solver) weigh(c *candidate) {
 		sum += at[k]
 	}
 	c.score = top + math.Log(sum/float64(len(shares))) + s.prior(c.Kind)
-	c.share = s.shareOf(c, at, sum)
+	c.share = c.hitShare()
 }
 
-// shareOf returns the share of flows that a candidate hits, with its 90 % interval. Those between which the likelihoods at lie are told by the count of flows: the
-// octaves are too coarse for that.
-func (s *solver) shareOf(c *candidate, at []float64, sum float64) [3]float64 {
-	mean := 0.0
-	for k, q := range shares {
-		mean += q * at[k] / sum
-	}
+// hitShare returns the share of flows that a candidate hits, with its 90 % interval, by the count of flows: what likelihoods are asked for lies too far apart for that.
+func (c *candidate) hitShare() [3]float64 {
 	hits, clean := 0.0, 0.0
 	for _, h := range c.hits {
 		hits += h.share
@@ -246,9 +241,7 @@ func (s *solver) shareOf(c *candidate, at []float64, sum float64) [3]float64 {
 	for _, w := range c.passing {
 		clean += w
 	}
-	if hits+clean >= 1 {
-		mean = (hits + 0.5) / (hits + clean + 1)
-	}
+	mean := (hits + 0.5) / (hits + clean + 1)
 	// Normal in the arc sine of the root, in which a binomial share has one deviation whatever it is.
 	middle, half := math.Asin(math.Sqrt(mean)), 1.645/(2*math.Sqrt(hits+clean+1))
 	bound := func(x float64) float64 { return math.Pow(math.Sin(min(max(x, 0), math.Pi/2)), 2) }

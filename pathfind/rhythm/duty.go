@@ -279,9 +279,9 @@ func (c *chain) try(begun bool, from, to, odds float64) bool {
 		return false
 	}
 	all := c.s.end - c.s.begin
-	near := c.s.touched(c.s.begin+from*all, c.s.begin+to*all)
-	c.work += 2*len(near) + 10
-	gain := c.s.likelihoodOf(near, c.nextEps, c.bad, normal) - c.s.likelihoodOf(near, c.eps, c.bad, normal)
+	near := c.s.reach(c.s.begin+from*all, c.s.begin+to*all)
+	c.work += 2*near.size() + 10
+	gain := c.s.likelihoodNear(&near, c.nextEps, c.bad) - c.s.likelihoodNear(&near, c.eps, c.bad)
 	if math.Log(c.rand.Float64()) >= gain+prior-c.prior+odds {
 		return false
 	}

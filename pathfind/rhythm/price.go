@@ -169,8 +169,7 @@ func (w *weights) without(i int) float64 {
 	rest := slices.Delete(slices.Clone(w.eps), i, i+1)
 	if w.stale[i] {
 		w.stale[i] = false
-		near := s.touched(w.eps[i].from, w.eps[i].to)
-		w.gain[i] = s.likelihoodOf(near, rest, w.bad, normal) - s.likelihoodOf(near, w.eps, w.bad, normal)
+		w.gain[i] = s.gain(w.eps, rest, w.eps[i].from, w.eps[i].to, w.bad)
 		first, last := w.near(i)
 		w.first[i], w.aside[i] = first, w.aside[i][:0]
 		for j := first; j < last; j++ { // of the rest
@@ -185,8 +184,12 @@ func (w *weights) without(i int) float64 {
 // near returns which of the other episodes one lies beside or shares counts with: from the first to before the last, by their indices where it is dropped.
 func (w *weights) near(i int) (first, last int) {
 	from, to := w.eps[i].from, w.eps[i].to
-	for _, c := range w.s.touched(from, to) {
-		from, to = min(from, c.From), max(to, c.To)
+	for _, x := range w.s.reach(from, to) {
+		for _, c := range w.s.counts[x[0]:x[1]] {
+			if c.Lost > 0 { // of what passed, each episode by itself says nearly all
+				from, to = min(from, c.From), max(to, c.To)
+			}
+		}
 	}
 	first = firstAfter(w.eps, from)
 	last = sort.Search(len(w.eps), func(j int) bool { return w.eps[j].from > to })

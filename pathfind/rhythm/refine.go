@@ -176,8 +176,8 @@ func (s *scan) slid(eps []episode, bad float64) [][]episode {
 
 // gain returns how much better episodes explain the counts than others do that differ from them within a stretch of time only.
 func (s *scan) gain(was, now []episode, from, to, bad float64) float64 {
-	near := s.touched(from, to)
-	return s.likelihoodOf(near, now, bad, normal) - s.likelihoodOf(near, was, bad, normal)
+	near := s.reach(from, to)
+	return s.likelihoodNear(&near, now, bad) - s.likelihoodNear(&near, was, bad)
 }
 
 // settleOne slides the edges of an episode, one at a time and both together, to where they explain the counts best. It reports whether that moved them.
@@ -239,18 +239,16 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 // push puts an episode into the place of another, and returns how much better it explains the counts. Only those matter that lie between the places of an edge.
 func (s *scan) push(eps []episode, i int, now episode, bad float64) float64 {
 	was := eps[i]
-	var a, b, c, d int
+	var first, last reach
 	if was.from != now.from {
-		a, b = s.within(min(was.from, now.from), max(was.from, now.from))
+		first = s.reach(min(was.from, now.from), max(was.from, now.from))
 	}
 	if was.to != now.to {
-		c, d = s.within(min(was.to, now.to), max(was.to, now.to))
+		last = s.reach(min(was.to, now.to), max(was.to, now.to))
 	}
-	if c < b { // none counts twice
-		b, c, d = max(b, d), 0, 0
-	}
+	near := first.and(last)
 	likelihood := func() float64 {
-		return s.likelihoodOf(s.counts[a:b], eps, bad, normal) + s.likelihoodOf(s.counts[c:d], eps, bad, normal)
+		return s.likelihoodNear(&near[0], eps, bad) + s.likelihoodNear(&near[1], eps, bad)
 	}
 	before := likelihood()
 	eps[i] = now

@@ -14,12 +14,14 @@ type cell struct {
 
 func (c cell) width() float64 { return c.to - c.from }
 
-// A scan holds counts in the order of time and the cells that they are scanned by.
+// A scan holds counts and the cells that they are scanned by. The counts lie in layers by how long they last, in each in the order of time: one that lasts for long would make
+// all that follows it look as if it might overlap any time within it.
 type scan struct {
 	counts     []count
-	good       float64 // log-likelihood if the suspect is good all the time
-	begin, end float64 // of the evidence
-	until      []float64
+	good       float64         // log-likelihood if the suspect is good all the time
+	begin, end float64         // of the evidence
+	layer      [layers + 1]int // where each begins among the counts
+	until      []float64       // by count, the latest end of those of its layer that are no later
 	cells      []cell
 	first      []int32 // per count, the first and the last cell that it overlaps
 	last       []int32
@@ -36,6 +38,8 @@ const (
 	mostCells = 4096
 	// pieces is how finely the span of a count with losses is cut at least.
 	pieces = 8
+	// layers is in how many layers counts lie. Those of each last up to a quarter of those of the next, of the last all the time.
+	layers = 7
 )
 
 func newScan(all []Count) *scan {
@@ -48,7 +52,6 @@ func newScan(all []Count) *scan {
 	for i := range s.counts {
 		c := &s.counts[i]
 		s.end = max(s.end, c.To)
-		s.until = append(s.until, s.end)
 		s.good += c.good
 		sent += (c.lost + c.passed) * c.Share
 		lost += c.Lost
@@ -63,6 +66,7 @@ func newScan(all []Count) *scan {
 	if len(s.cells) < 2 {
 		return nil // nothing lost, or never anything else
 	}
+	s.lay()
 	for i := range s.counts {
 		c := &s.counts[i]
 		first := sort.Search(len(s.cells), func(j int) bool { return s.cells[j].to >= c.From })
@@ -86,6 +90,34 @@ func newScan(all []Count) *scan {
 	s.score[0], s.score[1] = make([]float64, len(s.cells)), make([]float64, len(s.cells))
 	s.rates = make([]float64, len(s.cells)+1)
 	return s
+}
+
+// lay puts the counts, which are in the order of time, into layers.
+func (s *scan) lay() {
+	shortest := (s.end - s.begin) / math.Exp2(2*(layers-1))
+	of := func(c *count) int {
+		k := 0
+		for length := shortest; k < layers-1 && c.To-c.From > length; length *= 4 {
+			k++
+		}
+		return k
+	}
+	slices.SortStableFunc(s.counts, func(a, b count) int { return of(&a) - of(&b) })
+	last, end := -1, 0.0
+	for i := range s.counts {
+		c := &s.counts[i]
+		if k := of(c); k > last {
+			for last++; last < k; last++ {
+				s.layer[last] = i
+			}
+			s.layer[k], end = i, c.To
+		}
+		end = max(end, c.To)
+		s.until = append(s.until, end)
+	}
+	for last++; last <= layers; last++ {
+		s.layer[last] = len(s.counts)
+	}
 }
 
 // cut parts the time into cells. Where nothing was lost the state cannot change to any use, so that is one cell; where something was, it may

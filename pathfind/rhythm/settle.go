@@ -17,7 +17,11 @@ func overlap(c *count, e *episode) float64 {
 
 // part returns the share of the time of a count that lies in episodes.
 func (s *scan) part(c *count, eps []episode) float64 {
-	j := firstAfter(eps, c.From)
+	return partFrom(c, eps, firstAfter(eps, c.From))
+}
+
+// partFrom is part, where it is known which episode is the first that ends at or after the count begins.
+func partFrom(c *count, eps []episode, j int) float64 {
 	if c.To <= c.From {
 		if j < len(eps) && eps[j].from <= c.From {
 			return 1
@@ -74,9 +78,15 @@ func (s *scan) hit(c *count, p float64) float64 {
 func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) float64 {
 	sum := 0.0
 	lost, passed := math.Log(bad), math.Log1p(-bad) // of most counts that are in episodes at all, all is
+	next, at := 0, math.Inf(1)
 	for i := range counts {
 		c := &counts[i]
-		switch in := s.part(c, eps); {
+		if c.From < at { // another layer
+			next = firstAfter(eps, c.From)
+		}
+		for at = c.From; next < len(eps) && eps[next].to < at; next++ {
+		}
+		switch in := partFrom(c, eps, next); {
 		case in == 0 && good == normal:
 			sum += c.good
 		case in == 1:
@@ -103,17 +113,48 @@ func changes(eps []episode) float64 {
 	return float64(n)
 }
 
-// touched returns the counts that may overlap a stretch of time.
-func (s *scan) touched(from, to float64) []count {
-	a, b := s.within(from, to)
-	return s.counts[a:b]
+// A reach is counts near a stretch of time: of each layer those from the first place to before the second.
+type reach [layers][2]int
+
+// reach returns the counts that may overlap a stretch of time.
+func (s *scan) reach(from, to float64) (r reach) {
+	for k := range r {
+		first, last := s.layer[k], s.layer[k+1]
+		a := first + sort.SearchFloat64s(s.until[first:last], from)
+		b := first + sort.Search(last-first, func(i int) bool { return s.counts[first+i].From > to })
+		r[k] = [2]int{min(a, b), b}
+	}
+	return r
 }
 
-// within returns the place of the first of them and the place after the last.
-func (s *scan) within(from, to float64) (a, b int) {
-	a = sort.SearchFloat64s(s.until, from)
-	b = sort.Search(len(s.counts), func(i int) bool { return s.counts[i].From > to })
-	return min(a, b), b
+// and returns the counts within either of two reaches. Those between the two are within it, too, where they overlap or are none.
+func (r reach) and(o reach) (both [2]reach) {
+	both = [2]reach{r, o}
+	for k := range r {
+		if a, b := &both[0][k], &both[1][k]; a[0] < b[1] && b[0] < a[1] {
+			*a, *b = [2]int{min(a[0], b[0]), max(a[1], b[1])}, [2]int{}
+		}
+	}
+	return both
+}
+
+// size is how many counts there are.
+func (r *reach) size() (n int) {
+	for _, x := range r {
+		n += x[1] - x[0]
+	}
+	return n
+}
+
+// likelihoodNear is likelihoodOf, of counts within a reach that are good outside of episodes.
+func (s *scan) likelihoodNear(r *reach, eps []episode, bad float64) float64 {
+	sum := 0.0
+	for _, x := range r {
+		if x[0] < x[1] {
+			sum += s.likelihoodOf(s.counts[x[0]:x[1]], eps, bad, normal)
+		}
+	}
+	return sum
 }
 
 // settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price.
@@ -145,15 +186,13 @@ func (s *scan) prune(eps *[]episode, bad float64) bool {
 			joined := slices.Clone(without)
 			joined[i].from, joined[i].begun = e.from, e.begun
 			to = joined[i].to
-			near := s.touched(e.from, to)
-			if s.likelihoodOf(near, joined, bad, normal)-changes(joined)*s.penalty > s.likelihoodOf(near, *eps, bad, normal)-changes(*eps)*s.penalty {
+			if s.gain(*eps, joined, e.from, to, bad) > (changes(joined)-changes(*eps))*s.penalty {
 				*eps, any = joined, true
 				i--
 				continue
 			}
 		}
-		near := s.touched(e.from, to)
-		if len(without) > 0 && s.likelihoodOf(near, without, bad, normal)-changes(without)*s.penalty > s.likelihoodOf(near, *eps, bad, normal)-changes(*eps)*s.penalty {
+		if len(without) > 0 && s.gain(*eps, without, e.from, to, bad) > (changes(without)-changes(*eps))*s.penalty {
 			*eps, any = without, true
 			i--
 		}

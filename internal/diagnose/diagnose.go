@@ -30,6 +30,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.setClocks()
 	s.prune()
 	s.leaveOut()
+	s.atOnce = s.together()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
 	gone := s.stateSuspects(d, ports, s.withdrawn())
@@ -92,7 +93,7 @@ func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest 
 
 // solver is what localization is told beside observations.
 func (s *Store) solver(ports *portWords) localize.Config {
-	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints}
+	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints, Independent: s.atOnce}
 	if s.spread != nil {
 		cfg.Paths = s.spread
 	}

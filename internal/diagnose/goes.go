@@ -24,7 +24,7 @@ func (l *flowLog) comesAndGoes() bool {
 		}
 		sent, lost = sent+e.sent, lost+e.lostForward
 		if len(e.lostAt) > 0 {
-			timed, runs = timed+len(e.lostAt), runs+e.bursts()
+			timed, runs = timed+len(e.lostAt), runs+len(e.runs())
 		}
 	}
 	if lost < leastOfRuns || lost == sent {

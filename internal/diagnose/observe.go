@@ -143,7 +143,7 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		return
 	}
 	path, back := l.at(e, storm)
-	bursts := e.bursts()
+	bursts := len(e.runs())
 	there := count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, bursts: bursts}
 	home := count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, bursts: bursts}
 	untold := 0
@@ -340,17 +340,4 @@ func appendArcs(k []byte, arcs []graphs.ArcID) []byte {
 		k = binary.LittleEndian.AppendUint32(k, uint32(a))
 	}
 	return k
-}
-
-// bursts counts runs of lost probes with none answered between them: losses that are nearer to each other than one and a half
-// of the flow's sending intervals are one run. A link that is down for a moment loses a run; random loss hardly ever does.
-func (e *echo) bursts() int {
-	gap := 1 + 1.5*float64(e.end.Sub(e.start).Milliseconds())/float64(max(1, e.sent))
-	n := 0
-	for i, at := range e.lostAt {
-		if i == 0 || float64(at-e.lostAt[i-1]) > gap {
-			n++
-		}
-	}
-	return n
 }

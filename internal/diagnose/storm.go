@@ -219,7 +219,7 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 		return nil
 	}
 	var dead []localize.Suspect
-	for _, x := range localize.Solve(s.fabric, s.observe(storms, time.Time{}).list, localize.Config{}).Suspects {
+	for _, x := range localize.Solve(s.fabric, s.observe(storms, time.Time{}).list, localize.Config{Independent: s.atOnce}).Suspects {
 		if (x.Kind == localize.Arc || x.Kind == localize.Link) && x.Loss > stormLoss {
 			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, x.Cause)[0])} // of what is dead one way, little is known of the other
 			dead = append(dead, x)
@@ -270,7 +270,7 @@ func (s *Store) outagesApart(storms []stretch, dead map[graphs.ArcID]bool) []loc
 // outagesOf finds the links that lost nearly all that was observed on them. What goes down goes down both ways, so arcs stand for their links.
 func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 	var found []localize.Suspect
-	suspects := localize.Solve(s.fabric, seen.list, localize.Config{}).Suspects
+	suspects := localize.Solve(s.fabric, seen.list, localize.Config{Independent: true}).Suspects
 	for _, sus := range suspects {
 		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link {
 			continue

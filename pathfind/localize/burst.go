@@ -1,12 +1,9 @@
 package localize
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Losses come in runs where queues overflow or a link has moments in which it passes nothing. To take the losses of a run for independent ones is to take
-// chance for proof. Where nobody tells the runs, their length can be learnt: a flow that was to lose a tenth of a packet and lost four lost them in a run, and
+// chance for proof. Their length can be learnt: a flow that was to lose a tenth of a packet and lost four lost them in a run, and
 // if all flows that lost any did so, it is not for reasons of each flow's own. Then packets are counted as so many fewer, and losses as the runs that they lie in.
 
 // bursts are runs of losses. Their lengths are geometric, and how many there are is distributed as independent losses are (Poisson): how many packets are lost
@@ -239,7 +236,7 @@ const leastKind = 0.1
 
 // inBursts returns how losses come, as the likeliest hypothesis has it. What is loaded is of no use afterwards.
 func (s *search) inBursts() bursts {
-	if s.cfg.Independent || s.ev.selected || s.ev.told() {
+	if s.cfg.Independent || s.ev.selected {
 		return bursts{}
 	}
 	s.recall(&s.hyps[s.likeliest()])
@@ -259,11 +256,6 @@ func (s *search) inBursts() bursts {
 		return bursts{}
 	}
 	return best.bursts
-}
-
-// told reports whether it is told of some flows that lost several packets in how many runs they did.
-func (ev *evidence) told() bool {
-	return slices.ContainsFunc(ev.obs, func(o merged) bool { return o.lost > 1 && !o.untold && !o.ttl() })
 }
 
 // runs is in how many runs packets were lost at least.

@@ -91,7 +91,8 @@ type Config struct {
 	Selected bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
-	// Independent tells that packets are lost independently of each other. Else it is found out where nobody tells the runs, see Observation.Bursts.
+	// Independent tells that packets are lost independently of each other, or at the same moments by all flows, as where a link goes down. Else it is found out whether
+	// each flow loses them in runs of its own.
 	Independent bool
 
 	bursts bursts // what is known of that

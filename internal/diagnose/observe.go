@@ -161,7 +161,7 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		return
 	}
 	there.sent, there.lost = e.sent, e.lost
-	if e.lost == 0 && (!e.unsplit || path.certain() && back.certain()) {
+	if e.lost == 0 && !e.unsplit {
 		home.sent = e.sent
 		o.add(there, path)
 		o.add(home, back)

@@ -158,7 +158,7 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 			d.Coverage.Unmeasured = append(d.Coverage.Unmeasured, n.arc(graphs.ArcID(a)))
 		}
 	}
-	d.Coverage.Detectable = diagnose.Detectable(crossed)
+	d.Coverage.Detectable = diagnose.Detectable(crossed, r.Least)
 	flows := len(seen.Observations)
 	if seen.Unknown > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("the way of %d of %d flows is known as one of equal-cost paths only; what only such flows cross counts as unmeasured", seen.Unknown, flows))
@@ -198,11 +198,14 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 		d.Summary = diagnose.NothingStandsOut
 	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
 		d.Summary = fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
+	case diagnose.Everywhere(seen.Lost, r.Background):
+		d.Summary = diagnose.NothingStandsOut
+		d.Notes = append(d.Notes, diagnose.EverywhereNote(r.Result))
 	default:
 		d.Verdict = diagnose.Healthy
 		d.Summary = fmt.Sprintf("nothing found: %d of %d packets lost, a background of %s per link", seen.Lost, seen.Sent, diagnose.Percent(r.Background))
 		if d.Coverage.Detectable > 0 {
-			d.Notes = append(d.Notes, d.Coverage.Unseen())
+			d.Notes = append(d.Notes, d.Coverage.Unseen(r.Least))
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (s *Store) coverage() Coverage {
 			c.Unmeasured = append(c.Unmeasured, s.fabric.ArcName(graphs.ArcID(a)))
 		}
 	}
-	c.Detectable = Detectable(sent)
+	c.Detectable = Detectable(sent, s.solved.Least)
 	return c
 }
 
@@ -352,17 +352,20 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		}
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
+	case Everywhere(lost, solved.Background):
+		d.Summary = NothingStandsOut
+		d.Notes = append(d.Notes, EverywhereNote(solved))
 	default:
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
-		d.Notes = append(d.Notes, d.Coverage.Unseen())
+		d.Notes = append(d.Notes, d.Coverage.Unseen(solved.Least))
 	}
 	if deaf != "" {
 		d.Notes = append(d.Notes, deaf)
 	}
 }
 
-// NothingStandsOut is the summary where many arcs lose packets, none of them more than the others make usual: see [TailNote].
+// NothingStandsOut is the summary where many arcs lose packets, none of them more than the others make usual: see [TailNote] and [EverywhereNote].
 const NothingStandsOut = "no link stands out, but many lose packets"
 
 // TailNote tells that a fabric loses more than others do, on so many arcs that they do not count as faulty, or nothing.
@@ -372,6 +375,17 @@ func TailNote(solved *localize.Result) []string {
 	}
 	return []string{fmt.Sprintf("some %d arcs lose up to %s, more than links should: so many that lose so much alike count as usual here, and only what loses more is told",
 		solved.Tail, Percent(solved.Normal))}
+}
+
+// Everywhere reports whether arcs lose more in the mean than a good one may: none of them is faulty for that, and all is not well.
+func Everywhere(lost int, background float64) bool {
+	return lost >= 10 && background > localize.NormalLoss
+}
+
+// EverywhereNote tells how much all arcs lose.
+func EverywhereNote(solved *localize.Result) string {
+	return fmt.Sprintf("arcs lose %s in the mean, more than links should, and all about alike: only what loses %s or more is told; look at what all flows meet, as hosts that are too busy or a policy",
+		Percent(solved.Background), Percent(solved.Least))
 }
 
 // undecided says what keeps a suspect from being named.

@@ -42,19 +42,24 @@ func (o *observer) measured(exposure []int) []bool {
 	return out
 }
 
-// Detectable returns the least share of packets that nine in ten of some arcs could not lose without being told, of the packets that were sent over each; 0 if there are none.
-func Detectable(sent []int) float64 {
+// Detectable returns the least share of packets that nine in ten of some arcs could not lose without being told, of the packets that were sent over each; 0 if there are none. Least
+// is what a fault loses at least: with less, an arc counts as good however much is sent.
+func Detectable(sent []int, least float64) float64 {
 	if len(sent) == 0 {
 		return 0
 	}
 	slices.Sort(sent)
-	return min(1, lossesTold/float64(max(1, sent[len(sent)/10])))
+	return min(1, max(least, lossesTold/float64(max(1, sent[len(sent)/10]))))
 }
 
-// Unseen says how small a loss has to be not to be told where all seems well.
-func (c *Coverage) Unseen() string {
+// Unseen says how small a loss has to be not to be told where all seems well. Least is what a fault loses at least.
+func (c *Coverage) Unseen(least float64) string {
 	if c.Detectable >= 0.5 {
 		return "few packets crossed some of the measured arcs: most losses there would not have been told: measure for longer"
 	}
-	return fmt.Sprintf("what loses %s of packets or more would have been told on nine in ten of the measured arcs: measure for longer to see less", Percent(c.Detectable))
+	rest := "measure for longer to see less"
+	if c.Detectable <= least {
+		rest = "less is no fault here"
+	}
+	return fmt.Sprintf("what loses %s of packets or more would have been told on nine in ten of the measured arcs: %s", Percent(c.Detectable), rest)
 }

@@ -8,6 +8,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
 )
 
 // Of flows whose paths are not known yet, as in the first seconds on a busy machine, the links of their hosts were crossed for sure, and no others.
@@ -60,5 +61,23 @@ func TestDetectable(t *testing.T) {
 	}
 	if 10*named < 9*arcs {
 		t.Errorf("of %d arcs that lost %s of their packets %d were named", arcs, Percent(least), named)
+	}
+}
+
+// TestEverywhere: where all links lose alike none of them is faulty, and all is not well. That much would have been told of each is not said of less than a fault loses.
+func TestEverywhere(t *testing.T) {
+	for _, c := range []struct {
+		loss float64
+		want Verdict
+	}{{5e-5, Healthy}, {1e-3, Inconclusive}} {
+		p := newPlay(t, 400)
+		p.run(40, func(graphs.ArcID, int) float64 { return c.loss })
+		d := p.store.Diagnose()
+		if d.Verdict != c.want || (c.want == Inconclusive) != (d.Summary == NothingStandsOut) {
+			t.Errorf("%s at each link: %s, %s", Percent(c.loss), d.Verdict, d.Summary)
+		}
+		if d.Coverage.Detectable < 3*localize.NormalLoss {
+			t.Errorf("%s at each link: %s of one would have been told", Percent(c.loss), Percent(d.Coverage.Detectable))
+		}
 	}
 }

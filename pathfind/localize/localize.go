@@ -134,6 +134,8 @@ type Result struct {
 	// is given, for then none is looked for.
 	Normal float64
 	Tail   int
+	// Least is the loss per crossing at which a fault begins: what an arc loses between Normal and that is told of none, however much is sent over it.
+	Least float64
 	// Healthy is the probability that nothing is faulty.
 	Healthy float64
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that

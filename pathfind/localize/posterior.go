@@ -60,7 +60,7 @@ func (s *search) result() *Result {
 
 	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(comps...) })
 	s.loadLikeliest(weights, -1)
-	r.Background, r.Normal = -math.Expm1(-s.background), -math.Expm1(-s.normal[len(s.normal)-1])
+	r.Background, r.Normal, r.Least = -math.Expm1(-s.background), -math.Expm1(-s.normal[len(s.normal)-1]), -math.Expm1(-s.bad[0])
 	r.Shy = s.shyResponders()
 	return r
 }

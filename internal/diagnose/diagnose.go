@@ -58,6 +58,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		s.addSelective(d, seen, solved)
 	}
 	s.rank(d)
+	s.tellShared(d)
 	s.lightOf(d)
 	s.doubtStrained(d)
 	for i := range d.Suspects {

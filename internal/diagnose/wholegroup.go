@@ -40,3 +40,31 @@ func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 	}
 	return gone
 }
+
+// tellShared tells of links that are named each for itself that they are of one shared-risk group: where most of it is sick, it is rather what they share, at a loss of
+// its own for each, as the lanes of one cable have.
+func (s *Store) tellShared(d *Diagnosis) {
+	for g := range graphs.GroupID(s.fabric.NumGroups()) {
+		name, links := s.name(localize.Cause{Kind: localize.Group, ID: int32(g)}), s.fabric.Group(g).Links
+		sick, told := map[string]bool{}, false
+		var of []int
+		for i := range d.Suspects {
+			x := &d.Suspects[i]
+			if x.Probability < Named {
+				continue
+			}
+			told = told || slices.Contains(x.Class, name)
+			if l, ok := s.fabric.LinkByName(x.Link); ok && len(x.Class) == 1 && slices.Contains(links, l) {
+				sick[x.Link] = true
+				of = append(of, i)
+			}
+		}
+		if told || len(sick) < 2 || 2*len(sick) <= len(links) {
+			continue
+		}
+		step := Step{Why: fmt.Sprintf("%d of the %d links of %s are named: what they share is sick rather than each link", len(sick), len(links), name), Do: "inspect " + name}
+		for _, i := range of {
+			d.Suspects[i].Next = slices.Insert(d.Suspects[i].Next, 0, step)
+		}
+	}
+}

@@ -91,3 +91,32 @@ func TestUnusedUplink(t *testing.T) {
 		t.Errorf("notes lack %q\n%s", want, d.Text())
 	}
 }
+
+// TestShared: links of one shared-risk group that lose each at a rate of its own are named each, and told to have that in common.
+func TestShared(t *testing.T) {
+	plain, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 10, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := map[graphs.LinkID]float64{2: 0.6, 9: 0.25, 14: 0.05}
+	for _, size := range []int{3, 6} {
+		p := newPlayOn(rebuilt(t, plain, all, func(l graphs.LinkID) []string {
+			if loss[l] > 0 || size == 6 && l >= 3 && l <= 5 {
+				return []string{"cable-1"}
+			}
+			return nil
+		}, false), 400)
+		p.run(20, func(a graphs.ArcID, _ int) float64 { return loss[a.Link()] })
+		d := p.store.Diagnose()
+		named, told := 0, 0
+		for _, x := range d.Suspects {
+			if x.Probability >= Named {
+				named++
+				told += int(is(slices.ContainsFunc(x.Next, func(s Step) bool { return s.Do == "inspect cable-1" })))
+			}
+		}
+		if named != len(loss) || told != named && size == len(loss) || told > 0 && size > len(loss) {
+			t.Errorf("of %d links: %d are named, %d with their cable\n%s", size, named, told, d.Text())
+		}
+	}
+}

@@ -2,13 +2,15 @@
 // in its forwarding table or a bad fabric module. Such a fault hits the same flows again and again, since they are told apart by what switches hash and look up, and flows that
 // cross it clean are no evidence that it is well. Pingmesh (Guo et al., SIGCOMM 2015) calls it a packet black hole.
 //
-// It takes flows, and which of them are strange: they lost more than any fault explains that loses some of what each flow sends. Each flow may be strange by
-// itself. A selective fault makes a share of the flows strange that cross it, which is unknown and integrated out; a flow of which it is not known whether it crosses the fault
-// counts by the share of its ways that do. Faults are told one after the other, each with the posterior probability that it is one, and with what the evidence cannot tell from it.
+// It takes flows, and which of them are strange: they lost more than any fault explains that loses some of what each flow sends. A selective fault makes a share of the flows strange
+// that cross it, and any flow may be strange by itself; both shares are unknown and integrated out. A flow of which it is not known whether it crosses the fault counts by the share
+// of its ways that do. Faults are told one after the other, each with the posterior probability that it is one, and with what the evidence cannot tell from it; what was told may
+// have hit the flows that the next one is looked for by, as likely as it hits such flows.
 package selective
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -27,16 +29,18 @@ type Suspect struct {
 	Share, Low, High float64
 	// Loss is the share of their packets that flows lose which are hit.
 	Loss float64
-	// Hit are the observations of strange flows that are likelier to cross something of Class than not, in order, and Surely how many of them cross the suspect itself for sure.
-	// Clean is how many flows without loss do.
+	// Hit are the observations of strange flows that may cross the suspect and that Class explains rather than something else, in order, and Surely how many of them cross the
+	// suspect itself for sure. Clean is how many flows without loss do.
 	Hit           []int32
 	Surely, Clean int
 }
 
 const (
-	// faults is the number of selective faults that one would bet on in a fabric that somebody looks at, and byThemselves the share of flows that one would expect to be strange
-	// without one.
-	faults, byThemselves = 0.1, 0.002
+	// faults is the number of selective faults that one would bet on in a fabric that somebody looks at: two in three times there is one.
+	faults = 2. / 3
+	// leastOwn and mostOwn bound the share of flows that are strange by themselves, and leastShare that of the flows hit of those that cross a fault. All their magnitudes are equally
+	// likely.
+	leastOwn, mostOwn, leastShare = 1e-4, 0.1, 1. / 128
 	// listed is the least probability of a suspect, and most how many are told.
 	listed, most = 0.05, 8
 	// leastHit is how many strange flows must have a cause in common.
@@ -51,199 +55,325 @@ const (
 	alike = 2.5
 )
 
-// shares are those of flows that a fault may hit, half an octave from each other and all equally likely.
-var shares = func() (list []float64) {
-	for q := 1. / 128; q < 1; q *= math.Sqrt2 {
-		list = append(list, q)
-	}
-	return list
-}()
-
 // Solve ranks what explains strange observations, which are given in order; all others with losses are left out. Paths knows the path sets of observations that have From and To;
 // without it these tell of their certain part alone. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, paths localize.PathSets) []Suspect {
-	s := &solver{f: f, obs: obs, paths: paths, left: slices.Clone(strange)}
+	if len(strange) < leastHit {
+		return nil
+	}
+	s := &solver{numbering: number(f), obs: obs, paths: paths, pairs: map[[2]graphs.NodeID][]part{}}
+	s.prior = s.priors()
+	s.tally = tally{share: make([]float64, s.n), way: make([]int, s.n)}
+	for _, i := range strange {
+		s.strange = append(s.strange, odd{obs: i, parts: s.crossing(&obs[i], nil, nil), rest: 1})
+	}
 	for i := range obs {
-		if o := &obs[i]; o.Responder == graphs.None && o.Sent > 0 {
-			s.flows++
+		if passed(&obs[i]) {
+			s.clean++
 		}
 	}
+	// As far from each other as what so many flows tell leaves open.
+	step := 1 / math.Sqrt(float64(len(strange)))
+	s.shares, s.owns = magnitudes(leastShare, 1, min(step, 0.25)), magnitudes(leastOwn, mostOwn, min(step, 0.5))
 	var out []Suspect
-	for len(out) < most && len(s.left) >= leastHit {
+	for len(out) < most {
 		x, ok := s.next()
 		if !ok {
 			break
 		}
 		out = append(out, x)
-		s.left = slices.DeleteFunc(s.left, func(i int32) bool { return slices.Contains(x.Hit, i) })
 	}
 	return out
 }
 
+// magnitudes returns numbers from one to another, the middles of steps in the logarithm.
+func magnitudes(from, to, step float64) []float64 {
+	n := math.Ceil(math.Log(to/from) / step)
+	list := make([]float64, int(n))
+	for i := range list {
+		list[i] = from * math.Pow(to/from, (float64(i)+0.5)/n)
+	}
+	return list
+}
+
+// passed reports whether an observation is of a flow that lost nothing.
+func passed(o *localize.Observation) bool {
+	return o.Lost == 0 && o.Sent > 0 && o.Responder == graphs.None
+}
+
 // A solver looks for one fault after the other.
 type solver struct {
-	f     *graphs.Fabric
-	obs   []localize.Observation
-	paths localize.PathSets
-	flows int                        // there and back each for itself
-	left  []int32                    // strange observations that no fault explains yet
-	pairs map[[2]graphs.NodeID]tally // see spread
+	numbering
+	obs     []localize.Observation
+	paths   localize.PathSets
+	strange []odd
+	prior   map[localize.Kind]float64 // log odds
+	clean   int                       // flows without loss; there and back each for itself
+	tally   tally
+	pairs   map[[2]graphs.NodeID][]part // see spread
+	// What is integrated out: shares of the flows hit that cross a fault, and shares of flows that are strange by themselves.
+	shares, owns []float64
 }
+
+// An odd is a strange observation.
+type odd struct {
+	obs       int32
+	parts     []part
+	explained float64 // how likely what was told makes it strange
+	rest      float64 // how likely nothing that was told did
+}
+
+// without returns how likely an odd is strange without a further fault, where a share of flows is so by itself.
+func (o *odd) without(own float64) float64 { return own + (1-own)*o.explained }
 
 // A candidate is a cause with what the flows say of it.
 type candidate struct {
 	localize.Cause
+	number  int32
 	hits    []hit
 	passing []float64 // of the flows without loss, how likely each was to lose some if the cause hits the flows that cross it
 	clean   int       // how many of these surely cross it
 	loss    float64
-	score   float64 // log posterior odds
-	share   [3]float64
+	nats    float64   // log likelihood ratio with no further fault
+	score   float64   // log posterior odds
+	hit     []float64 // posterior of the shares of flows hit
+	mean    float64   // its mean
+	own     float64   // posterior mean of the share of flows strange by themselves
 }
 
-// A hit is a strange observation and the share of its ways that cross a cause.
+// A hit is a strange observation, by its place, and the share of its ways that cross a cause.
 type hit struct {
-	obs   int32
+	odd   int
 	share float64
 }
 
-// next finds the likeliest fault.
+// next finds the likeliest fault beside those that were told.
 func (s *solver) next() (Suspect, bool) {
-	s.pairs = map[[2]graphs.NodeID]tally{}
 	list := s.candidates()
-	s.pass(list)
-	for _, c := range list {
-		s.weigh(c)
-	}
-	slices.SortFunc(list, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
-	})
 	if len(list) == 0 {
 		return Suspect{}, false
 	}
+	s.pass(list)
+	s.weigh(list)
+	slices.SortFunc(list, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.number, b.number))
+	})
 	top := list[0]
+	if top.nats < alike { // the evidence does not tell it from no fault
+		return Suspect{}, false
+	}
 	total := math.Exp(-top.score) // that there is none
 	for _, c := range list {
 		total += math.Exp(c.score - top.score)
 	}
-	x := Suspect{Cause: top.Cause, Share: top.share[1], Low: top.share[0], High: top.share[2], Loss: top.loss, Clean: top.clean}
-	over := map[int32]float64{} // by strange observation, the share of its ways that cross the class
+	x := Suspect{Cause: top.Cause, Share: top.mean, Loss: top.loss, Clean: top.clean}
+	x.Low, x.High = quantile(s.shares, top.hit, 0.05), quantile(s.shares, top.hit, 0.95)
+	by := make([]float64, len(s.strange)) // how likely the class makes each strange
 	for _, c := range list {
-		if c.score-s.prior(c.Kind) >= top.score-s.prior(top.Kind)-alike {
+		if c.nats >= top.nats-alike {
+			p := math.Exp(c.score-top.score) / total
 			x.Class = append(x.Class, c.Cause)
-			x.Probability += math.Exp(c.score-top.score) / total
+			x.Probability += p
 			for _, h := range c.hits {
-				over[h.obs] += h.share
+				by[h.odd] += p * h.share * c.mean
 			}
-		}
-	}
-	for _, h := range top.hits {
-		if over[h.obs] >= 0.5 {
-			x.Hit = append(x.Hit, h.obs)
-		}
-		if h.share > surely {
-			x.Surely++
 		}
 	}
 	x.Probability = min(x.Probability, 1)
+	for _, h := range top.hits {
+		o := &s.strange[h.odd]
+		if p := by[h.odd] / x.Probability; (1-p)*o.without(top.own) < p {
+			x.Hit = append(x.Hit, o.obs)
+			if h.share > surely {
+				x.Surely++
+			}
+		}
+	}
+	for i, p := range by {
+		o := &s.strange[i]
+		o.explained = p + (1-p)*o.explained
+		o.rest = top.own / o.without(top.own)
+	}
 	return x, x.Probability >= listed && len(x.Hit) >= leastHit
 }
 
-// prior returns the log prior odds of a cause.
-func (s *solver) prior(k localize.Kind) float64 {
-	causes := s.f.NumArcs() + s.f.NumLinks() + s.f.NumNodes() + s.f.NumGroups()
-	return math.Log(faults / float64(max(causes, leastCauses)) * localize.Preference(k))
+// quantile returns the magnitude up to which a part of the weights lies.
+func quantile(of, weights []float64, part float64) float64 {
+	step := math.Log(of[1] / of[0])
+	for i, w := range weights {
+		if part <= w {
+			return of[i] * math.Exp(step*(part/w-0.5))
+		}
+		part -= w
+	}
+	return of[len(of)-1] * math.Exp(step/2)
 }
 
-// candidates returns the causes that several strange flows may have in common, those that most do.
+// priors returns the log prior odds of a cause, by its kind. A fault is one of an arc, a link or a switch about alike often, however many there are of each: a table or a fabric
+// module breaks no less often than a member of a LAG.
+func (s *numbering) priors() map[localize.Kind]float64 {
+	count := map[localize.Kind]int{}
+	for i := range s.n {
+		count[s.cause(i).Kind]++
+	}
+	sum := 0.0
+	for _, k := range slices.Sorted(maps.Keys(count)) {
+		sum += localize.Preference(k)
+	}
+	odds := map[localize.Kind]float64{}
+	for k, n := range count {
+		odds[k] = math.Log(faults * min(1, float64(s.n)/leastCauses) * localize.Preference(k) / sum / float64(n))
+	}
+	return odds
+}
+
+// candidates returns the causes that several strange flows may have in common, those that most do that nothing explains yet.
 func (s *solver) candidates() []*candidate {
-	by := map[localize.Cause]*candidate{}
-	var list []*candidate
-	for _, i := range s.left {
-		s.crossing(&s.obs[i], nil, func(c localize.Cause, share float64) {
-			x := by[c]
-			if x == nil {
-				x = &candidate{Cause: c}
-				by[c], list = x, append(list, x)
-			}
-			x.hits = append(x.hits, hit{i, share})
-		})
+	type met struct {
+		cause, flows int32
+		unexplained  float64
 	}
-	sum := func(c *candidate) (sum float64) {
-		for _, h := range c.hits {
-			sum += h.share
+	by := make([]met, s.n)
+	for i := range s.strange {
+		o := &s.strange[i]
+		for _, p := range o.parts {
+			by[p.cause].flows++
+			by[p.cause].unexplained += p.share * o.rest
 		}
-		return sum
 	}
-	list = slices.DeleteFunc(list, func(c *candidate) bool { return len(c.hits) < leastHit })
-	slices.SortFunc(list, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(sum(b), sum(a)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	for i := range by {
+		by[i].cause = int32(i)
+	}
+	by = slices.DeleteFunc(by, func(m met) bool { return m.flows < leastHit })
+	slices.SortFunc(by, func(a, b met) int {
+		return cmp.Or(cmp.Compare(b.unexplained, a.unexplained), cmp.Compare(a.cause, b.cause))
 	})
-	return list[:min(len(list), weighed)]
+	list, at := make([]*candidate, min(len(by), weighed)), make([]*candidate, s.n)
+	for i := range list {
+		list[i] = &candidate{Cause: s.cause(by[i].cause), number: by[i].cause}
+		at[by[i].cause] = list[i]
+	}
+	for i := range s.strange {
+		for _, p := range s.strange[i].parts {
+			if c := at[p.cause]; c != nil {
+				c.hits = append(c.hits, hit{i, p.share})
+			}
+		}
+	}
+	return list
 }
 
 // pass tells the candidates what flows without loss say.
 func (s *solver) pass(list []*candidate) {
-	by := map[localize.Cause]*candidate{}
+	at := make([]*candidate, s.n)
 	for _, c := range list {
-		by[c.Cause] = c
+		at[c.number] = c
 		var lost, sent float64
 		for _, h := range c.hits {
-			lost, sent = lost+h.share*float64(s.obs[h.obs].Lost), sent+h.share*float64(s.obs[h.obs].Sent)
+			o := &s.strange[h.odd]
+			lost, sent = lost+h.share*o.rest*float64(s.obs[o.obs].Lost), sent+h.share*o.rest*float64(s.obs[o.obs].Sent)
 		}
 		c.loss = lost / sent
 	}
+	clear(s.pairs)
+	var parts []part
 	for i := range s.obs {
 		o := &s.obs[i]
-		if o.Lost > 0 || o.Sent <= 0 || o.Responder != graphs.None {
+		if !passed(o) {
 			continue
 		}
-		s.crossing(o, list, func(cause localize.Cause, share float64) {
-			if c := by[cause]; c != nil {
-				c.passing = append(c.passing, share*-math.Expm1(float64(o.Sent)*math.Log1p(-min(c.loss, 1-1e-9))))
-				if share > surely {
+		parts = s.crossing(o, list, parts[:0])
+		for _, p := range parts {
+			if c := at[p.cause]; c != nil {
+				c.passing = append(c.passing, p.share*-math.Expm1(float64(o.Sent)*math.Log1p(-min(c.loss, 1-1e-9))))
+				if p.share > surely {
 					c.clean++
 				}
 			}
-		})
+		}
 	}
 }
 
-// weigh compares a candidate with no fault at its place, where flows are strange as often as elsewhere.
-func (s *solver) weigh(c *candidate) {
-	own := float64(1+len(s.left)-len(c.hits)) / (1/byThemselves + float64(s.flows-c.clean)) // as elsewhere
-	at := make([]float64, len(shares))
-	top := math.Inf(-1)
-	for k, q := range shares {
-		for _, h := range c.hits {
-			at[k] += math.Log1p(h.share * q * (1 - own) / own)
-		}
-		for _, w := range c.passing {
-			at[k] += math.Log1p(-w * q)
-		}
-		top = max(top, at[k])
+// weigh compares each candidate with no further fault.
+func (s *solver) weigh(list []*candidate) {
+	none := make([]float64, len(s.owns))        // log likelihood of no further fault
+	beside := make([][]float64, len(s.strange)) // by strange flow, the odds against it without a further fault
+	for i := range beside {
+		beside[i] = make([]float64, len(s.owns))
 	}
-	sum := 0.0
-	for k := range at {
-		at[k] = math.Exp(at[k] - top)
-		sum += at[k]
+	for g, own := range s.owns {
+		none[g] = float64(s.clean) * math.Log1p(-own)
+		for i := range s.strange {
+			p := s.strange[i].without(own)
+			none[g] += math.Log(p)
+			beside[i][g] = (1 - p) / p
+		}
 	}
-	c.score = top + math.Log(sum/float64(len(shares))) + s.prior(c.Kind)
-	c.share = c.hitShare()
+	nothing, _ := weights(slices.Clone(none))
+	joint := make([]float64, len(s.shares)*len(s.owns))
+	for _, c := range list {
+		runs := s.runs(c)
+		for k, share := range s.shares {
+			passing, part := 0.0, 1.0
+			for _, w := range c.passing {
+				if part *= 1 - w*share; part < 1e-200 { // one logarithm for many
+					passing, part = passing+math.Log(part), 1
+				}
+			}
+			passing += math.Log(part)
+			for g := range s.owns {
+				hits := 0.0
+				for _, r := range runs {
+					hits += r.flows * math.Log1p(r.share*share*beside[r.odd][g])
+				}
+				joint[k*len(s.owns)+g] = none[g] + passing + hits
+			}
+		}
+		var sum float64
+		sum, joint = weights(joint)
+		c.nats = sum - nothing - math.Log(float64(len(s.shares)))
+		c.score = c.nats + s.prior[c.Kind]
+		c.hit = make([]float64, len(s.shares))
+		for i, p := range joint {
+			c.hit[i/len(s.owns)] += p
+			c.own += p * s.owns[i%len(s.owns)]
+		}
+		for k, p := range c.hit {
+			c.mean += p * s.shares[k]
+		}
+	}
 }
 
-// hitShare returns the share of flows that a candidate hits, with its 90 % interval, by the count of flows: what likelihoods are asked for lies too far apart for that.
-func (c *candidate) hitShare() [3]float64 {
-	hits, clean := 0.0, 0.0
-	for _, h := range c.hits {
-		hits += h.share
+// A run is of hits that tell the same.
+type run struct {
+	hit
+	flows float64
+}
+
+// runs returns the hits of a candidate, those together that tell the same.
+func (s *solver) runs(c *candidate) (list []run) {
+	order := slices.SortedFunc(slices.Values(c.hits), func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.share, b.share), cmp.Compare(s.strange[a.odd].explained, s.strange[b.odd].explained))
+	})
+	for _, h := range order {
+		if n := len(list); n > 0 && list[n-1].share == h.share && s.strange[list[n-1].odd].explained == s.strange[h.odd].explained {
+			list[n-1].flows++
+			continue
+		}
+		list = append(list, run{h, 1})
 	}
-	for _, w := range c.passing {
-		clean += w
+	return list
+}
+
+// weights returns the logarithm of the sum of what logarithms are given of, and the part of each in it, in their place.
+func weights(logs []float64) (float64, []float64) {
+	top, sum := slices.Max(logs), 0.0
+	for i, x := range logs {
+		logs[i] = math.Exp(x - top)
+		sum += logs[i]
 	}
-	mean := (hits + 0.5) / (hits + clean + 1)
-	// Normal in the arc sine of the root, in which a binomial share has one deviation whatever it is.
-	middle, half := math.Asin(math.Sqrt(mean)), 1.645/(2*math.Sqrt(hits+clean+1))
-	bound := func(x float64) float64 { return math.Pow(math.Sin(min(max(x, 0), math.Pi/2)), 2) }
-	return [3]float64{bound(middle - half), mean, bound(middle + half)}
+	for i := range logs {
+		logs[i] /= sum
+	}
+	return top + math.Log(sum), logs
 }

@@ -170,7 +170,7 @@ func TestCalibration(t *testing.T) {
 		}
 		t.Logf("%d worlds, %d faults at most, %d suspects, calibration error %.3f (said %.1f, right %.0f); %d of %d clear faults found; %d of %d intervals hold", *worlds, 1+more, n, e, said,
 			right, found, clear, inside, told)
-		if e > 0.14+0.04*float64(more) || 10*found < 9*clear || 10*inside < 8*told {
+		if e > 0.08+0.06*float64(more) || 10*found < 9*clear || 10*inside < 8*told {
 			t.Error("not calibrated")
 		}
 	}

@@ -101,7 +101,7 @@ func TestOwnLosses(t *testing.T) {
 }
 
 // TestMeet: what the link to a host loses of flows one way, as where it goes down for moments, is not taken for losses of these flows' own, however badly one
-// rate of its loss explains that.
+// rate of its loss explains that, where it is known that flows lose their packets at the same moments.
 func TestMeet(t *testing.T) {
 	for _, flows := range []int{60, 100, 200, 400} {
 		for seed := range uint64(4) {
@@ -119,7 +119,7 @@ func TestMeet(t *testing.T) {
 					o.Sent -= 20
 				}
 			}
-			r := w.solve()
+			r := Solve(w.Fabric, w.obs, Config{Independent: true})
 			if len(r.Suspects) == 0 || r.Suspects[0].Probability < 0.9 {
 				t.Errorf("%d flows, %d: healthy with %.2f, suspects %v", flows, seed, r.Healthy, r.Suspects)
 			}

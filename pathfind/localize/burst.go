@@ -30,17 +30,17 @@ func (b bursts) independent(o *merged) (lost, passed float64) {
 	}
 	most := k / b.length
 	least := min(n*b.good*float64(max(o.arcs(), 1))/b.length, most)
-	lost, _ = b.among(k, math.Sqrt(most*least), o.runs())
+	lost, _ = b.among(k, math.Sqrt(most*least), o.runs(), o.mostRuns())
 	return lost, (n - k) * min(1/b.length, lost/k)
 }
 
-// among returns in how many runs, from a least number on, so many losses lie in the mean, where so many runs are expected, and the log of how likely that is.
+// among returns in how many runs, from a least number to a greatest, so many losses lie in the mean, where so many runs are expected, and the log of how likely that is.
 // The n-th summand, over the first, is x^(n-1) (lost-1)! / ((lost-n)! (n-1)! n!).
-func (b bursts) among(lost, expected, least float64) (runs, likely float64) {
+func (b bursts) among(lost, expected, least, most float64) (runs, likely float64) {
 	x := expected / (b.length - 1)
 	start := (least-1)*log(x) + lgamma(lost) - lgamma(lost-least+1) - lgamma(least) - lgamma(least+1)
 	w, sum, mean := 1.0, 1.0, least
-	for n := least; n < lost; n++ {
+	for n := least; n < most; n++ {
 		w *= x * (lost - n) / (n * (n + 1))
 		sum += w
 		mean += w * (n + 1)
@@ -61,11 +61,24 @@ func (b bursts) likely(f *lump) float64 {
 	for _, w := range f.ways {
 		l := f.lost*log(w.expected) - w.expected - lgamma(f.lost+1)
 		if b.some() {
-			_, l = b.among(f.lost, w.expected/b.length, f.runs)
+			_, l = b.among(f.lost, w.expected/b.length, f.runs, f.mostRuns)
 		}
 		sum = logSum(sum, log(w.share)+l)
 	}
-	return sum
+	if b.some() {
+		return sum
+	}
+	return sum + f.scattered
+}
+
+// scattered returns the log of how likely losses that are independent of each other lie in as many runs as it is told.
+func (m *merged) scattered() float64 {
+	n, k, r := float64(m.sent), float64(m.lost), m.runs()
+	if r < m.mostRuns() || r > n-k+1 { // the runs of several windows
+		return 0
+	}
+	choose := func(n, k float64) float64 { return lgamma(n+1) - lgamma(k+1) - lgamma(n-k+1) }
+	return choose(n-k+1, r) + choose(k-1, r-1) - choose(n, k)
 }
 
 const (
@@ -83,10 +96,12 @@ const (
 
 // A lump is what a flow lost, and how it might have.
 type lump struct {
-	lost, sent, runs float64
-	ways             []lumpWay
-	odds             float64               // that it did so by itself, where it lost several
-	own              [len(keeping)]float64 // how likely if it did so by itself, by what it keeps
+	lost, sent     float64
+	runs, mostRuns float64 // in which it did so, at least and at most
+	scattered      float64 // the log of how likely independent losses lie in so many
+	ways           []lumpWay
+	odds           float64               // that it did so by itself, where it lost several
+	own            [len(keeping)]float64 // how likely if it did so by itself, by what it keeps
 }
 
 // A lumpWay is ways that flows take of which all lose as much.
@@ -131,7 +146,7 @@ func (s *search) lumps() lumps {
 			x.mass += t.copies * n * miss
 		case t.lone || miss > mostMissed:
 		default:
-			f := lump{lost: k, sent: n, runs: o.runs(), ways: x.ways[from:]}
+			f := lump{lost: k, sent: n, runs: o.runs(), mostRuns: o.mostRuns(), scattered: o.scattered(), ways: x.ways[from:]}
 			if k > 1 {
 				f.odds = s.oddsOfOwn(t)
 			}
@@ -176,13 +191,16 @@ func (x *lumps) hint() bool {
 	return false
 }
 
-// weighOwn asks of each flow how likely it would have lost its packets by itself.
+// weighOwn asks of each flow how likely it would have lost its packets by itself, in any number of runs if that is told.
 func (x *lumps) weighOwn() {
 	for i := range x.lossy {
 		f := &x.lossy[i]
-		n, k := f.sent, f.lost
+		n, k, runs := f.sent, f.lost, 1.0
+		if f.runs == f.mostRuns {
+			runs = 1 / k
+		}
 		for j, keep := range keeping {
-			f.own[j] = (1 - usuallyTotal) * keep * exp(lgamma(n+1)-lgamma(n-k+1)+lgamma(n-k+keep)-lgamma(n+keep+1))
+			f.own[j] = runs * (1 - usuallyTotal) * keep * exp(lgamma(n+1)-lgamma(n-k+1)+lgamma(n-k+keep)-lgamma(n+keep+1))
 		}
 	}
 }
@@ -260,3 +278,11 @@ func (s *search) inBursts() bursts {
 
 // runs is in how many runs packets were lost at least.
 func (m *merged) runs() float64 { return float64(max(1, min(m.bursts, m.lost))) }
+
+// mostRuns is in how many they were lost at most.
+func (m *merged) mostRuns() float64 {
+	if m.untold {
+		return float64(m.lost)
+	}
+	return m.runs()
+}

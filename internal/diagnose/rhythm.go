@@ -207,7 +207,7 @@ func (t *timeline) lose(at, share float64) {
 		return
 	}
 	t.flush()
-	t.counts = append(t.counts, rhythm.Count{From: at, To: at, Sent: 1, Lost: 1, Share: share})
+	t.counts = append(t.counts, rhythm.Count{From: at, To: at, Sent: 1, Lost: 1, Share: share, Run: !t.store.atOnce})
 	t.run = true
 }
 

@@ -32,6 +32,8 @@ type Count struct {
 	Sent, Lost int
 	// Share is the probability that they crossed the suspect; 0 stands for 1.
 	Share float64
+	// Run tells that they were lost one after the other and no packet of their flow was answered between: perhaps for one reason of that flow's.
+	Run bool
 	// Outlier is the probability that they were lost for a reason of their own, of which nothing is known: one count proves no more than that is
 	// improbable.
 	Outlier float64
@@ -120,21 +122,18 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if s == nil {
 		return Rhythm{}
 	}
-	scanned, bad := s.search()
-	if len(scanned) == 0 {
-		return Rhythm{}
-	}
-	worth := s.bayes(scanned, bad)
-	best, level, value := s.joinedBy(scanned, bad, worth, quiet)
+	whole := s
+	best, level, value := s.find(quiet)
 	steady, _ := s.constant()
-	if s.lasts && worth > steady {
-		refined, bad, worth := s.refine(scanned, bad, worth)
-		if refined, bad, worth = s.joinedBy(refined, bad, worth, quiet); worth > value { // not by what is between episodes that count as one
-			best, level, value = refined, bad, worth
+	if b := newScan(hits(counts)); b != nil {
+		// What loses a few packets of one flow now and then does so at any time, too. What goes down for a moment is likelier beforehand.
+		if always, _ := b.constant(); always+inRuns(counts)-decisive > max(value, steady) {
+			s, steady = b, always
+			best, level, value = b.find(quiet)
 		}
 	}
-	if one, bad, worth, ok := s.single(best, value); ok {
-		best, level, value = one, bad, worth
+	if len(best) == 0 {
+		return Rhythm{}
 	}
 	r := Rhythm{Bayes: value - steady, Proof: value - s.good}
 	if r.Bayes < decisive {
@@ -144,12 +143,61 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if r.Kind == Steady {
 		return r
 	}
-	s.describe(&r, best, level)
+	whole.describe(&r, best, level)
 	if s.ailing(&r, best) || s.bursting(&r, best, level) {
 		return Rhythm{Bayes: r.Bayes, Proof: r.Proof}
 	}
 	r.Period, r.Jitter = regular(r.Episodes)
 	return r
+}
+
+// find returns the episodes that explain the counts best, the share lost in them, and the logarithm of how well they do.
+func (s *scan) find(quiet float64) (best []episode, level, value float64) {
+	scanned, bad := s.search()
+	if len(scanned) == 0 {
+		return nil, 0, math.Inf(-1)
+	}
+	worth := s.bayes(scanned, bad)
+	best, level, value = s.joinedBy(scanned, bad, worth, quiet)
+	if steady, _ := s.constant(); s.lasts && worth > steady {
+		refined, bad, worth := s.refine(scanned, bad, worth)
+		if refined, bad, worth = s.joinedBy(refined, bad, worth, quiet); worth > value { // not by what is between episodes that count as one
+			best, level, value = refined, bad, worth
+		}
+	}
+	if one, bad, worth, ok := s.single(best, value); ok {
+		best, level, value = one, bad, worth
+	}
+	return best, level, value
+}
+
+// hits returns counts in which each run is one loss, nil if none is of more.
+func hits(counts []Count) []Count {
+	if !slices.ContainsFunc(counts, func(c Count) bool { return c.Run && c.Lost > 1 }) {
+		return nil
+	}
+	list := slices.Clone(counts)
+	for i := range list {
+		if c := &list[i]; c.Run && c.Lost > 1 {
+			c.To, c.Sent, c.Lost = c.From, 1, 1
+		}
+	}
+	return list
+}
+
+// inRuns returns the logarithm of how likely runs are as long as they are, if after each loss the next packet of the flow is lost with a probability of which any is as likely.
+func inRuns(counts []Count) float64 {
+	runs, more := 0.0, 0.0
+	for i := range counts {
+		if c := &counts[i]; c.Run && c.Lost > 0 {
+			runs++
+			more += float64(c.Lost - 1)
+		}
+	}
+	a, _ := math.Lgamma(more + 1)
+	b, _ := math.Lgamma(runs + 1)
+	n, _ := math.Lgamma(more + runs + 2)
+	return a + b - n
 }
 
 // single returns one episode in the place of several, unless these explain the counts decisively better where its changes of state cost no more than theirs: what began or

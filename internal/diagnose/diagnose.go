@@ -125,6 +125,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue
 		}
+		sus = s.ratherLink(sus)
 		out := s.lossSuspect(&sus, Loss)
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue

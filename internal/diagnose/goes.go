@@ -46,14 +46,14 @@ func (l *flowLog) comesAndGoes() bool {
 	return windows > 1 && squares > goesSpread*float64(windows-1)
 }
 
-// turnsBack reports whether the answers of a flow whose losses come and go take a link between switches that its probes take, too. These are answers to probes that
+// turnsBack reports whether the answers of a flow whose losses come and go take a link that its probes take, too. These are answers to probes that
 // came over it a moment before, when it was up: that they come back tells nothing of the link.
 func (o *observer) turnsBack(i int, path, back way) bool {
 	if !path.certain() || !back.certain() {
 		return false
 	}
 	shared := slices.ContainsFunc(path.alternatives[0], func(a graphs.ArcID) bool {
-		return !o.s.fabric.IsHostArc(a) && crosses(back.alternatives[0], a.Link())
+		return crosses(back.alternatives[0], a.Link())
 	})
 	if !shared {
 		return false

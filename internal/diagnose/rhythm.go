@@ -272,6 +272,20 @@ func (t *timeline) add(c *captured, set []localize.Alternative, sent, lost int, 
 	}
 }
 
+// ratherLink puts the link of a host before the host where the evidence cannot tell the two apart and nearly all is lost for moments: links go down and come back, hosts seldom do.
+func (s *Store) ratherLink(sus localize.Suspect) localize.Suspect {
+	i := slices.IndexFunc(sus.Class, func(c localize.Cause) bool { return c.Kind == localize.Link })
+	if sus.Kind != localize.Host || i < 0 {
+		return sus
+	}
+	link := sus.Class[i]
+	if r := s.rhythmOf(link); r.Kind != rhythm.Flapping || r.Loss < stormLoss {
+		return sus
+	}
+	sus.Cause, sus.Class = link, slices.Insert(slices.Delete(slices.Clone(sus.Class), i, i+1), 0, link)
+	return sus
+}
+
 // outageLoss is the least share lost in the episodes of what goes up and down.
 const outageLoss = 0.5
 

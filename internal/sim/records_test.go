@@ -200,6 +200,24 @@ func TestOutagesAreWhole(t *testing.T) {
 	}
 }
 
+// TestHostLinkFlaps: where the link of a host goes down for moments, which nothing tells from the host, the link is told to flap.
+func TestHostLinkFlaps(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		access := f.Out(f.Hosts()[seed])[0].Link()
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1e6, seed
+		cfg.Faults = []Fault{{Cause: localize.Cause{Kind: localize.Link, ID: int32(access)}, Loss: 1, From: 1700 * time.Millisecond, Period: 4 * time.Second, Down: 300 * time.Millisecond}}
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		if x := &d.Suspects[0]; x.Link != f.LinkName(access) || x.Symptom != diagnose.Flap || x.Probability < diagnose.Named {
+			t.Errorf("seed %d: %s: %v", seed, d.Summary, x.Class)
+		}
+	}
+}
+
 // TestFlapBesideDead: a link that flaps is found beside one of the same switch that is dead all the time, though in its outages nothing gets through the switch at all. Neither is
 // told from what flows cross before or behind both.
 func TestFlapBesideDead(t *testing.T) {

@@ -105,14 +105,14 @@ func fewer(n int, x float64) float64 {
 	return sum
 }
 
-// worth drops the episodes that explain less than their price, the least first.
+// worth drops the episodes that explain less than their price, the least first, as long as effort is to spare.
 func (s *scan) worth(eps []episode, bad float64) ([]episode, float64) {
 	if len(eps) > mostWeighed {
 		return eps, bad
 	}
-	for len(eps) > 1 {
+	for len(eps) > 1 && s.spare > 0 {
 		before := len(eps)
-		for w := s.weigh(eps, bad); len(eps) > 1; {
+		for w := s.weigh(eps, bad); len(eps) > 1 && s.spare > 0; {
 			i, gain := w.least()
 			if gain <= 0 {
 				break

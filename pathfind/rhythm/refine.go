@@ -26,8 +26,9 @@ func (s *scan) refine(eps []episode, bad, value float64) ([]episode, float64, fl
 		}
 		return s.parted(eps, bad)
 	}
+	s.spare = 2 * s.effort()
 	changes := []func([]episode, float64) [][]episode{s.slid, s.added, parted, s.joined}
-	for waiting, i := len(changes), 0; waiting > 0 && len(eps) <= mostRefined; i = (i + 1) % len(changes) {
+	for waiting, i := len(changes), 0; waiting > 0 && len(eps) <= mostRefined && s.spare > 0; i = (i + 1) % len(changes) {
 		waiting--
 		for _, next := range changes[i](eps, bad) {
 			_, level := s.level(next)

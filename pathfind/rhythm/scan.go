@@ -31,6 +31,7 @@ type scan struct {
 	score      [2][]float64
 	rates      []float64 // scratch, of spread
 	lasts      bool      // of some counts with losses it is not known when exactly
+	spare      int       // effort that may still be made to find better episodes; one is to look how much of a count lies in one of them
 }
 
 const (
@@ -40,7 +41,15 @@ const (
 	pieces = 8
 	// layers is in how many layers counts lie. Those of each last up to a quarter of those of the next, of the last all the time.
 	layers = 7
+	// mostEffort is how much may be made for each step of Find, half a second or so for 60,000 counts or fewer, and more for more. What has so many episodes that it is not
+	// enough loses all the time, mostly.
+	mostEffort = 200_000_000
+	// countEffort is that to work out the likelihood of a count.
+	countEffort = 24
 )
+
+// effort returns how much may be made for a step.
+func (s *scan) effort() int { return mostEffort * max(60_000, len(s.counts)) / 60_000 }
 
 func newScan(all []Count) *scan {
 	s := &scan{counts: clean(all)}
@@ -67,6 +76,7 @@ func newScan(all []Count) *scan {
 		return nil // nothing lost, or never anything else
 	}
 	s.lay()
+	s.spare = s.effort()
 	for i := range s.counts {
 		c := &s.counts[i]
 		first := sort.Search(len(s.cells), func(j int) bool { return s.cells[j].to >= c.From })
@@ -263,7 +273,7 @@ type episode struct {
 // search returns the likeliest episodes and the share lost in them.
 func (s *scan) search() (best []episode, level float64) {
 	lost, passed := s.sharpen()
-	most := math.Inf(-1)
+	most, effort := math.Inf(-1), s.effort()
 	var tried [][]episode
 	for _, bad := range []float64{0.97, 0.6, 0.2, 0.04, 0.008} {
 		up, down := odds(bad)
@@ -284,7 +294,14 @@ func (s *scan) search() (best []episode, level float64) {
 			continue
 		}
 		tried = append(tried, eps)
-		eps, bad = s.worth(s.settle(eps))
+		s.spare = effort
+		eps, bad = s.settle(eps)
+		left := s.spare
+		s.spare = effort
+		eps, bad = s.worth(eps, bad)
+		if min(left, s.spare) <= 0 {
+			effort /= 4 // all levels together are not to take much longer than one
+		}
 		if v := s.bayes(eps, bad); v > most {
 			best, level, most = eps, bad, v
 		}

@@ -17,21 +17,22 @@ func overlap(c *count, e *episode) float64 {
 
 // part returns the share of the time of a count that lies in episodes.
 func (s *scan) part(c *count, eps []episode) float64 {
-	return partFrom(c, eps, firstAfter(eps, c.From))
+	return s.partFrom(c, eps, firstAfter(eps, c.From))
 }
 
 // partFrom is part, where it is known which episode is the first that ends at or after the count begins.
-func partFrom(c *count, eps []episode, j int) float64 {
+func (s *scan) partFrom(c *count, eps []episode, j int) float64 {
 	if c.To <= c.From {
 		if j < len(eps) && eps[j].from <= c.From {
 			return 1
 		}
 		return 0
 	}
-	in := 0.0
+	in, first := 0.0, j
 	for ; j < len(eps) && eps[j].from < c.To; j++ {
 		in += overlap(c, &eps[j])
 	}
+	s.spare -= j - first
 	return min(1, in/(c.To-c.From))
 }
 
@@ -79,6 +80,7 @@ func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) fl
 	sum := 0.0
 	lost, passed := math.Log(bad), math.Log1p(-bad) // of most counts that are in episodes at all, all is
 	next, at := 0, math.Inf(1)
+	s.spare -= len(counts) * countEffort
 	for i := range counts {
 		c := &counts[i]
 		if c.From < at { // another layer
@@ -86,7 +88,7 @@ func (s *scan) likelihoodOf(counts []count, eps []episode, bad, good float64) fl
 		}
 		for at = c.From; next < len(eps) && eps[next].to < at; next++ {
 		}
-		switch in := partFrom(c, eps, next); {
+		switch in := s.partFrom(c, eps, next); {
 		case in == 0 && good == normal:
 			sum += c.good
 		case in == 1:
@@ -157,45 +159,54 @@ func (s *scan) likelihoodNear(r *reach, eps []episode, bad float64) float64 {
 	return sum
 }
 
-// settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price.
+// settle moves the edges of episodes to where they explain the counts best, and drops or joins those that are not worth their price,
+// as long as effort is to spare.
 func (s *scan) settle(eps []episode) ([]episode, float64) {
 	eps = slices.Clone(eps)
 	for range 6 {
 		_, bad := s.level(eps)
 		moved := s.prune(&eps, bad)
-		for i := range eps {
+		for i := 0; i < len(eps) && s.spare > 0; i++ {
 			moved = s.move(eps, i, true, bad) || moved
 			moved = s.move(eps, i, false, bad) || moved
 		}
 		if !moved {
 			return eps, bad
 		}
+		if s.spare <= 0 {
+			break
+		}
 	}
 	_, bad := s.level(eps)
 	return eps, bad
 }
 
-// prune drops episodes, and joins them to the next, as long as that is better. It reports whether it was.
+// prune drops episodes, and joins them to the next, as long as that is better and effort is to spare. It reports whether it was.
 func (s *scan) prune(eps *[]episode, bad float64) bool {
 	any := false
-	for i := 0; i < len(*eps); i++ {
+	rest := slices.Clone(*eps) // the episodes without the i-th
+	rest = rest[:copy(rest, rest[1:])]
+	for i := 0; i < len(*eps) && s.spare > 0; i++ {
 		e := (*eps)[i]
-		to := e.to
-		without := slices.Delete(slices.Clone(*eps), i, i+1)
+		to, better := e.to, false
 		if i+1 < len(*eps) {
-			joined := slices.Clone(without)
-			joined[i].from, joined[i].begun = e.from, e.begun
-			to = joined[i].to
-			if s.gain(*eps, joined, e.from, to, bad) > (changes(joined)-changes(*eps))*s.penalty {
-				*eps, any = joined, true
-				i--
-				continue
+			next := rest[i]
+			rest[i].from, rest[i].begun = e.from, e.begun
+			to = next.to
+			if better = s.gain(*eps, rest, e.from, to, bad) > (changes(rest[i:i+1])-changes((*eps)[i:i+2]))*s.penalty; !better {
+				rest[i] = next
 			}
 		}
-		if len(without) > 0 && s.gain(*eps, without, e.from, to, bad) > (changes(without)-changes(*eps))*s.penalty {
-			*eps, any = without, true
-			i--
+		if better = better || len(rest) > 0 && s.gain(*eps, rest, e.from, to, bad) > -changes((*eps)[i:i+1])*s.penalty; !better {
+			if i < len(rest) {
+				rest[i] = e
+			}
+			continue
 		}
+		any = true
+		*eps = append((*eps)[:0], rest...)
+		rest = slices.Delete(rest, i, min(i+1, len(rest)))
+		i--
 	}
 	return any
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -204,7 +205,8 @@ type echo struct {
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the
-// others, which were sent later, are taken to follow each other as the last of those did, within the window.
+// others, which were sent later, are taken to lie evenly in the rest of the window where they are about as many as at the share lost so far, or else to follow each other
+// as the last of those did: losses in a burst end with it, not with the window.
 func (e *echo) lossTimes() []int {
 	n := len(e.lostAt)
 	if n == 0 || n >= e.lost {
@@ -212,13 +214,28 @@ func (e *echo) lossTimes() []int {
 	}
 	times := slices.Clone(e.lostAt)
 	last, rest := times[n-1], max(0, int(e.end.Sub(e.start).Milliseconds())-times[n-1])
-	if lately := min(n-1, 16); lately > 0 { // losses in a burst end with it, not with the window
+	if lately := min(n-1, 16); lately > 0 && !e.goesOn() {
 		rest = min(rest, (e.lost-n+1)*(last-times[n-1-lately])/lately)
 	}
 	for i := range e.lost - n {
 		times = append(times, last+rest*(i+1)/(e.lost-n+1))
 	}
 	return times
+}
+
+// goesOn reports whether those of the lost probes that are not listed are as many as where the share that was lost between the first and the last listed one is lost
+// until the end of the window.
+func (e *echo) goesOn() bool {
+	const sure = 4 // standard deviations
+	first, last := e.lostAt[0], e.lostAt[len(e.lostAt)-1]
+	perMS := float64(e.sent) / max(1, milliseconds(e.end.Sub(e.start)))
+	before, after := perMS*float64(last-first), perMS*milliseconds(e.end.Sub(e.start))-perMS*float64(last)
+	if before <= 0 || after <= 0 {
+		return true
+	}
+	share := min(1, float64(len(e.lostAt)-1)/before)
+	off := math.Abs(float64(e.lost-len(e.lostAt)) - share*after)
+	return off <= 1+sure*math.Sqrt(share*(1-share)*after*(1+after/before))
 }
 
 // lostBetween reports whether probes that were sent between two times may be among the lost; of an echo without loss, whether any were sent.

@@ -178,7 +178,7 @@ func (t *timeline) watch(from, to time.Time) {
 type losses struct{ before, after, between bool }
 
 // echo adds the probes of an echo, which crossed the links with the probability share. They are sent evenly, so that it shows when those were which were answered, between those that were lost.
-// Of those after the last loss that is listed, where not all are, only their number is known.
+// Where not all losses are listed, those after the last that is are known by their number alone, unless they are of a burst.
 func (t *timeline) echo(e *echo, share float64) {
 	from, to := t.at(e.start), t.at(e.end)
 	if e.lost > 0 && len(e.lostAt) == 0 {
@@ -188,7 +188,11 @@ func (t *timeline) echo(e *echo, share float64) {
 	}
 	every, answered := (to-from)/float64(max(1, e.sent)), e.sent-e.lost
 	at, passed := from, 0
-	for i, ms := range e.lostAt {
+	times := e.lostAt
+	if len(times) < e.lost && !e.goesOn() {
+		times = e.lossTimes()
+	}
+	for i, ms := range times {
 		lost := from + float64(ms)
 		n := min(int(math.Round((lost-from)/every))-i, answered) - passed // of what was sent before it
 		t.pass(at, lost, n, every, share)
@@ -196,7 +200,7 @@ func (t *timeline) echo(e *echo, share float64) {
 		t.lose(lost, share)
 		at = lost
 	}
-	if unlisted := e.lost - len(e.lostAt); unlisted > 0 {
+	if unlisted := e.lost - len(times); unlisted > 0 {
 		t.flush()
 		t.counts = append(t.counts, rhythm.Count{From: at, To: max(at, to), Sent: unlisted + answered - passed, Lost: unlisted, Share: share})
 		return

@@ -76,9 +76,9 @@ func (s *Store) Diagnose() *Diagnosis {
 // over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
 // nothing of the kind.
 func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
-	storms := s.storms()
-	if suspects, then = s.outages(storms); suspects != nil { // else they are not of the kind that a link makes which goes down
-		return suspects, then, s.observe(storms, time.Time{})
+	suspects, then, told := s.outages(s.storms())
+	if suspects != nil { // else they are not of the kind that a link makes which goes down
+		return suspects, then, s.observe(told, time.Time{})
 	}
 	var since time.Time
 	switch bad, kind := s.failing(); kind {

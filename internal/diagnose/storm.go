@@ -194,22 +194,44 @@ func (x *spell) add(at time.Time) {
 	x.n++
 }
 
-// outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these.
-func (s *Store) outages(storms []stretch) ([]localize.Suspect, *observer) {
+// outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these, and which of the storms they explain.
+func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *observer, told []stretch) {
 	if storms == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	dead := s.deadAlways(storms)
 	all := s.observeStorms(storms, dead)
-	found := s.outagesOf(all)
-	if all.lostOn(found) >= stormTold {
-		return found, all
+	if found = s.outagesOf(all); all.lostOn(found) < stormTold {
+		if found = s.outagesApart(storms, dead); all.lostOn(found) < stormTold {
+			return nil, all, nil
+		}
+		return found, all, storms
 	}
-	found = s.outagesApart(storms, dead)
-	if all.lostOn(found) < stormTold {
-		return nil, all
+	// Next to a link that many flows cross another hardly shows, unless it goes down at times of its own.
+	told, others := s.partStorms(storms, found, dead)
+	more := s.outagesApart(others, dead)
+	more = slices.DeleteFunc(more, func(x localize.Suspect) bool {
+		return slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == x.Cause })
+	})
+	if len(more) == 0 {
+		return found, all, told
 	}
-	return found, all
+	return append(found, more...), all, storms
+}
+
+// partStorms parts storms into those whose losses some links explain, and the others; of too many storms all are explained.
+func (s *Store) partStorms(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool) (told, others []stretch) {
+	if len(storms) > mostApart {
+		return storms, nil
+	}
+	for i, x := range storms {
+		if s.observeStorms(storms[i:i+1], dead).lostOn(links) >= stormTold {
+			told = append(told, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	return told, others
 }
 
 // deadAlways returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both

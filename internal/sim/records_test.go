@@ -218,6 +218,40 @@ func TestHostLinkFlaps(t *testing.T) {
 	}
 }
 
+// TestFlapBesideLarger: a link that goes down for a tenth of a second, at times of its own, is told to flap beside one that goes down for a second.
+func TestFlapBesideLarger(t *testing.T) {
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(4) {
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 300, 1e6, seed
+		cfg.Faults = arcFaults(2, 1, 1)(f, rand.New(rand.NewPCG(seed, 'F')))
+		for i := range cfg.Faults {
+			x := &cfg.Faults[i]
+			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(graphs.ArcID(x.Cause.ID).Link())}
+			x.From, x.Period, x.Down = 1700*time.Millisecond, 4*time.Second, time.Second
+			if i > 0 {
+				x.From, x.Period, x.Down = 3100*time.Millisecond, 7*time.Second, 100*time.Millisecond
+			}
+		}
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		for _, x := range cfg.Faults {
+			if !slices.ContainsFunc(d.Suspects, func(s diagnose.Suspect) bool {
+				return s.Link == f.LinkName(graphs.LinkID(x.Cause.ID)) && s.Symptom == diagnose.Flap && s.Probability >= diagnose.Named
+			}) {
+				t.Errorf("seed %d: %s: %s is not told to flap", seed, d.Summary, f.LinkName(graphs.LinkID(x.Cause.ID)))
+			}
+		}
+		for _, s := range d.Suspects {
+			if s.Probability >= diagnose.Named && !slices.ContainsFunc(cfg.Faults, func(x Fault) bool { return s.Link == f.LinkName(graphs.LinkID(x.Cause.ID)) }) {
+				t.Errorf("seed %d: %s is named", seed, s.ID)
+			}
+		}
+	}
+}
+
 // TestFlapBesideDead: a link that flaps is found beside one of the same switch that is dead all the time, though in its outages nothing gets through the switch at all. Neither is
 // told from what flows cross before or behind both.
 func TestFlapBesideDead(t *testing.T) {

@@ -134,7 +134,8 @@ type count struct {
 	src, dst   graphs.NodeID
 	responder  graphs.NodeID
 	sent, lost int
-	bursts     int
+	bursts     int  // runs of losses
+	untold     bool // there may be more of them
 	hop        bool
 }
 
@@ -144,8 +145,9 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 	}
 	path, back := l.at(e, storm)
 	bursts := len(e.runs())
-	there := count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, bursts: bursts}
-	home := count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, bursts: bursts}
+	unlisted := e.lost > len(e.lostAt)
+	there := count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, bursts: bursts, untold: unlisted}
+	home := count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, bursts: bursts, untold: unlisted}
 	untold := 0
 	if e.split {
 		untold = e.lost - e.lostForward - e.lostBack
@@ -154,6 +156,10 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		// What could not be told is left out of both counts: it is a few probes at the end of a window.
 		there.sent, there.lost = e.sent-untold, e.lostForward
 		home.sent, home.lost = there.sent-there.lost, e.lostBack
+		if there.lost > 0 && home.lost > 0 && bursts < e.lost { // which runs are whose is not told
+			there.untold, home.untold = true, true
+			there.bursts, home.bursts = bursts-home.lost, bursts-there.lost
+		}
 		o.add(there, path)
 		if home.lost > 0 || !o.turnsBack(i, path, back) {
 			o.add(home, back)
@@ -321,7 +327,7 @@ func (o *observer) observation(c count) *localize.Observation {
 	obs.Lost += c.lost
 	if c.lost > 0 {
 		obs.Bursts += max(1, min(c.bursts, c.lost))
-		obs.Untold = obs.Untold || c.bursts == 0 && c.lost > 1
+		obs.Untold = obs.Untold || c.lost > 1 && (c.untold || c.bursts <= 0)
 	}
 	return obs
 }

@@ -292,7 +292,11 @@ func (s *Store) ratherLink(sus localize.Suspect) localize.Suspect {
 	if r := s.rhythmOf(link); r.Kind != rhythm.Flapping || r.Loss < stormLoss {
 		return sus
 	}
-	sus.Cause, sus.Class = link, slices.Insert(slices.Delete(slices.Clone(sus.Class), i, i+1), 0, link)
+	sus.Cause, sus.Class, sus.Weights = link, slices.Clone(sus.Class), slices.Clone(sus.Weights)
+	sus.Class[0], sus.Class[i] = link, sus.Class[0]
+	if len(sus.Weights) == len(sus.Class) {
+		sus.Weights[0], sus.Weights[i] = sus.Weights[i], sus.Weights[0]
+	}
 	return sus
 }
 

@@ -32,3 +32,11 @@ func logSum(a, b float64) float64 {
 	c, x := &softs[i], d-float64(i)
 	return a + c[0] + x*(c[1]+x*(c[2]+x*c[3]))
 }
+
+// integrated returns the log likelihood of so many that happened and so many that did not, each with a probability of which any is as likely.
+func integrated(happened, not float64) float64 {
+	k, _ := math.Lgamma(happened + 1)
+	m, _ := math.Lgamma(not + 1)
+	n, _ := math.Lgamma(happened + not + 2)
+	return k + m - n
+}

@@ -123,13 +123,13 @@ func Find(counts []Count, quiet float64) Rhythm {
 		return Rhythm{}
 	}
 	whole := s
-	best, level, value := s.find(quiet)
 	steady, _ := s.constant()
+	best, level, value := s.find(steady, quiet)
 	if b := newScan(hits(counts)); b != nil {
 		// What loses a few packets of one flow now and then does so at any time, too. What goes down for a moment is likelier beforehand.
 		if always, _ := b.constant(); always+inRuns(counts)-decisive > max(value, steady) {
 			s, steady = b, always
-			best, level, value = b.find(quiet)
+			best, level, value = b.find(always, quiet)
 		}
 	}
 	if len(best) == 0 {
@@ -151,15 +151,15 @@ func Find(counts []Count, quiet float64) Rhythm {
 	return r
 }
 
-// find returns the episodes that explain the counts best, the share lost in them, and the logarithm of how well they do.
-func (s *scan) find(quiet float64) (best []episode, level, value float64) {
+// find returns the episodes that explain the counts best, the share lost in them, and the logarithm of how well they do, given that of a constant loss.
+func (s *scan) find(steady, quiet float64) (best []episode, level, value float64) {
 	scanned, bad := s.search()
 	if len(scanned) == 0 {
 		return nil, 0, math.Inf(-1)
 	}
 	worth := s.bayes(scanned, bad)
 	best, level, value = s.joinedBy(scanned, bad, worth, quiet)
-	if steady, _ := s.constant(); s.lasts && worth > steady {
+	if s.lasts && worth > steady {
 		refined, bad, worth := s.refine(scanned, bad, worth)
 		if refined, bad, worth = s.joinedBy(refined, bad, worth, quiet); worth > value { // not by what is between episodes that count as one
 			best, level, value = refined, bad, worth
@@ -194,10 +194,7 @@ func inRuns(counts []Count) float64 {
 			more += float64(c.Lost - 1)
 		}
 	}
-	a, _ := math.Lgamma(more + 1)
-	b, _ := math.Lgamma(runs + 1)
-	n, _ := math.Lgamma(more + runs + 2)
-	return a + b - n
+	return integrated(more, runs)
 }
 
 // single returns one episode in the place of several, unless these explain the counts decisively better where its changes of state cost no more than theirs: what began or
@@ -331,10 +328,7 @@ func clean(counts []Count) []count {
 			x.lost = mostLosses
 		}
 		if c.Lost > 0 && c.Outlier > 0 {
-			k, _ := math.Lgamma(x.lost + 1)
-			m, _ := math.Lgamma(x.passed + 1)
-			n, _ := math.Lgamma(x.lost + x.passed + 2)
-			x.odd = math.Log(c.Outlier) + k + m - n // lost with a probability of which any is as likely
+			x.odd = math.Log(c.Outlier) + integrated(x.lost, x.passed)
 		}
 		x.usual = math.Log1p(-c.Outlier)
 		if c.Share < 1 {

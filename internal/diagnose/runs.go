@@ -85,18 +85,19 @@ func (s *Store) together() bool {
 	return float64(meet) >= leastMeeting*float64(len(several))
 }
 
-// atLeast returns how likely at least so many of some happen, if each does with a probability.
+// atLeast returns how likely at least so many of some happen, if each does with a probability; 1 where no more do than are expected, which is likely anyway.
 func atLeast(n int, of, each float64) float64 {
-	if float64(n) > of {
-		n = int(of)
+	k := min(float64(n), of)
+	if k <= of*each {
+		return 1
 	}
-	fewer := 0.0
-	for k := range n {
-		k := float64(k)
-		a, _ := math.Lgamma(of + 1)
-		b, _ := math.Lgamma(k + 1)
-		c, _ := math.Lgamma(of - k + 1)
-		fewer += math.Exp(a - b - c + k*math.Log(each) + (of-k)*math.Log1p(-each))
+	a, _ := math.Lgamma(of + 1)
+	b, _ := math.Lgamma(k + 1)
+	c, _ := math.Lgamma(of - k + 1)
+	sum, term := 0.0, math.Exp(a-b-c+k*math.Log(each)+(of-k)*math.Log1p(-each))
+	for ; k <= of && term > 1e-9*sum; k++ { // each is less likely than the one before
+		sum += term
+		term *= (of - k) / (k + 1) * each / (1 - each)
 	}
-	return 1 - fewer
+	return sum
 }

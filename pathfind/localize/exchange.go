@@ -31,15 +31,16 @@ func (s *search) doubt() {
 		s.parent = i
 		s.refit(&h)
 		work, known := s.work, len(s.hyps)
+		until := work + patience
 		s.unite(&h)
 		for j, c := range h.comps {
 			if s.ix.kindOf(c) > 0 {
-				s.exchangeFor(&h, j)
+				s.exchangeFor(&h, until, j)
 			}
 			for k := j + 1; k < len(h.comps); k++ {
 				d := h.comps[k]
 				if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) {
-					s.exchangeFor(&h, j, k)
+					s.exchangeFor(&h, until, j, k)
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func (s *search) likeliest() int32 {
 }
 
 // exchangeFor looks at the hypotheses with two others in place of one or two members.
-func (s *search) exchangeFor(h *hypothesis, out ...int) {
+func (s *search) exchangeFor(h *hypothesis, until int, out ...int) {
 	share := int32(3) // one in so many of the losses of a member must be those of what takes its place
 	if len(out) == 1 {
 		share = 6
@@ -133,6 +134,9 @@ func (s *search) exchangeFor(h *hypothesis, out ...int) {
 		s.shift(x.comp, x.rate)
 		known := map[uint64]pairing{}
 		for _, y := range candidates {
+			if s.work > until {
+				break
+			}
 			if s.excess[y] > 0 || slices.ContainsFunc(out, func(j int) bool { return h.comps[j] == y }) {
 				continue
 			}

@@ -76,7 +76,7 @@ func (s *Store) Diagnose() *Diagnosis {
 // over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
 // nothing of the kind.
 func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
-	suspects, then, told := s.outages(s.storms())
+	suspects, then, told := s.outages(s.storms(nil))
 	if suspects != nil { // else they are not of the kind that a link makes which goes down
 		return suspects, then, s.observe(told, time.Time{})
 	}

@@ -67,13 +67,13 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	return o
 }
 
-// observeStorms sums up what was measured in storms of what may not have crossed some arcs.
-func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool) *observer {
+// observeStorms sums up what was measured in storms of what may not have crossed some arcs, or links while they were down.
+func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs) *observer {
 	o := s.observer()
 	o.stormy = true
 	for i, l := range s.order {
 		for j := range l.echoes {
-			storm := l.echoes[j].within(storms, true)
+			storm := l.echoes[j].within(known.leave(storms, l, &l.echoes[j]), true)
 			if path, back := l.at(&storm, true); !path.someOf(without) && !back.someOf(without) {
 				o.echo(i, l, &storm, true)
 			}

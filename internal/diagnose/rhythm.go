@@ -16,7 +16,8 @@ import (
 const alwaysLossy = 5
 
 // rhythmOf finds how the losses of what crossed a cause lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
-// elsewhere may be taken for the cause's outages, whether that comes and goes or is always there, or hide them: flows that cross nothing else that is named tell first, if they tell anything.
+// elsewhere may be taken for the cause's outages, whether that comes and goes or is always there, or hide them: flows that cross nothing else that is named tell first, if they tell anything,
+// and then those that cross nothing else that is down just then.
 func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 	links := linksOf(s.fabric, c)
 	flapping := s.beside(links, s.flapping)
@@ -26,25 +27,30 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 	}
 	others := maps.Clone(flapping)
 	maps.Copy(others, sick)
-	r := s.rhythmWithout(c, others)
+	r := s.rhythmWithout(c, others, nil)
 	if r.Kind != rhythm.Steady || r.Proof-r.Bayes > alwaysLossy {
 		return r
 	}
-	for _, without := range []map[graphs.ArcID]bool{flapping, nil, sick} {
-		if len(without) < len(others) && r.Kind == rhythm.Steady {
-			r = s.rhythmWithout(c, without)
+	down := s.downs.beside(links)
+	tries := []struct {
+		without map[graphs.ArcID]bool
+		down    downs
+	}{{flapping, nil}, {sick, down}, {nil, nil}, {sick, nil}}
+	for _, x := range tries {
+		if (len(x.without) < len(others) || len(x.down) > 0) && r.Kind == rhythm.Steady {
+			r = s.rhythmWithout(c, x.without, x.down)
 		}
 	}
 	return r
 }
 
-// rhythmWithout finds the rhythm of what crossed a cause and none of some arcs. What crosses the other direction of an arc tells nothing of it: that may be well.
-func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool) rhythm.Rhythm {
+// rhythmWithout finds the rhythm of what crossed a cause and none of some arcs, nor of some links while they were down. What crosses the other direction of an arc tells nothing of it: that may be well.
+func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool, down downs) rhythm.Rhythm {
 	if s.lists == nil {
 		s.lists = s.observer()
 		s.lists.many = true
 	}
-	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, model: s.lists, pairs: map[[2]graphs.NodeID]pairShare{},
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.lists, pairs: map[[2]graphs.NodeID]pairShare{},
 		thin: map[[2]float64]float64{}}
 	t.settle()
 	for _, l := range s.order {
@@ -118,6 +124,8 @@ type timeline struct {
 	watched []stretch
 	// without are arcs whose flows are left out.
 	without map[graphs.ArcID]bool
+	// down is when other links were down, of which what flows lost then tells.
+	down downs
 	// model knows which ways flows may take that were never traced, pairs what it said.
 	model *observer
 	pairs map[[2]graphs.NodeID]pairShare
@@ -149,8 +157,10 @@ func (t *timeline) flow(l *flowLog) {
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
-			t.echo(e, share)
-			t.watch(e.start, e.end)
+			for _, part := range e.beyond(t.down.on(l.at(e, false))) {
+				t.echo(&part, share)
+				t.watch(part.start, part.end)
+			}
 		}
 	}
 	t.flush()

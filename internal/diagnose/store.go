@@ -25,6 +25,7 @@ type Store struct {
 
 	solved   *localize.Result        // of the newest diagnosis
 	flapping []localize.Suspect      // the outages of the newest diagnosis
+	downs    downs                   // when the links were down that these are of
 	atOnce   bool                    // flows lose their runs of packets at the same moments, as that diagnosis has it
 	measured []bool                  // by arc, as that diagnosis has it
 	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for

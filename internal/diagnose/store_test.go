@@ -234,7 +234,7 @@ func TestFlapBesideLoss(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("rate %g: got %v, want %v\n%s", rate, got, want, d.Text())
 		}
-		for _, st := range p.store.storms() {
+		for _, st := range p.store.storms(nil) {
 			if long := st.to.Sub(st.from); long > 200*time.Millisecond {
 				t.Errorf("rate %g: a storm lasts %v", rate, long)
 			}
@@ -254,8 +254,8 @@ func TestFlapBesideUntraced(t *testing.T) {
 		return max(is(a.Link() == flaps && w%16 == 2), 0.1*is(slices.Contains([]string{"leaf1:swp1>spine1:swp1", "spine1:swp3>leaf3:swp1", "leaf2:swp2>spine2:swp2"}, p.f.ArcName(a))))
 	})
 	p.store.arrange()
-	storms := p.store.storms()
-	if found := p.store.outagesOf(p.store.observeStorms(storms, nil)); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
+	storms := p.store.storms(nil)
+	if found := p.store.outagesOf(p.store.observeStorms(storms, nil, nil), stormLoss); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
 		t.Errorf("in %d storms: %+v", len(storms), found)
 	}
 }

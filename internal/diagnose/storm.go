@@ -31,8 +31,10 @@ const (
 
 // storms finds the stretches of time in which far more was lost than usually. A link that flaps loses all it carries for a moment
 // and nothing in between; over the whole time that is a small and doubtful share, and within the storm as clear as day.
-func (s *Store) storms() []stretch {
-	lost := s.weather()
+//
+// What links lost while they were known to be down is left out.
+func (s *Store) storms(known downs) []stretch {
+	lost := s.weather(known)
 	if len(lost) < 10 {
 		return nil
 	}
@@ -63,7 +65,7 @@ func (s *Store) storms() []stretch {
 		}
 	}
 	if usual > 0 {
-		s.narrow(found, float64(usual))
+		s.narrow(found, float64(usual), known)
 		found = slices.DeleteFunc(found, func(st stretch) bool { return st.to.Sub(st.from) < stormLeast })
 	}
 	var stormy time.Duration
@@ -79,7 +81,7 @@ func (s *Store) storms() []stretch {
 
 // weather returns what was lost in each bin of the time in which probes were sent, by the number of the bin: that nothing was lost between two runs of probers says
 // nothing of what is usual. It is nil where there are too many.
-func (s *Store) weather() map[int]*spell {
+func (s *Store) weather(known downs) map[int]*spell {
 	const most = 1e6
 	lost := map[int]*spell{}
 	bin := func(at time.Time) int { return int(at.Sub(s.from) / stormBin) }
@@ -101,8 +103,7 @@ func (s *Store) weather() map[int]*spell {
 			if dead {
 				continue
 			}
-			for _, ms := range e.lossTimes() {
-				at := e.start.Add(time.Duration(ms) * time.Millisecond)
+			for at := range known.losses(l, e) {
 				if x := lost[bin(at)]; x != nil {
 					x.add(at)
 				}
@@ -126,15 +127,12 @@ const stormParts = 64
 
 // narrow moves the edges of storms, which are in the order of time, to where losses come as densely as in a storm: where something else loses a part all the time,
 // as many as usual in a bin beside a storm are not of it, and with them it would seem to pass what it never did. Usual is of a bin.
-func (s *Store) narrow(storms []stretch, usual float64) {
+func (s *Store) narrow(storms []stretch, usual float64, known downs) {
 	parts := make([][stormParts]int32, len(storms))
 	for _, l := range s.order {
 		for i := range l.echoes {
-			e := &l.echoes[i]
-			for _, ms := range e.lossTimes() {
-				at := e.start.Add(time.Duration(ms) * time.Millisecond)
-				b, _ := slices.BinarySearchFunc(storms, at, func(st stretch, t time.Time) int { return st.to.Compare(t) })
-				if b < len(storms) && !at.Before(storms[b].from) {
+			for at := range known.losses(l, &l.echoes[i]) {
+				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
 					part := at.Sub(storms[b].from) / storms[b].part()
 					parts[b][min(part, stormParts-1)]++
 				}
@@ -200,38 +198,16 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 		return nil, nil, nil
 	}
 	dead := s.deadAlways(storms)
-	all := s.observeStorms(storms, dead)
-	if found = s.outagesOf(all); all.lostOn(found) < stormTold {
-		if found = s.outagesApart(storms, dead); all.lostOn(found) < stormTold {
-			return nil, all, nil
-		}
-		return found, all, storms
+	all := s.observeStorms(storms, dead, nil)
+	if found = s.outagesOf(all, stormLoss); all.lostOn(found) < stormTold {
+		found = nil
 	}
-	// Next to a link that many flows cross another hardly shows, unless it goes down at times of its own.
-	told, others := s.partStorms(storms, found, dead)
-	more := s.outagesApart(others, dead)
-	more = slices.DeleteFunc(more, func(x localize.Suspect) bool {
-		return slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == x.Cause })
-	})
-	if len(more) == 0 {
-		return found, all, told
+	if more := s.outagesApart(storms, found, dead); len(more) > 0 {
+		found = append(found, more...)
+	} else if found == nil {
+		return nil, all, nil
 	}
-	return append(found, more...), all, storms
-}
-
-// partStorms parts storms into those whose losses some links explain, and the others; of too many storms all are explained.
-func (s *Store) partStorms(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool) (told, others []stretch) {
-	if len(storms) > mostApart {
-		return storms, nil
-	}
-	for i, x := range storms {
-		if s.observeStorms(storms[i:i+1], dead).lostOn(links) >= stormTold {
-			told = append(told, x)
-		} else {
-			others = append(others, x)
-		}
-	}
-	return told, others
+	return found, all, where(storms, s.explained(storms, found, dead, nil), true)
 }
 
 // deadAlways returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
@@ -250,58 +226,21 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 	return s.beside(nil, dead)
 }
 
-const (
-	// mostApart bounds the storms that are looked at one by one.
-	mostApart = 32
-	// leastOwn is the least number of storms that a link must have for it to be told from one burst of what a host lost.
-	leastOwn = 2
-)
-
-// outagesApart finds the links between switches that go down each at its own times, and are well in the storms of the others.
-func (s *Store) outagesApart(storms []stretch, dead map[graphs.ArcID]bool) []localize.Suspect {
-	if len(storms) > mostApart {
-		return nil
-	}
-	own := map[localize.Cause][]stretch{}
-	var links []localize.Cause
-	for i := range storms {
-		for _, x := range s.outagesOf(s.observeStorms(storms[i:i+1], dead)) {
-			if s.fabric.IsHostArc(graphs.LinkID(x.ID).Forward()) {
-				continue
-			}
-			if own[x.Cause] == nil {
-				links = append(links, x.Cause)
-			}
-			own[x.Cause] = append(own[x.Cause], storms[i])
-		}
-	}
-	var found []localize.Suspect
-	for _, l := range links {
-		if len(own[l]) < leastOwn {
-			continue
-		}
-		for _, x := range s.outagesOf(s.observeStorms(own[l], dead)) {
-			if x.Cause == l {
-				found = append(found, x)
-			}
-		}
-	}
-	return found
-}
-
 // outagesOf finds the links that lost nearly all that was observed on them. What goes down goes down both ways, so arcs stand for their links.
-func (s *Store) outagesOf(seen *observer) []localize.Suspect {
+// They lost at least a share of it.
+func (s *Store) outagesOf(seen *observer, least float64) []localize.Suspect {
 	var found []localize.Suspect
 	suspects := localize.Solve(s.fabric, seen.list, localize.Config{Independent: true}).Suspects
 	for _, sus := range suspects {
-		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link {
+		links := linksOf(s.fabric, sus.Cause)
+		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link && (sus.Kind != localize.Host || len(links) > 1) {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, suspects, sus.Cause))
 		if probability < Named {
 			continue
 		}
-		link := localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, sus.Cause)[0])}
+		link := localize.Cause{Kind: localize.Link, ID: int32(links[0])}
 		if slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == link }) {
 			continue
 		}
@@ -309,7 +248,7 @@ func (s *Store) outagesOf(seen *observer) []localize.Suspect {
 		if sus.Kind == localize.Link && sus.Loss > out.Loss { // most of what others lose that may have crossed it did not
 			out.Loss, out.Low, out.High = sus.Loss, sus.Low, sus.High
 		}
-		if out.Loss < stormLoss {
+		if out.Loss < least {
 			continue
 		}
 		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = link, []localize.Cause{link}, probability, sus.Against.RunnerUp
@@ -408,10 +347,10 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 		}
 		return *e
 	}
-	overlap := 0.0
 	var lostAt []int
+	sent := 0
 	for _, st := range stretches {
-		overlap += max(0, earlier(e.end, st.to).Sub(later(e.start, st.from)).Seconds())
+		sent += max(0, e.sentBefore(st.to)-e.sentBefore(st.from))
 	}
 	in := func(ms int) bool {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)
@@ -422,17 +361,24 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 			lostAt = append(lostAt, ms)
 		}
 	}
-	share := min(1, overlap/max(1e-3, e.end.Sub(e.start).Seconds()))
 	if !inside {
-		share = 1 - share
+		sent = e.sent - sent
 	}
 	part := *e
 	part.lostAt = lostAt
 	part.lost = len(lostAt)
-	part.sent = min(e.sent, max(part.lost, int(math.Round(share*float64(e.sent)))))
+	part.sent = min(e.sent, max(part.lost, sent))
 	if e.split && e.lost > 0 {
 		part.lostForward = int(math.Round(float64(part.lost) * float64(e.lostForward) / float64(e.lost)))
 		part.lostBack = min(part.lost-part.lostForward, int(math.Round(float64(part.lost)*float64(e.lostBack)/float64(e.lost))))
+		// Those of one way may all be in the part, and those of the other outside of it.
+		part.split = part.lost == e.lost || e.lostForward == 0 || e.lostBack == 0 || !e.path.certain() || !e.back.certain()
 	}
 	return part
+}
+
+// sentBefore returns how many of an echo's probes were sent before a moment, if they were sent evenly.
+func (e *echo) sentBefore(at time.Time) int {
+	share := at.Sub(e.start).Seconds() / max(1e-3, e.end.Sub(e.start).Seconds())
+	return min(e.sent, max(0, int(math.Ceil(share*float64(e.sent)))))
 }

@@ -1,0 +1,247 @@
+package diagnose
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+const (
+	// mostApart bounds the storms that are looked at one by one.
+	mostApart = 32
+	// leastLost is the least number of packets that an outage loses.
+	leastLost = 3
+)
+
+// outagesApart finds the links that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
+// and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
+func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
+	x := sorter{store: s, dead: dead, known: downs{}, blamed: map[stretch][]localize.Suspect{}}
+	var found, untimed []localize.Suspect
+	for _, sus := range before {
+		l := graphs.LinkID(sus.ID)
+		if x.known[l], _ = x.downIn(l, storms); x.known[l] == nil {
+			untimed = append(untimed, sus)
+		}
+	}
+	for {
+		// What was lost by flows of which the way is not known cannot be taken away from the storms: these are left out.
+		storms = where(storms, s.explained(storms, untimed, dead, x.known), false)
+		worst := x.worstIn(storms)
+		if worst == nil {
+			break
+		}
+		if _, again := x.known[worst.link]; !again {
+			found = append(found, worst.suspect)
+		}
+		if !worst.timed {
+			untimed = append(untimed, worst.suspect)
+		}
+		x.known[worst.link] = append(x.known[worst.link], worst.when...)
+		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
+			return slices.ContainsFunc(worst.when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
+		})
+		storms = s.storms(x.known)
+	}
+	s.downs = x.known
+	return found
+}
+
+// An outage is what a link lost while it was down.
+type outage struct {
+	link    graphs.LinkID
+	when    []stretch
+	lost    int
+	timed   bool // flows tell when that surely crossed it; else it is storms in which it is to blame
+	suspect localize.Suspect
+}
+
+// A sorter tells in storms the outages of one link from those of another.
+type sorter struct {
+	store *Store
+	// dead are arcs that lose nearly all between storms, too.
+	dead  map[graphs.ArcID]bool
+	known downs
+	// blamed is which links are to blame for what was lost in a storm by itself.
+	blamed map[stretch][]localize.Suspect
+}
+
+// worstIn returns of the links that are to blame for what was lost in one storm or another the one that lost the most, or nil.
+func (x *sorter) worstIn(storms []stretch) *outage {
+	var list []outage
+	links, whole := x.fallen(storms)
+	for _, l := range links {
+		when, lost := x.downIn(l, storms)
+		if _, again := x.known[l]; when != nil {
+			list = append(list, outage{link: l, when: when, lost: lost, timed: true})
+		} else if !again && whole[l] != nil {
+			list = append(list, outage{link: l, when: whole[l]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b outage) int { return cmp.Compare(b.lost, a.lost) })
+	for i := range list {
+		o := &list[i]
+		for _, sus := range x.store.outagesOf(x.store.observeStorms(o.when, x.dead, x.known), stormLoss) {
+			if graphs.LinkID(sus.ID) == o.link {
+				o.suspect = sus
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// fallen returns the links that are to blame for what was lost in one storm or another, and the storms in which they lost nearly all.
+func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
+	whole = downs{}
+	for i := range min(len(storms), mostApart) {
+		storm := storms[i*len(storms)/min(len(storms), mostApart)]
+		suspects, ok := x.blamed[storm]
+		if !ok {
+			suspects = x.store.outagesOf(x.store.observeStorms([]stretch{storm}, x.dead, x.known), 0)
+			x.blamed[storm] = suspects
+		}
+		for _, sus := range suspects {
+			l := graphs.LinkID(sus.ID)
+			if !slices.Contains(links, l) {
+				links = append(links, l)
+			}
+			if sus.Loss >= stormLoss {
+				whole[l] = append(whole[l], storm)
+			}
+		}
+	}
+	return links, whole
+}
+
+// downIn returns when a link lost nearly all in storms and little was lost elsewhere, once in each of these at most, and how much it lost then.
+func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lost int) {
+	parts := make([]stormCounts, len(storms))
+	for _, l := range x.store.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			path, back := l.at(e, true)
+			if path.someOf(x.dead) || back.someOf(x.dead) {
+				continue
+			}
+			on := path.certain() && back.certain() && (path.crosses(link) || back.crosses(link))
+			for b := stormAt(storms, e.start); on && b < len(storms) && storms[b].from.Before(e.end); b++ {
+				parts[b].send(storms[b], e, x.known.on(path, back))
+			}
+			for at := range x.known.losses(l, e) {
+				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
+					parts[b].lose(min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1), on)
+				}
+			}
+		}
+	}
+	for b := range storms {
+		if from, to, n := parts[b].worst(); n >= leastLost {
+			part := storms[b].part()
+			own = append(own, stretch{storms[b].from.Add(time.Duration(from) * part), storms[b].from.Add(time.Duration(to) * part)})
+			lost += n
+		}
+	}
+	return own, lost
+}
+
+// stormCounts is what a link was sent and lost in the parts of a storm, and what was lost elsewhere.
+type stormCounts struct{ sent, lost, elsewhere [stormParts]float64 }
+
+// send adds what of an echo was sent in a storm, evenly, but for some stretches.
+func (c *stormCounts) send(st stretch, e *echo, without []stretch) {
+	part := st.part()
+	for j := range c.sent {
+		at := st.from.Add(time.Duration(j)*part + part/2)
+		if !at.Before(e.start) && at.Before(e.end) && !during(without, at) {
+			c.sent[j] += float64(e.sent) * part.Seconds() / e.end.Sub(e.start).Seconds()
+		}
+	}
+}
+
+func (c *stormCounts) lose(part time.Duration, on bool) {
+	if on {
+		c.lost[part]++
+	} else {
+		c.elsewhere[part]++
+	}
+}
+
+// worst returns the parts of a storm, from one to before another, in which the link lost the most beyond half of what it was sent and of what was lost elsewhere, and how
+// much it lost there; 0 if that is not nearly all.
+func (c *stormCounts) worst() (from, to, lost int) {
+	var best, now struct {
+		gain, sent, lost, elsewhere float64
+		from, to                    int
+	}
+	for j := range c.sent {
+		if now.gain <= 0 {
+			now.gain, now.sent, now.lost, now.elsewhere, now.from = 0, 0, 0, 0, j
+		}
+		now.sent, now.lost, now.elsewhere, now.to = now.sent+c.sent[j], now.lost+c.lost[j], now.elsewhere+c.elsewhere[j], j+1
+		if now.gain += c.lost[j] - (c.sent[j]+c.elsewhere[j])/2; now.gain > best.gain {
+			best = now
+		}
+	}
+	if best.lost < stormLoss*best.sent || best.lost < stormTold*(best.lost+best.elsewhere) {
+		return 0, 0, 0
+	}
+	return best.from, best.to, int(best.lost)
+}
+
+// explained reports of each storm whether nearly all of what was lost in it may have been on some links, by flows that may not have crossed what is dead, nor a link while it was known to be down.
+func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool, known downs) []bool {
+	type counts struct{ lost, told int }
+	list := make([]counts, len(storms))
+	lists := s.observer() // of the ways of flows that were never traced
+	for _, l := range s.order {
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			if e.lost == 0 {
+				continue
+			}
+			path, back := l.at(e, true)
+			there, home := lists.waysOf(l, path, back)
+			if path.someOf(dead) || back.someOf(dead) || len(there)+len(home) == 0 {
+				continue
+			}
+			told := slices.ContainsFunc(append(there, home...), func(a localize.Alternative) bool {
+				return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(a.Arcs, graphs.LinkID(x.ID)) })
+			})
+			for at := range known.losses(l, e) {
+				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
+					list[b].lost++
+					if told {
+						list[b].told++
+					}
+				}
+			}
+		}
+	}
+	are := make([]bool, len(storms))
+	for b, n := range list {
+		are[b] = float64(n.told) >= stormTold*float64(n.lost)
+	}
+	return are
+}
+
+// stormAt returns which of storms, in the order of time, is the first that ends at a moment or later.
+func stormAt(storms []stretch, at time.Time) int {
+	b, _ := slices.BinarySearchFunc(storms, at, func(st stretch, t time.Time) int { return st.to.Compare(t) })
+	return b
+}
+
+// where returns those of storms of which something is so.
+func where(storms []stretch, are []bool, so bool) []stretch {
+	var some []stretch
+	for b := range storms {
+		if are[b] == so {
+			some = append(some, storms[b])
+		}
+	}
+	return some
+}

@@ -1,0 +1,52 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+)
+
+// TestOutagesThatOverlap: links that go down at the same times for a part of them are told each, with their own times: two of one switch, which would be taken for
+// it, and that of a host.
+func TestOutagesThatOverlap(t *testing.T) {
+	type outage struct{ every, from, lasts int } // in probes of a flow, 50 ms apart
+	want := map[string]outage{
+		"leaf1:swp1--spine1:swp1": {40, 6, 7}, "leaf1:swp2--spine2:swp1": {66, 14, 3},
+		"leaf3:swp1--spine1:swp3": {59, 14, 2}, "h2-1:eth1--leaf2:swp5": {48, 24, 3},
+	}
+	p := newPlay(t, 512)
+	links := map[graphs.LinkID]outage{}
+	for name, o := range want {
+		l, ok := p.f.LinkByName(name)
+		if !ok {
+			t.Fatalf("no link %s", name)
+		}
+		links[l] = o
+	}
+	p.host = func(fl *playFlow, w, probe int) (there, home bool) {
+		down := func(path []graphs.ArcID) bool {
+			return slices.ContainsFunc(path, func(a graphs.ArcID) bool {
+				o, ok := links[a.Link()]
+				at := w*10 + probe - o.from
+				return ok && at >= 0 && at%o.every < o.lasts
+			})
+		}
+		return down(fl.path), down(fl.back)
+	}
+	p.run(32, func(graphs.ArcID, int) float64 { return 0 })
+	d := p.store.Diagnose()
+	for _, x := range d.Suspects {
+		if x.Probability < Named {
+			continue
+		}
+		o, ok := want[x.Link]
+		if times := (320 - o.from + o.every - 1) / max(1, o.every); !ok || x.Symptom != Flap || len(x.Episodes) != times {
+			t.Errorf("%s %s with %d episodes, want %d", x.ID, x.Symptom, len(x.Episodes), times)
+		}
+		delete(want, x.Link)
+	}
+	if len(want) > 0 {
+		t.Errorf("not told: %v\n%s", want, d.Text())
+	}
+}

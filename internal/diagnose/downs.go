@@ -1,0 +1,114 @@
+package diagnose
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+)
+
+// verge is how far beside what is known of an outage it may have begun and ended.
+const verge = 40 * time.Millisecond
+
+// downs is when links were down, as far as is known: what may have crossed one of them then tells of nothing else.
+type downs map[graphs.LinkID][]stretch
+
+// on returns when one of the links was down that some ways may cross.
+func (d downs) on(path, back way) []stretch {
+	if len(d) == 0 {
+		return nil
+	}
+	var when []stretch
+	for _, w := range []way{path, back} {
+		for _, arcs := range w.alternatives {
+			for _, a := range arcs {
+				when = append(when, d[a.Link()]...)
+			}
+		}
+	}
+	return unbroken(when)
+}
+
+// beside returns when others than some links were down, or may have been.
+func (d downs) beside(links []graphs.LinkID) downs {
+	others := downs{}
+	for l, when := range d {
+		for _, st := range when {
+			if !slices.Contains(links, l) {
+				others[l] = append(others[l], stretch{st.from.Add(-verge), st.to.Add(verge)})
+			}
+		}
+	}
+	return others
+}
+
+// losses iterates over when an echo lost packets, but for those that one of the links lost.
+func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		if e.lost == 0 {
+			return
+		}
+		known := d.on(l.at(e, true))
+		for _, ms := range e.lossTimes() {
+			at := e.start.Add(time.Duration(ms) * time.Millisecond)
+			if !during(known, at) && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// leave returns the parts of storms in which what an echo measured tells of other links than those.
+func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
+	known := d.on(l.at(e, true))
+	if len(known) == 0 {
+		return storms
+	}
+	var left []stretch
+	for _, st := range storms {
+		for _, k := range known {
+			if k.from.Before(st.to) && st.from.Before(k.to) {
+				if st.from.Before(k.from) {
+					left = append(left, stretch{st.from, k.from})
+				}
+				st.from = k.to
+			}
+		}
+		if st.from.Before(st.to) {
+			left = append(left, st)
+		}
+	}
+	return left
+}
+
+// beyond returns the parts of an echo that lie in none of some stretches, which are in the order of time.
+func (e *echo) beyond(stretches []stretch) []echo {
+	if len(stretches) == 0 || e.lost > 0 && len(e.lostAt) == 0 {
+		return []echo{*e}
+	}
+	var parts []echo
+	add := func(from, to time.Time) {
+		if !from.Before(to) {
+			return
+		}
+		part := *e
+		part.start, part.end, part.lostAt = from, to, nil
+		for _, ms := range e.lossTimes() {
+			if at := e.start.Add(time.Duration(ms) * time.Millisecond); !at.Before(from) && at.Before(to) {
+				part.lostAt = append(part.lostAt, int(at.Sub(from).Milliseconds()))
+			}
+		}
+		part.lost = len(part.lostAt)
+		if part.sent = max(part.lost, e.sentBefore(to)-e.sentBefore(from)); part.sent > 0 {
+			parts = append(parts, part)
+		}
+	}
+	from := e.start
+	for _, st := range stretches {
+		add(from, earlier(st.from, e.end))
+		from = later(from, st.to)
+	}
+	add(from, e.end)
+	return parts
+}

@@ -43,6 +43,7 @@ func (s *Store) arrange() {
 	for _, l := range s.order {
 		l.doubtWays()
 		l.markUnsplit()
+		l.markTorn()
 	}
 }
 

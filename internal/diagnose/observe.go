@@ -140,7 +140,7 @@ type count struct {
 }
 
 func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
-	if e.sent == 0 {
+	if e.sent == 0 || e.torn && !storm {
 		return
 	}
 	path, back := l.at(e, storm)

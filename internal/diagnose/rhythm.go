@@ -153,7 +153,7 @@ func (t *timeline) flow(l *flowLog) {
 			share = t.settled[passing{l, e.epoch}]
 		}
 		switch {
-		case share == 0:
+		case share == 0, e.torn && share < 1:
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:

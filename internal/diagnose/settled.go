@@ -17,6 +17,9 @@ type unsettled struct {
 	share, sent, lost float64
 }
 
+// sureWay is how sure it may be at most that a flow crosses arcs which only a share of its ways cross: it may have changed its path untraced.
+const sureWay = 0.999
+
 // settle finds out which flows cross the arcs, of those that may. A flow takes one way all the time, so that what it lost in all tells which. Were it asked for
 // each of its packets, the lost ones would have crossed the arcs and all others not, and whatever crosses them would be lost. How much is lost on the arcs in the
 // mean is found together with that (expectation-maximisation).
@@ -40,7 +43,7 @@ func (t *timeline) settle() {
 	}
 	for _, x := range list {
 		if x.lost > 0 {
-			t.settled[x.passing] = math.Round(t.settled[x.passing]) // or what it lost would be believed to have crossed them rather than the rest, after all
+			t.settled[x.passing] = sureWay * math.Round(t.settled[x.passing]) // or what it lost would be believed to have crossed them rather than the rest, after all
 		}
 	}
 }

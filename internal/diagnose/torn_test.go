@@ -12,7 +12,7 @@ import (
 // TestTornWindows: the paths of all flows change in the middle of a window, and are traced at its end. An arc that loses packets all the time loses them in a half of it of the flows that left
 // it then, or came to it: it does not flap for that, nor lose less, nor is anybody else to blame. Some flows may never be traced.
 func TestTornWindows(t *testing.T) {
-	playTorn(t, 1, 0)
+	playTorn(t, 1, 12)
 	playTorn(t, 0.6, 0)
 }
 

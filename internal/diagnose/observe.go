@@ -27,7 +27,7 @@ type observer struct {
 	spells  []stretch    // what was measured outside of these is left out; nil where nothing is
 	mute    bool         // nothing was answered, and no one cause explains that
 	many    bool         // pairs of many paths are spread over them, and these not listed
-	stormy  bool         // what was measured outside of storms is left out
+	storms  int          // what was measured outside of so many storms is left out; 0 where nothing is
 	dropped int          // packets that no path is known for
 	crowded crowd        // those of them whose paths are too many
 	// unplanned are packets that went by cables which are not where the plan has them, or may have.
@@ -70,7 +70,7 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 // observeStorms sums up what was measured in storms of what may not have crossed some arcs, or links while they were down.
 func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs) *observer {
 	o := s.observer()
-	o.stormy = true
+	o.storms = len(storms)
 	for i, l := range s.order {
 		for j := range l.echoes {
 			storm := l.echoes[j].within(known.leave(storms, l, &l.echoes[j]), true)

@@ -48,7 +48,7 @@ type witnesses struct {
 
 // hear gathers what packets tell of a cause.
 func (o *observer) hear(c localize.Cause) *witnesses {
-	w := &witnesses{stormy: o.stormy}
+	w := &witnesses{stormy: o.storms > 0}
 	for i := range o.list {
 		obs := &o.list[i]
 		surely, maybe := o.crossing(obs, c)

@@ -328,7 +328,8 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
-	if r.Kind == rhythm.Once && !flaps(&r) && r.To-last.To < milliseconds(quiet) {
+	oneWay := r.Kind == rhythm.Once && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil).oneWay(sus.Cause)
+	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay) && r.To-last.To < milliseconds(quiet) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
@@ -340,6 +341,9 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		// One burst of probes was lost, as a host does that sends or reads many at once after it did not run. It will not come again to be found.
 		out.Probability = min(out.Probability, shaded)
 		out.Against = "all that it lost, it lost at one moment; " + out.Against
+	}
+	if oneWay {
+		out.Symptom = Loss
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
@@ -363,6 +367,14 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		}
 		out.Class = class
 	}
+}
+
+// stretches are the times of episodes.
+func (s *Store) stretches(episodes []rhythm.Episode) (list []stretch) {
+	for _, x := range episodes {
+		list = append(list, stretch{s.from.Add(duration(x.From)), s.from.Add(duration(x.To))})
+	}
+	return list
 }
 
 // recovered reports whether most flows that lost packets in a stretch of time were answered after it, on this link or another. A link that is

@@ -226,14 +226,14 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 	return s.beside(nil, dead)
 }
 
-// outagesOf finds the links that lost nearly all that was observed on them. What goes down goes down both ways, so arcs stand for their links.
-// They lost at least a share of it.
+// outagesOf finds the links that lost nearly all that was observed on them, at least a share of it. What goes down goes down both ways, so arcs stand for their links, unless it happened once
+// and packets came the other way.
 func (s *Store) outagesOf(seen *observer, least float64) []localize.Suspect {
 	var found []localize.Suspect
 	suspects := localize.Solve(s.fabric, seen.list, localize.Config{Independent: true}).Suspects
 	for _, sus := range suspects {
 		links := linksOf(s.fabric, sus.Cause)
-		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link && (sus.Kind != localize.Host || len(links) > 1) {
+		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link && (sus.Kind != localize.Host || len(links) > 1) || seen.storms == 1 && seen.oneWay(sus.Cause) {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, suspects, sus.Cause))
@@ -266,6 +266,21 @@ func (s *Store) outagesOf(seen *observer, least float64) []localize.Suspect {
 		found = append(found, out)
 	}
 	return found
+}
+
+// oneWay reports whether a cause is an arc and most packets came over its link the other way in what was observed: where a link is down, none do.
+func (o *observer) oneWay(c localize.Cause) bool {
+	const least = 5
+	if c.Kind != localize.Arc {
+		return false
+	}
+	arc, sent, lost := graphs.ArcID(c.ID), 0, 0
+	for i := range o.list {
+		if obs := &o.list[i]; slices.Contains(obs.Path, arc.Reverse()) && !slices.Contains(obs.Path, arc) {
+			sent, lost = sent+obs.Sent, lost+obs.Lost
+		}
+	}
+	return sent-lost >= max(least, lost)
 }
 
 // ofRivals returns the probability of what stands for a link, too: itself and its arcs, which go down together, and a switch at an end of it. While routes

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 		return bad, rhythm.Steady
 	}
 	x := r.Episodes[len(r.Episodes)-1]
+	if r.Kind == rhythm.Once && milliseconds(s.to.Sub(s.from))-x.To < milliseconds(quiet) {
+		r.Kind = rhythm.Since
+	}
 	if bad = (stretch{s.from.Add(duration(x.From)), s.from.Add(duration(x.To))}); r.Kind == rhythm.Since {
 		bad.from = bad.from.Add(bin) // a few packets of before would make something that is dead lose not quite all
 	} else {
@@ -76,24 +80,33 @@ func (s *Store) lossesIn(st stretch) stretch {
 	return stretch{x.from, x.to.Add(time.Millisecond)}
 }
 
-// lostInTime counts what all flows together sent and lost in bins of time.
+// lostInTime counts what all flows together sent and lost in bins of time, and in spans of bins where nobody knows when in them.
 func (s *Store) lostInTime() (counts []rhythm.Count, bin time.Duration) {
 	bin = max(onsetBin, s.to.Sub(s.from)/onsetBins)
 	counts = make([]rhythm.Count, int(s.to.Sub(s.from)/bin)+1)
 	for i := range counts {
 		counts[i].From, counts[i].To = milliseconds(bin*time.Duration(i)), milliseconds(bin*time.Duration(i+1))
 	}
-	at := func(t time.Time) int { return min(max(int(t.Sub(s.from)/bin), 0), len(counts)-1) }
+	bins := len(counts)
+	at := func(t time.Time) int { return min(max(int(t.Sub(s.from)/bin), 0), bins-1) }
+	spans := map[[2]int]int{} // indexes
 	for _, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
 			first, last := at(e.start), at(e.end.Add(-1))
 			n := max(1, last-first+1)
+			if e.lost > 0 && len(e.lostAt) == 0 {
+				span := [2]int{first, first + n - 1}
+				k, ok := spans[span]
+				if !ok {
+					k, spans[span] = len(counts), len(counts)
+					counts = append(counts, rhythm.Count{From: counts[span[0]].From, To: counts[span[1]].To})
+				}
+				counts[k].Sent, counts[k].Lost = counts[k].Sent+e.sent, counts[k].Lost+e.lost
+				continue
+			}
 			for i := range n {
 				counts[first+i].Sent += e.sent*(i+1)/n - e.sent*i/n
-			}
-			if e.lost > 0 && len(e.lostAt) == 0 {
-				counts[last].Lost += e.lost
 			}
 			for _, ms := range e.lossTimes() {
 				counts[at(e.start.Add(time.Duration(ms)*time.Millisecond))].Lost++
@@ -106,17 +119,21 @@ func (s *Store) lostInTime() (counts []rhythm.Count, bin time.Duration) {
 	return counts, bin
 }
 
-// after returns the part of an echo that was sent from a moment on.
+// after returns the part of an echo that was sent from a moment on at which losses began: where nobody knows when packets were lost, they were after it.
 func (e *echo) after(since time.Time) echo {
 	switch {
-	case !e.start.Before(since) || e.end.After(since) && e.lost > 0 && len(e.lostAt) == 0:
+	case !e.start.Before(since):
 		return *e
 	case !e.end.After(since):
 		return echo{}
 	}
-	part := e.within([]stretch{{since, e.end.Add(1)}}, true)
-	// Where all were lost, none of them was answered.
 	share := e.end.Sub(since).Seconds() / e.end.Sub(e.start).Seconds()
-	part.sent = part.lost + int(share*float64(e.sent-e.lost))
+	if e.lost > 0 && len(e.lostAt) == 0 {
+		part := *e
+		part.sent = max(e.lost, int(math.Round(share*float64(e.sent))))
+		return part
+	}
+	part := e.within([]stretch{{since, e.end.Add(1)}}, true)
+	part.sent = min(part.sent, part.lost+int(share*float64(e.sent-e.lost))) // where all were lost, none of them was answered
 	return part
 }

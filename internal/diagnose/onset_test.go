@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/rhythm"
+)
+
+// TestOnset: when losses began is found, whether it is told when packets were lost or not, and what is lost since is told by what was measured since.
+func TestOnset(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		for _, rate := range []float64{0.1, 0.5, 1} {
+			p := newPlay(t, 160)
+			p.plain = plain
+			sick, _ := p.f.LinkByName("leaf1:swp2--spine2:swp1")
+			p.run(30, func(a graphs.ArcID, w int) float64 { return rate * is(a.Link() == sick && w >= 15) })
+			d := p.store.Diagnose()
+			if bad, kind := p.store.failing(); kind != rhythm.Since || bad.from.Sub(p.start.Add(7500*time.Millisecond)).Abs() > 500*time.Millisecond {
+				t.Errorf("plain %v, rate %g: kind %d since %v", plain, rate, kind, bad.from.Sub(p.start))
+			}
+			if !slices.ContainsFunc(d.Suspects, func(x Suspect) bool {
+				return x.Link == p.f.LinkName(sick) && x.Probability >= Named && math.Abs(*x.Loss-rate) < 0.15*rate
+			}) {
+				t.Errorf("plain %v, rate %g:\n%s", plain, rate, d.Text())
+			}
+		}
+	}
+}
+
+// TestAfter: of a window in which something died no packet was answered that was sent later, and where a part is lost, as many were as that leaves.
+func TestAfter(t *testing.T) {
+	start := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	from := func(ms, every, n int) (at []int) {
+		for i := range n {
+			at = append(at, ms+i*every)
+		}
+		return at
+	}
+	for _, c := range []struct {
+		name             string
+		lost             int
+		at               []int
+		since, sent, has int
+	}{
+		{"dead from 1 s on", 400, from(1000, 10, 400), 1100, 390, 390},
+		{"dead from 1 s on, times of some", 400, from(1000, 10, 128), 1100, 390, 390},
+		{"dead from 1 s on, no times", 400, nil, 1100, 400, 400},
+		{"a tenth from 1 s on", 40, from(1000, 100, 40), 1100, 390, 39},
+		{"nothing lost", 0, nil, 1000, 400, 0},
+		{"dead before", 50, from(0, 10, 50), 1000, 360, 0},
+	} {
+		e := echo{start: start, end: start.Add(5 * time.Second), sent: 500, lost: c.lost, lostAt: c.at}
+		got := e.after(start.Add(time.Duration(c.since) * time.Millisecond))
+		if math.Abs(float64(got.sent-c.sent)) > 1 || math.Abs(float64(got.lost-c.has)) > 1 {
+			t.Errorf("%s: %d of %d lost, want %d of %d", c.name, got.lost, got.sent, c.has, c.sent)
+		}
+	}
+}

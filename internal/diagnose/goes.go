@@ -49,13 +49,15 @@ func (l *flowLog) comesAndGoes() bool {
 // turnsBack reports whether the answers of a flow whose losses come and go take a link that its probes take, too. These are answers to probes that
 // came over it a moment before, when it was up: that they come back tells nothing of the link.
 func (o *observer) turnsBack(i int, path, back way) bool {
-	if !path.certain() || !back.certain() {
-		return false
-	}
-	shared := slices.ContainsFunc(path.alternatives[0], func(a graphs.ArcID) bool {
-		return crosses(back.alternatives[0], a.Link())
-	})
-	if !shared {
+	switch l := o.s.order[i]; {
+	case path.certain() && back.certain():
+		shared := slices.ContainsFunc(path.alternatives[0], func(a graphs.ArcID) bool {
+			return crosses(back.alternatives[0], a.Link())
+		})
+		if !shared {
+			return false
+		}
+	case path.known() || back.known() || !o.s.hasOneLink(l.src) && !o.s.hasOneLink(l.dst): // else they share the link of a host
 		return false
 	}
 	goes, known := o.goes[i]
@@ -64,4 +66,33 @@ func (o *observer) turnsBack(i int, path, back way) bool {
 		o.goes[i] = goes
 	}
 	return goes
+}
+
+// addOnward adds answers that came back over links on which their probes had come, see [observer.turnsBack]: they tell of the other links alone.
+func (o *observer) addOnward(c count, path, back way) {
+	src, dst := c.src, c.dst
+	c.src, c.dst = graphs.None, graphs.None
+	onward := func(arcs []graphs.ArcID) []graphs.ArcID {
+		return slices.DeleteFunc(slices.Clone(arcs), func(a graphs.ArcID) bool {
+			return path.certain() && crosses(path.alternatives[0], a.Link()) || !path.certain() && o.s.fabric.IsHostArc(a)
+		})
+	}
+	if back.certain() {
+		if arcs := onward(back.alternatives[0]); len(arcs) > 0 && len(o.s.misplaced) == 0 {
+			o.addCertain(c, arcs, nil)
+		}
+	} else if x, ok := o.spread(src, dst); ok {
+		x.ends = nil
+		o.addSpread(c, x)
+	} else if set := slices.Clone(o.set(src, dst)); len(o.s.misplaced) == 0 && set != nil {
+		for i := range set {
+			set[i].Arcs = onward(set[i].Arcs)
+		}
+		o.addCertain(c, nil, set)
+	}
+}
+
+// hasOneLink reports whether all that a node sends and gets goes over one link.
+func (s *Store) hasOneLink(n graphs.NodeID) bool {
+	return n != graphs.None && len(s.fabric.Out(n)) == 1
 }

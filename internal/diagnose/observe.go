@@ -163,6 +163,8 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 		o.add(there, path)
 		if home.lost > 0 || !o.turnsBack(i, path, back) {
 			o.add(home, back)
+		} else {
+			o.addOnward(home, path, back)
 		}
 		return
 	}

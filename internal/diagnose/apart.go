@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// mostApart bounds the storms that are looked at one by one.
-	mostApart = 32
+	// mostApart bounds the storms that are looked at one by one, and mostRounds how often.
+	mostApart, mostRounds = 16, 32
 	// leastLost is the least number of packets that an outage loses.
 	leastLost = 3
 )
@@ -20,7 +20,7 @@ const (
 // outagesApart finds the links that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
 // and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
 func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
-	x := sorter{store: s, dead: dead, known: downs{}, blamed: map[stretch][]localize.Suspect{}}
+	x := sorter{store: s, dead: dead, known: downs{}, traced: s.mostlyTraced(), blamed: map[stretch][]localize.Suspect{}}
 	var found, untimed []localize.Suspect
 	for _, sus := range before {
 		l := graphs.LinkID(sus.ID)
@@ -28,7 +28,7 @@ func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead m
 			untimed = append(untimed, sus)
 		}
 	}
-	for {
+	for range mostRounds {
 		// What was lost by flows of which the way is not known cannot be taken away from the storms: these are left out.
 		storms = where(storms, s.explained(storms, untimed, dead, x.known), false)
 		worst := x.worstIn(storms)
@@ -51,6 +51,21 @@ func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead m
 	return found
 }
 
+// mostlyTraced reports whether of most windows with losses it is known which way these went.
+func (s *Store) mostlyTraced() bool {
+	traced, all := 0, 0
+	for _, l := range s.order {
+		for i := range l.echoes {
+			if e := &l.echoes[i]; e.lost > 0 {
+				if all++; e.path.known() && e.back.known() {
+					traced++
+				}
+			}
+		}
+	}
+	return 2*traced >= all
+}
+
 // An outage is what a link lost while it was down.
 type outage struct {
 	link    graphs.LinkID
@@ -66,6 +81,8 @@ type sorter struct {
 	// dead are arcs that lose nearly all between storms, too.
 	dead  map[graphs.ArcID]bool
 	known downs
+	// traced is whether of most flows that lost packets it is known which way they went: then these are asked what is to blame, which takes far less time.
+	traced bool
 	// blamed is which links are to blame for what was lost in a storm by itself.
 	blamed map[stretch][]localize.Suspect
 }
@@ -85,7 +102,7 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 	slices.SortStableFunc(list, func(a, b outage) int { return cmp.Compare(b.lost, a.lost) })
 	for i := range list {
 		o := &list[i]
-		for _, sus := range x.store.outagesOf(x.store.observeStorms(o.when, x.dead, x.known), stormLoss) {
+		for _, sus := range x.store.outagesOf(x.store.observeStorms(o.when, x.dead, x.known, false), stormLoss) {
 			if graphs.LinkID(sus.ID) == o.link {
 				o.suspect = sus
 				return o
@@ -102,7 +119,7 @@ func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
 		storm := storms[i*len(storms)/min(len(storms), mostApart)]
 		suspects, ok := x.blamed[storm]
 		if !ok {
-			suspects = x.store.outagesOf(x.store.observeStorms([]stretch{storm}, x.dead, x.known), 0)
+			suspects = x.store.outagesOf(x.store.observeStorms([]stretch{storm}, x.dead, x.known, x.traced), 0)
 			x.blamed[storm] = suspects
 		}
 		for _, sus := range suspects {
@@ -124,25 +141,31 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 	for _, l := range x.store.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			path, back := l.at(e, true)
-			if path.someOf(x.dead) || back.someOf(x.dead) {
+			if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
 				continue
 			}
-			on := path.certain() && back.certain() && (path.crosses(link) || back.crosses(link))
+			path, back := l.at(e, true)
+			on := path.crosses(link) || back.crosses(link)
+			surely := path.certain() && back.certain()
+			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
+				continue
+			}
 			for b := stormAt(storms, e.start); on && b < len(storms) && storms[b].from.Before(e.end); b++ {
 				parts[b].send(storms[b], e, x.known.on(path, back))
 			}
-			for at := range x.known.losses(l, e) {
-				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
-					parts[b].lose(min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1), on)
-				}
+			for b, at := range x.known.inStorms(storms, l, e) {
+				parts[b].lose(min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1), on)
 			}
 		}
 	}
 	for b := range storms {
 		if from, to, n := parts[b].worst(); n >= leastLost {
 			part := storms[b].part()
-			own = append(own, stretch{storms[b].from.Add(time.Duration(from) * part), storms[b].from.Add(time.Duration(to) * part)})
+			st := stretch{storms[b].from.Add(time.Duration(from) * part), storms[b].to}
+			if to < stormParts {
+				st.to = storms[b].from.Add(time.Duration(to) * part)
+			}
+			own = append(own, st)
 			lost += n
 		}
 	}
@@ -198,33 +221,31 @@ func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[g
 	type counts struct{ lost, told int }
 	list := make([]counts, len(storms))
 	lists := s.observer() // of the ways of flows that were never traced
+	on := func(a localize.Alternative) bool {
+		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(a.Arcs, graphs.LinkID(x.ID)) })
+	}
 	for _, l := range s.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			if e.lost == 0 {
-				continue
-			}
 			path, back := l.at(e, true)
-			there, home := lists.waysOf(l, path, back)
-			if path.someOf(dead) || back.someOf(dead) || len(there)+len(home) == 0 {
-				continue
-			}
-			told := slices.ContainsFunc(append(there, home...), func(a localize.Alternative) bool {
-				return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(a.Arcs, graphs.LinkID(x.ID)) })
-			})
-			for at := range known.losses(l, e) {
-				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
-					list[b].lost++
-					if told {
-						list[b].told++
-					}
+			var there, home []localize.Alternative
+			for b := range known.inStorms(storms, l, e) {
+				if there == nil {
+					there, home = lists.waysOf(l, path, back)
+				}
+				if path.someOf(dead) || back.someOf(dead) || len(there)+len(home) == 0 {
+					break
+				}
+				list[b].lost++
+				if slices.ContainsFunc(there, on) || slices.ContainsFunc(home, on) {
+					list[b].told++
 				}
 			}
 		}
 	}
 	are := make([]bool, len(storms))
 	for b, n := range list {
-		are[b] = float64(n.told) >= stormTold*float64(n.lost)
+		are[b] = n.lost > 0 && float64(n.told) >= stormTold*float64(n.lost)
 	}
 	return are
 }

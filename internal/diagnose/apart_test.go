@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 )
@@ -48,5 +49,24 @@ func TestOutagesThatOverlap(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not told: %v\n%s", want, d.Text())
+	}
+}
+
+// TestDownInStorm: what a link lost while it is known to have been down is not found again, at the very end of a storm either.
+func TestDownInStorm(t *testing.T) {
+	p := newPlay(t, 0)
+	link, _ := p.f.LinkByName("leaf4:swp3--spine3:swp4")
+	e := echo{start: p.start, end: p.start.Add(time.Second), path: way{[][]graphs.ArcID{{link.Forward()}}}, back: way{[][]graphs.ArcID{{link.Backward()}}},
+		sent: 20, lost: 4, lostAt: []int{200, 200, 200, 200}}
+	p.store.order = []*flowLog{{echoes: []echo{e}}}
+	end := p.start.Add(200 * time.Millisecond)
+	storms := []stretch{{end.Add(-80*time.Millisecond - 33), end}} // which no 64 parts make up
+	x := sorter{store: p.store, known: downs{}}
+	own, lost := x.downIn(link, storms)
+	if x.known[link] = own; lost != 4 {
+		t.Errorf("%d lost in %v", lost, own)
+	}
+	if own, lost = x.downIn(link, storms); lost > 0 {
+		t.Errorf("again %d lost in %v", lost, own)
 	}
 }

@@ -59,6 +59,20 @@ func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
 	}
 }
 
+// inStorms iterates over those of these losses that lie in storms, which are in the order of time, by the number of the storm.
+func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, time.Time] {
+	return func(yield func(int, time.Time) bool) {
+		if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
+			return
+		}
+		for at := range d.losses(l, e) {
+			if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) && !yield(b, at) {
+				return
+			}
+		}
+	}
+}
+
 // leave returns the parts of storms in which what an echo measured tells of other links than those.
 func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
 	known := d.on(l.at(e, true))
@@ -99,7 +113,7 @@ func (e *echo) beyond(stretches []stretch) []echo {
 				part.lostAt = append(part.lostAt, int(at.Sub(from).Milliseconds()))
 			}
 		}
-		part.lost = len(part.lostAt)
+		part.lost, part.split = len(part.lostAt), false
 		if part.sent = max(part.lost, e.sentBefore(to)-e.sentBefore(from)); part.sent > 0 {
 			parts = append(parts, part)
 		}

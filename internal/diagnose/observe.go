@@ -67,14 +67,20 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	return o
 }
 
-// observeStorms sums up what was measured in storms of what may not have crossed some arcs, or links while they were down.
-func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs) *observer {
+// observeStorms sums up what was measured in storms, which are in the order of time, of what may not have crossed some arcs, or links while they were down; with traced, of flows
+// of which both ways are known.
+func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs, traced bool) *observer {
 	o := s.observer()
 	o.storms = len(storms)
 	for i, l := range s.order {
 		for j := range l.echoes {
-			storm := l.echoes[j].within(known.leave(storms, l, &l.echoes[j]), true)
-			if path, back := l.at(&storm, true); !path.someOf(without) && !back.someOf(without) {
+			e := &l.echoes[j]
+			if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
+				continue
+			}
+			storm := e.within(known.leave(storms, l, e), true)
+			path, back := l.at(&storm, true)
+			if !path.someOf(without) && !back.someOf(without) && (!traced || path.known() && back.known()) {
 				o.echo(i, l, &storm, true)
 			}
 		}

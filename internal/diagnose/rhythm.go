@@ -328,7 +328,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
-	oneWay := r.Kind == rhythm.Once && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil).oneWay(sus.Cause)
+	oneWay := r.Kind == rhythm.Once && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
 	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay) && r.To-last.To < milliseconds(quiet) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}

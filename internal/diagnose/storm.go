@@ -131,11 +131,8 @@ func (s *Store) narrow(storms []stretch, usual float64, known downs) {
 	parts := make([][stormParts]int32, len(storms))
 	for _, l := range s.order {
 		for i := range l.echoes {
-			for at := range known.losses(l, &l.echoes[i]) {
-				if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) {
-					part := at.Sub(storms[b].from) / storms[b].part()
-					parts[b][min(part, stormParts-1)]++
-				}
+			for b, at := range known.inStorms(storms, l, &l.echoes[i]) {
+				parts[b][min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1)]++
 			}
 		}
 	}
@@ -194,11 +191,11 @@ func (x *spell) add(at time.Time) {
 
 // outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these, and which of the storms they explain.
 func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *observer, told []stretch) {
-	if storms == nil {
+	if s.downs = nil; storms == nil {
 		return nil, nil, nil
 	}
 	dead := s.deadAlways(storms)
-	all := s.observeStorms(storms, dead, nil)
+	all := s.observeStorms(storms, dead, nil, false)
 	if found = s.outagesOf(all, stormLoss); all.lostOn(found) < stormTold {
 		found = nil
 	}

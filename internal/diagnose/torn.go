@@ -11,7 +11,7 @@ func (l *flowLog) markTorn() {
 	for i := range l.echoes {
 		e := &l.echoes[i]
 		path, back := l.at(e, false)
-		e.torn = e.lost < e.sent && (len(path.alternatives) > len(e.path.alternatives) || len(back.alternatives) > len(e.back.alternatives))
+		e.torn = e.lost < e.sent && e.beside == nil && (len(path.alternatives) > len(e.path.alternatives) || len(back.alternatives) > len(e.back.alternatives))
 		if !e.torn {
 			sent, lost = sent+e.sent, lost+e.lost
 		}

@@ -141,7 +141,8 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 	for _, l := range x.store.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
+			first := stormAt(storms, e.start)
+			if first == len(storms) || !storms[first].from.Before(e.end) {
 				continue
 			}
 			path, back := l.at(e, true)
@@ -150,7 +151,7 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
 				continue
 			}
-			for b := stormAt(storms, e.start); on && b < len(storms) && storms[b].from.Before(e.end); b++ {
+			for b := first; on && b < len(storms) && storms[b].from.Before(e.end); b++ {
 				parts[b].send(storms[b], e, x.known.on(path, back))
 			}
 			for b, at := range x.known.inStorms(storms, l, e) {
@@ -216,7 +217,8 @@ func (c *stormCounts) worst() (from, to, lost int) {
 	return best.from, best.to, int(best.lost)
 }
 
-// explained reports of each storm whether nearly all of what was lost in it may have been on some links, by flows that may not have crossed what is dead, nor a link while it was known to be down.
+// explained reports of each storm whether nearly all of what was lost in it may have been on some links, by flows that may not have crossed what is dead, nor a link while it was
+// known to be down.
 func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool, known downs) []bool {
 	type counts struct{ lost, told int }
 	list := make([]counts, len(storms))

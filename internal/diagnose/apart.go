@@ -141,8 +141,8 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 	for _, l := range x.store.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			first := stormAt(storms, e.start)
-			if first == len(storms) || !storms[first].from.Before(e.end) {
+			first, ok := e.firstOf(storms)
+			if !ok {
 				continue
 			}
 			path, back := l.at(e, true)
@@ -155,7 +155,7 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 				parts[b].send(storms[b], e, x.known.on(path, back))
 			}
 			for b, at := range x.known.inStorms(storms, l, e) {
-				parts[b].lose(min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1), on)
+				parts[b].lose(storms[b].partAt(at), on)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (c *stormCounts) send(st stretch, e *echo, without []stretch) {
 	}
 }
 
-func (c *stormCounts) lose(part time.Duration, on bool) {
+func (c *stormCounts) lose(part int, on bool) {
 	if on {
 		c.lost[part]++
 	} else {
@@ -256,6 +256,12 @@ func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[g
 func stormAt(storms []stretch, at time.Time) int {
 	b, _ := slices.BinarySearchFunc(storms, at, func(st stretch, t time.Time) int { return st.to.Compare(t) })
 	return b
+}
+
+// firstOf returns the first of storms, in the order of time, of which an echo measured anything, if there is one.
+func (e *echo) firstOf(storms []stretch) (int, bool) {
+	b := stormAt(storms, e.start)
+	return b, b < len(storms) && storms[b].from.Before(e.end)
 }
 
 // where returns those of storms of which something is so.

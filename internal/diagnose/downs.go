@@ -62,7 +62,7 @@ func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
 // inStorms iterates over those of these losses that lie in storms, which are in the order of time, by the number of the storm.
 func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, time.Time] {
 	return func(yield func(int, time.Time) bool) {
-		if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
+		if _, ok := e.firstOf(storms); !ok {
 			return
 		}
 		for at := range d.losses(l, e) {

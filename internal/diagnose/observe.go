@@ -75,7 +75,7 @@ func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, k
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			if b := stormAt(storms, e.start); b == len(storms) || !storms[b].from.Before(e.end) {
+			if _, ok := e.firstOf(storms); !ok {
 				continue
 			}
 			storm := e.within(known.leave(storms, l, e), true)

@@ -132,7 +132,7 @@ func (s *Store) narrow(storms []stretch, usual float64, known downs) {
 	for _, l := range s.order {
 		for i := range l.echoes {
 			for b, at := range known.inStorms(storms, l, &l.echoes[i]) {
-				parts[b][min(at.Sub(storms[b].from)/storms[b].part(), stormParts-1)]++
+				parts[b][storms[b].partAt(at)]++
 			}
 		}
 	}
@@ -143,6 +143,9 @@ func (s *Store) narrow(storms []stretch, usual float64, known downs) {
 
 // part is how long a part of a storm lasts.
 func (st stretch) part() time.Duration { return st.to.Sub(st.from) / stormParts }
+
+// partAt is in which of its parts a moment in a storm lies.
+func (st stretch) partAt(at time.Time) int { return min(int(at.Sub(st.from)/st.part()), stormParts-1) }
 
 // densest returns the part of a storm that most probably has its losses at their rate and not at the usual one (Poisson), which is where they outnumber
 // (v-u)/ln(v/u) by the most.
@@ -230,7 +233,8 @@ func (s *Store) outagesOf(seen *observer, least float64) []localize.Suspect {
 	suspects := localize.Solve(s.fabric, seen.list, localize.Config{Independent: true}).Suspects
 	for _, sus := range suspects {
 		links := linksOf(s.fabric, sus.Cause)
-		if sus.Probability < leastListed || sus.Kind != localize.Arc && sus.Kind != localize.Link && (sus.Kind != localize.Host || len(links) > 1) || seen.storms == 1 && seen.oneWay(sus.Cause) {
+		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
+		if sus.Probability < leastListed || !ofOne || seen.storms == 1 && seen.oneWay(sus.Cause) {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, suspects, sus.Cause))

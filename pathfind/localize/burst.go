@@ -111,9 +111,9 @@ type lumpWay struct{ share, expected float64 }
 type lumps struct {
 	lossy  []lump
 	ways   []lumpWay
-	clean  []int   // as evidence.clean
-	mass   float64 // the losses expected of flows without loss whose path is known, and of all on good arcs
-	spread float64 // the log of how likely the others lose nothing, for independent losses
+	clean  []losslessFlows // as evidence.clean
+	mass   float64         // the losses expected of flows without loss whose path is known, and of all on good arcs
+	spread float64         // the log of how likely the others lose nothing, for independent losses
 	flows  float64
 }
 
@@ -234,11 +234,11 @@ func (x *lumps) explain(b bursts, spread float64) account {
 			a.sum += log(all)
 			add(1/all, f.own)
 		}
-		for bits, n := range x.clean {
-			if n > 0 {
-				likely := lossless(bits)
-				a.sum += float64(n) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(likely))
-				add(float64(n)*(1-usuallyTotal), likely)
+		for _, b := range x.clean {
+			if b.flows > 0 {
+				likely := b.lossless()
+				a.sum += float64(b.flows) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(likely))
+				add(float64(b.flows)*(1-usuallyTotal), likely)
 			}
 		}
 		h.rate = min(own/x.flows, 0.5)

@@ -24,8 +24,8 @@ type evidence struct {
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
 
-	clean   []int // flows without loss, by the length of the number of their packets in bits
-	answers bool  // whether some of obs hang on a switch's own answer
+	clean   []losslessFlows // flows without loss, by the length of the number of their packets in bits
+	answers bool            // whether some of obs hang on a switch's own answer
 	// selected tells that nothing is known of flows that lost nothing.
 	selected bool
 

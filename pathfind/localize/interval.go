@@ -136,17 +136,17 @@ func (x *scatter) over(prior float64) float64 {
 // all flows without loss. How many flows these are is the second result.
 func (m *model) cleanScatter(packets, hazard float64) (x scatter, flows float64) {
 	all := 0.0
-	size := func(b int) float64 { return 0.75 * math.Exp2(float64(b)) } // of flows whose packets are a number of b bits
-	for b, n := range m.ev.clean {
-		all += float64(n) * size(b)
+	for _, b := range m.ev.clean {
+		all += float64(b.packets)
 	}
 	if all == 0 {
 		return scatter{variances: packets * hazard}, 0
 	}
-	for b, n := range m.ev.clean {
-		if n > 0 {
-			x.add(0, size(b), hazard, float64(n)*packets/all)
-			flows += float64(n) * packets / all
+	for _, b := range m.ev.clean {
+		if b.flows > 0 {
+			n := float64(b.flows) * packets / all
+			x.add(0, b.size(), hazard, n)
+			flows += n
 		}
 	}
 	return x, flows

@@ -11,6 +11,7 @@ import (
 // habits are how flows lose packets by themselves: how many of them do, and how much they lose.
 type habits struct {
 	rate  float64               // the share of flows that do
+	total float64               // of those, the share that lose everything
 	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
 	prior float64               // log of how likely they are before any evidence, and of what they pay for having been learnt from it
 }
@@ -29,7 +30,7 @@ const (
 
 // unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
 func unknownHabits(cfg Config) habits {
-	return habits{rate: cfg.Outlier, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
+	return habits{rate: cfg.Outlier, total: usuallyTotal, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
 }
 
 // A school is how habits are learnt.
@@ -45,8 +46,11 @@ func aboutUsual(cfg Config) school { return school{fewOwn, 1, 1/cfg.Outlier - 1,
 
 var openMinded = school{0, 0.3, 2.7, 4, (*search).followed}
 
-// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution.
+// kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution. Those that lose everything
+// stand beside: totalOwn that do and partOwn that do not, of which the mean is usuallyTotal, are their Beta distribution.
 var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
+
+const totalOwn, partOwn = 5 * usuallyTotal, 5 * (1 - usuallyTotal)
 
 // marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, for the first so many kinds, each over that of
 // the first; and the log of that one, but for the number of ways in which the losses may lie among the packets.
@@ -75,7 +79,7 @@ func (t *term) marginals(kinds int) (p [len(keeping)]float64, first float64) {
 
 // setHabits sets what the term expects of a flow, of which a share w has losses of its own. The likeliest kind of them stands for all.
 func (t *term) setHabits(h *habits, w float64) {
-	t.keep, t.part, t.still = 1, 1, 1/(t.lost+t.passed+1)
+	t.keep, t.part, t.still, t.total = 1, 1, 1/(t.lost+t.passed+1), h.total
 	if !t.lone {
 		kinds := len(keeping)
 		if h.shape[0] == 1 {
@@ -102,8 +106,10 @@ func (t *term) setHabits(h *habits, w float64) {
 
 // A stranger is a flow that lost packets, perhaps by itself.
 type stranger struct {
-	odds  float64 // of that, over the rate of those that do, and over what kinds say
-	kinds [len(keeping)]float64
+	odds  float64               // of that, over the rate of those that do, and over what total, part and kinds say
+	total float64               // how likely one of those that lose everything loses what it lost
+	part  float64               // and how likely one that does not
+	kinds [len(keeping)]float64 // over what each kind says
 	same  float64
 }
 
@@ -159,10 +165,12 @@ func (all *strangers) apart(h *habits) []stranger {
 			for k := range x.kinds {
 				x.kinds[k] = 1 // what loses everything tells nothing of the others
 			}
+			x.total, x.part = 1, 1/(t.lost+1)
 		} else {
 			x.kinds, _ = t.marginals(len(keeping))
-			x.odds /= h.mean(x.kinds)
+			x.part = 1
 		}
+		x.odds /= h.likely(x)
 		list = append(list, x)
 	}
 	return list
@@ -186,6 +194,11 @@ func (s *search) oddsOfOwn(t *term) float64 {
 // ownShare is how much of a flow lost packets by itself, in the mean, at the odds that it did.
 func (t *term) ownShare(odds float64) float64 { return odds / ((1 + odds) * t.same) }
 
+// likely is how likely a flow that loses packets by itself lost what a stranger did.
+func (h *habits) likely(x stranger) float64 {
+	return h.total*x.total + (1-h.total)*x.part*h.mean(x.kinds)
+}
+
 // mean is that of what is said of each kind.
 func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 	sum := 0.0
@@ -198,8 +211,8 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 // allFlows is how many observations there are, those without loss among them.
 func (ev *evidence) allFlows() float64 {
 	n := float64(ev.flows)
-	for _, clean := range ev.clean {
-		n += float64(clean)
+	for _, b := range ev.clean {
+		n += float64(b.flows)
 	}
 	return n
 }
@@ -211,10 +224,10 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 		return false
 	}
 	list, known := from.apart(h), by.own+by.other+s.ev.allFlows()
-	var own float64
+	var own, total float64
 	var kinds [len(keeping)]float64
 	for range rounds {
-		own, kinds = by.own, kindsOwn
+		own, total, kinds = by.own, totalOwn, kindsOwn
 		add := func(flows float64, likely [len(keeping)]float64) {
 			own += flows
 			mean := h.mean(likely)
@@ -227,15 +240,21 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			if x.same > 1 {
 				rate = math.Pow(rate, 1/x.same)
 			}
-			w := rate * x.odds * h.mean(x.kinds)
+			likely := h.likely(x)
+			w := rate * x.odds * likely
 			w /= (1 - rate + w) * x.same
-			add(w, x.kinds)
+			all := w * h.total * x.total / likely
+			own, total = own+all, total+all
+			add(w-all, x.kinds)
 		}
-		for b, n := range s.ev.clean {
-			likely := lossless(b)
-			add(float64(n)*h.rate*(1-usuallyTotal)*h.mean(likely), likely)
+		for _, b := range s.ev.clean {
+			if b.flows > 0 {
+				likely := b.lossless()
+				add(float64(b.flows)*h.rate*(1-h.total)*h.mean(likely), likely)
+			}
 		}
 		h.rate = min(own/known, 0.5)
+		h.total = total / (totalOwn + partOwn + own - by.own)
 		sum := 0.0
 		for _, x := range kinds {
 			sum += x
@@ -244,16 +263,19 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			h.shape[k] = x / sum
 		}
 	}
-	h.prior = math.Log(otherHabits) + by.freedom(h, own, known-own, kinds)
+	h.prior = math.Log(otherHabits) + by.freedom(h, own, known-own, total, kinds)
 	return true
 }
 
 // freedom is what habits pay for having been learnt: by how much less likely the flows would be, were it known of each whether and how it loses packets by
-// itself, if rate and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do not
-// and how many are of each kind, prior included.
-func (by school) freedom(h *habits, own, others float64, kinds [len(keeping)]float64) float64 {
+// itself, if rate, total and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do
+// not, how many lose everything and how many are of each kind, prior included.
+func (by school) freedom(h *habits, own, others, total float64, kinds [len(keeping)]float64) float64 {
 	cost := by.likely(own-by.own, own+others-by.own-by.other)
 	cost -= (own-by.own)*log(h.rate) + (others-by.other)*math.Log1p(-h.rate)
+	part := partOwn + own - by.own - (total - totalOwn)
+	cost += lgamma(total) + lgamma(part) - lgamma(total+part) - lgamma(totalOwn) - lgamma(partOwn) + lgamma(totalOwn+partOwn)
+	cost -= (total-totalOwn)*log(h.total) + (part-partOwn)*math.Log1p(-h.total)
 	all, prior := 0.0, 0.0
 	for k, x := range kinds {
 		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
@@ -262,10 +284,10 @@ func (by school) freedom(h *habits, own, others float64, kinds [len(keeping)]flo
 	return cost - lgamma(all) + lgamma(prior)
 }
 
-// lossless returns how likely flows that lose packets by themselves lose none, by kind, if the number of their packets has so many bits.
-func lossless(bits int) (p [len(keeping)]float64) {
+// lossless returns how likely such flows are to lose nothing if they lose packets by themselves, but not all, by kind.
+func (b losslessFlows) lossless() (p [len(keeping)]float64) {
 	for k, keep := range keeping {
-		p[k] = keep / (0.75*math.Exp2(float64(bits)) + keep)
+		p[k] = keep / (b.size() + keep)
 	}
 	return p
 }

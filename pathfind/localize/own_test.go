@@ -1,6 +1,9 @@
 package localize
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestHabits: where flows lose packets by themselves, two of them that meet are no fault of where they do, and a fault beside them is still found.
 func TestHabits(t *testing.T) {
@@ -31,14 +34,17 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// TestLearn: what a few hundred packets of each flow tell of how many lose some by themselves is true but for those that lost none, whatever they lose.
+// TestLearn: what a few hundred packets of each flow tell of how many lose some by themselves, and how many of these all, is true, whatever they lose.
 func TestLearn(t *testing.T) {
-	for _, c := range []struct{ share, most float64 }{{0.005, 0.01}, {0.005, 0.1}, {0.02, 0.01}} {
+	for _, c := range []struct{ share, most, total float64 }{{0.005, 0.01, 0}, {0.005, 0.1, 0}, {0.02, 0.01, 0}, {0.02, 0.1, 0.5}} {
 		w := newWorld(randomRegular(t, 200, 16, 1), 1)
 		w.background = 3e-6
 		w.mesh(10000, 200)
 		for i := range w.obs {
 			if o := &w.obs[i]; w.rng.Float64() < c.share {
+				if w.rng.Float64() < c.total {
+					o.Lost = o.Sent
+				}
 				o.Lost += w.draw(o.Sent-o.Lost, c.most*w.rng.Float64())
 			}
 		}
@@ -52,8 +58,8 @@ func TestLearn(t *testing.T) {
 			}
 			s.setHabits(&h)
 		}
-		if h.rate < 0.4*c.share || h.rate > 1.5*c.share {
-			t.Errorf("%v of the flows, up to %v: learnt %v, of kinds %v", c.share, c.most, h.rate, h.shape)
+		if h.rate < 0.6*c.share || h.rate > 1.5*c.share || math.Abs(h.total-c.total) > 0.15 {
+			t.Errorf("%v of the flows, up to %v, and %v of these all: learnt %v, of kinds %v, and %v", c.share, c.most, c.total, h.rate, h.shape, h.total)
 		}
 	}
 }

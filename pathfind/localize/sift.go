@@ -107,7 +107,7 @@ type sifting struct {
 
 func newSifting(ix *index, ps PathSets) sifting {
 	return sifting{
-		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)), clean: make([]int, 65)},
+		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)), clean: make([]losslessFlows, 65)},
 		ways:  enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}},
 	}
 }
@@ -155,17 +155,28 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 	return true
 }
 
+// losslessFlows are flows that lost nothing, of about as many packets each.
+type losslessFlows struct{ flows, packets int }
+
+func (b *losslessFlows) join(other losslessFlows) {
+	b.flows += other.flows
+	b.packets += other.packets
+}
+
+// size is how many packets each has, in the mean.
+func (b losslessFlows) size() float64 { return float64(b.packets) / float64(b.flows) }
+
 // A tally counts the packets of plain observations.
 type tally struct {
 	ix      *index
-	arcs    []int // by arc
-	through []int // by switch: how many more were forwarded through it than came in by its arcs
-	atHost  []int // by host that sent or received them
-	clean   []int // flows, see evidence.clean
+	arcs    []int           // by arc
+	through []int           // by switch: how many more were forwarded through it than came in by its arcs
+	atHost  []int           // by host that sent or received them
+	clean   []losslessFlows // see evidence.clean
 }
 
 func (t *tally) add(o *Observation, n int, set bool) {
-	t.clean[bits.Len(uint(n))]++
+	t.clean[bits.Len(uint(n))].join(losslessFlows{1, n})
 	last := t.pass(o.Path, n)
 	if set {
 		t.passEnds(o, n)
@@ -209,10 +220,13 @@ func (t *tally) passEnds(o *Observation, n int) {
 
 // join adds the counts of another tally.
 func (t *tally) join(u *tally) {
-	for _, x := range [...][2][]int{{t.arcs, u.arcs}, {t.through, u.through}, {t.atHost, u.atHost}, {t.clean, u.clean}} {
+	for _, x := range [...][2][]int{{t.arcs, u.arcs}, {t.through, u.through}, {t.atHost, u.atHost}} {
 		for i, n := range x[1] {
 			x[0][i] += n
 		}
+	}
+	for i, b := range u.clean {
+		t.clean[i].join(b)
 	}
 }
 

@@ -37,7 +37,7 @@ type term struct {
 // negligible is how much less a summand's logarithm may be than another's to be left out.
 const negligible = 8
 
-// usuallyTotal is the chance that an outlier loses everything, where nothing else is known.
+// usuallyTotal is the chance that an outlier loses everything, before any evidence.
 const usuallyTotal = 0.2
 
 func newTerm(o *merged, cfg Config) term {

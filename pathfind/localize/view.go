@@ -125,9 +125,9 @@ func (s *search) view(h habits) view {
 // ofHabits is the log of how likely habits are beforehand, and the flows without loss with them: what is true of all hypotheses.
 func (ev *evidence) ofHabits(h *habits) float64 {
 	sum := h.prior
-	for bits, n := range ev.clean {
-		if n > 0 {
-			sum += float64(n) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(lossless(bits)))
+	for _, b := range ev.clean {
+		if b.flows > 0 {
+			sum += float64(b.flows) * math.Log1p(-h.rate+h.rate*(1-h.total)*h.mean(b.lossless()))
 		}
 	}
 	return sum

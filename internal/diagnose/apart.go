@@ -41,7 +41,7 @@ func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead m
 		if !worst.timed {
 			untimed = append(untimed, worst.suspect)
 		}
-		x.known[worst.link] = append(x.known[worst.link], worst.when...)
+		x.known[worst.link] = unbroken(append(x.known[worst.link], worst.when...))
 		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
 			return slices.ContainsFunc(worst.when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
 		})
@@ -141,8 +141,8 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 	for _, l := range x.store.order {
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			first, ok := e.firstOf(storms)
-			if !ok {
+			first, end := e.among(storms)
+			if first == end {
 				continue
 			}
 			path, back := l.at(e, true)
@@ -151,8 +151,8 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
 				continue
 			}
-			for b := first; on && b < len(storms) && storms[b].from.Before(e.end); b++ {
-				parts[b].send(storms[b], e, x.known.on(path, back))
+			for b := first; on && b < end; b++ {
+				parts[b].send(storms[b], e, x.known.on(e, path, back))
 			}
 			for b, at := range x.known.inStorms(storms, l, e) {
 				parts[b].lose(storms[b].partAt(at), on)
@@ -258,10 +258,12 @@ func stormAt(storms []stretch, at time.Time) int {
 	return b
 }
 
-// firstOf returns the first of storms, in the order of time, of which an echo measured anything, if there is one.
-func (e *echo) firstOf(storms []stretch) (int, bool) {
-	b := stormAt(storms, e.start)
-	return b, b < len(storms) && storms[b].from.Before(e.end)
+// among returns the first of storms, in the order of time, of which an echo measured anything, and the first after these of which it did not.
+func (e *echo) among(storms []stretch) (first, end int) {
+	first = stormAt(storms, e.start)
+	for end = first; end < len(storms) && storms[end].from.Before(e.end); end++ {
+	}
+	return first, end
 }
 
 // where returns those of storms of which something is so.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,20 +9,21 @@ import (
 	"whichlink/graphs"
 )
 
-// TestOutagesThatOverlap: links that go down at the same times for a part of them are told each, with their own times: two of one switch, which would be taken for
-// it, and that of a host.
-func TestOutagesThatOverlap(t *testing.T) {
-	type outage struct{ every, from, lasts int } // in probes of a flow, 50 ms apart
-	want := map[string]outage{
+// A downTime is when a link is down, in probes of a flow, 50 ms apart.
+type downTime struct{ every, from, lasts int }
+
+// overlapping lets links go down at the same times for a part of them: two of one switch, which would be taken for it, and that of a host.
+func (p *play) overlapping(tb testing.TB) map[string]downTime {
+	tb.Helper()
+	down := map[string]downTime{
 		"leaf1:swp1--spine1:swp1": {40, 6, 7}, "leaf1:swp2--spine2:swp1": {66, 14, 3},
 		"leaf3:swp1--spine1:swp3": {59, 14, 2}, "h2-1:eth1--leaf2:swp5": {48, 24, 3},
 	}
-	p := newPlay(t, 512)
-	links := map[graphs.LinkID]outage{}
-	for name, o := range want {
+	links := map[graphs.LinkID]downTime{}
+	for name, o := range down {
 		l, ok := p.f.LinkByName(name)
 		if !ok {
-			t.Fatalf("no link %s", name)
+			tb.Fatalf("no link %s", name)
 		}
 		links[l] = o
 	}
@@ -35,6 +37,13 @@ func TestOutagesThatOverlap(t *testing.T) {
 		}
 		return down(fl.path), down(fl.back)
 	}
+	return down
+}
+
+// TestOutagesThatOverlap: links that go down at the same times for a part of them are told each, with their own times.
+func TestOutagesThatOverlap(t *testing.T) {
+	p := newPlay(t, 512)
+	want := p.overlapping(t)
 	p.run(32, func(graphs.ArcID, int) float64 { return 0 })
 	d := p.store.Diagnose()
 	for _, x := range d.Suspects {
@@ -49,6 +58,23 @@ func TestOutagesThatOverlap(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not told: %v\n%s", want, d.Text())
+	}
+}
+
+// BenchmarkOutagesThatOverlap: the same for a minute and many flows, some of which were never traced.
+func BenchmarkOutagesThatOverlap(b *testing.B) {
+	for _, untraced := range []int{0, 3} { // of ten
+		b.Run(fmt.Sprintf("untraced=%d0%%", untraced), func(b *testing.B) {
+			p := newPlay(b, 2000)
+			p.overlapping(b)
+			for i := range p.flows {
+				p.flows[i].untraced = i%10 < untraced
+			}
+			p.run(120, func(graphs.ArcID, int) float64 { return 1e-5 })
+			for b.Loop() {
+				p.store.Diagnose()
+			}
+		})
 	}
 }
 

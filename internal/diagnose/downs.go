@@ -11,19 +11,22 @@ import (
 // verge is how far beside what is known of an outage it may have begun and ended.
 const verge = 40 * time.Millisecond
 
-// downs is when links were down, as far as is known: what may have crossed one of them then tells of nothing else.
+// downs is when links were down, in the order of time, as far as is known: what may have crossed one of them then tells of nothing else.
 type downs map[graphs.LinkID][]stretch
 
-// on returns when one of the links was down that some ways may cross.
-func (d downs) on(path, back way) []stretch {
+// on returns when one of the links was down, while an echo was measured, that some ways may cross.
+func (d downs) on(e *echo, path, back way) []stretch {
 	if len(d) == 0 {
 		return nil
 	}
 	var when []stretch
-	for _, w := range []way{path, back} {
+	for _, w := range [...]way{path, back} {
 		for _, arcs := range w.alternatives {
 			for _, a := range arcs {
-				when = append(when, d[a.Link()]...)
+				list := d[a.Link()]
+				for b := stormAt(list, e.start); b < len(list) && !list[b].from.After(e.end); b++ {
+					when = append(when, list[b])
+				}
 			}
 		}
 	}
@@ -49,7 +52,8 @@ func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
 		if e.lost == 0 {
 			return
 		}
-		known := d.on(l.at(e, true))
+		path, back := l.at(e, true)
+		known := d.on(e, path, back)
 		for _, ms := range e.lossTimes() {
 			at := e.start.Add(time.Duration(ms) * time.Millisecond)
 			if !during(known, at) && !yield(at) {
@@ -62,7 +66,7 @@ func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
 // inStorms iterates over those of these losses that lie in storms, which are in the order of time, by the number of the storm.
 func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, time.Time] {
 	return func(yield func(int, time.Time) bool) {
-		if _, ok := e.firstOf(storms); !ok {
+		if first, end := e.among(storms); first == end {
 			return
 		}
 		for at := range d.losses(l, e) {
@@ -75,7 +79,8 @@ func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, ti
 
 // leave returns the parts of storms in which what an echo measured tells of other links than those.
 func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
-	known := d.on(l.at(e, true))
+	path, back := l.at(e, true)
+	known := d.on(e, path, back)
 	if len(known) == 0 {
 		return storms
 	}

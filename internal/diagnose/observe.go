@@ -75,10 +75,11 @@ func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, k
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			if _, ok := e.firstOf(storms); !ok {
+			first, end := e.among(storms)
+			if first == end {
 				continue
 			}
-			storm := e.within(known.leave(storms, l, e), true)
+			storm := e.within(known.leave(storms[first:end], l, e), true)
 			path, back := l.at(&storm, true)
 			if !path.someOf(without) && !back.someOf(without) && (!traced || path.known() && back.known()) {
 				o.echo(i, l, &storm, true)

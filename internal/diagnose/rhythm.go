@@ -157,7 +157,8 @@ func (t *timeline) flow(l *flowLog) {
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
-			for _, part := range e.beyond(t.down.on(l.at(e, false))) {
+			path, back := l.at(e, false)
+			for _, part := range e.beyond(t.down.on(e, path, back)) {
 				t.echo(&part, share)
 				t.watch(part.start, part.end)
 			}

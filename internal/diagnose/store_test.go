@@ -40,7 +40,7 @@ type playFlow struct {
 	untraced   bool
 }
 
-func newPlay(t *testing.T, flows int, down ...graphs.LinkID) *play {
+func newPlay(t testing.TB, flows int, down ...graphs.LinkID) *play {
 	t.Helper()
 	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
 	if err != nil {

@@ -126,11 +126,10 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 			continue
 		}
 		sus = s.ratherLink(sus)
-		out := s.lossSuspect(&sus, Loss)
+		out := s.lossSuspect(&sus, Loss, seen.spells != nil || !seen.since.IsZero())
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}
-		out.then = seen.spells != nil || !seen.since.IsZero()
 		s.corrupts(&out, &sus, ports.counted)
 		s.queues(&out, sus.Cause, ports.counted)
 		s.prove(&out, sus.Cause, sus.Loss, seen, ports)
@@ -204,7 +203,7 @@ func (s *Store) corruption() []Suspect {
 	var out []Suspect
 	for i := range solved.Suspects {
 		if solved.Suspects[i].Probability >= leastListed {
-			out = append(out, s.lossSuspect(&solved.Suspects[i], Corruption))
+			out = append(out, s.lossSuspect(&solved.Suspects[i], Corruption, false))
 		}
 	}
 	return out

@@ -96,6 +96,22 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
 }
 
+// losesThen makes the loss of a suspect that of the one episode in which it was bad. How wide its interval is beside it does not change.
+func (x *Suspect) losesThen(e *rhythm.Episode) {
+	lost := e.Lost
+	// An episode begins and ends with a loss where the evidence does not: those two tell of its length, not of the loss.
+	if !e.Begun {
+		lost -= 0.5
+	}
+	if !e.Lasting {
+		lost -= 0.5
+	}
+	loss := min(1, max(lost, 0.5)/max(e.Sent, 1))
+	wider := loss / max(*x.Loss, 1e-9)
+	x.loses(loss, min(loss, *x.LossLow*wider), min(1, *x.LossHigh*wider))
+	x.then = true
+}
+
 // whenWords says since when or until when a suspect was bad, "" where that is not known or it comes and goes.
 func (x *Suspect) whenWords(r *rhythm.Rhythm, start time.Time) string {
 	if start.IsZero() || len(r.Episodes) == 0 {

@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"flag"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -60,3 +62,46 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestLossOfItsTime: of what begins, ends or does both, beside what loses all the time, the loss told is that while it was there, and its interval holds it.
+func TestLossOfItsTime(t *testing.T) {
+	for _, phase := range []struct {
+		name     string
+		from, to int // windows of half a second
+	}{{"since", 24, 40}, {"until", 0, 14}, {"once", 12, 26}} {
+		told, held, off := 0, 0, 0.0
+		for seed := range uint64(*phased) {
+			p := newPlay(t, 256)
+			p.rng = rand.New(rand.NewPCG(seed, 'L'))
+			var sick, other graphs.ArcID
+			for p.f.IsHostArc(sick) || p.f.IsHostArc(other) || sick.Link() == other.Link() {
+				sick, other = graphs.ArcID(p.rng.IntN(p.f.NumArcs())), graphs.ArcID(p.rng.IntN(p.f.NumArcs()))
+			}
+			loss := 0.01 * math.Pow(20, p.rng.Float64())
+			p.run(40, func(a graphs.ArcID, w int) float64 {
+				switch {
+				case a == sick && w >= phase.from && w < phase.to:
+					return loss
+				case a == other:
+					return 0.03
+				}
+				return 1e-5
+			})
+			for _, x := range p.store.Diagnose().Suspects {
+				if x.Probability < Named || x.Symptom != Loss || x.ID != p.f.ArcName(sick) || len(x.Episodes) != 1 {
+					continue
+				}
+				if told++; *x.LossLow <= loss && loss <= *x.LossHigh {
+					held++
+				}
+				off += math.Log(*x.Loss / loss)
+			}
+		}
+		t.Logf("%s: told %d of %d, interval holds the loss of %d, off by %.2f in the mean", phase.name, told, *phased, held, off/float64(told))
+		if 4*told < 3**phased || 4*held < 3*told || math.Abs(off) > 0.1*float64(told) {
+			t.Errorf("%s: told %d of %d, the interval holds the loss of %d, which is off by a factor of %.2f in the mean", phase.name, told, *phased, held, math.Exp(off/float64(told)))
+		}
+	}
+}
+
+var phased = flag.Int("phased", 24, "worlds of each phase in which the loss of what begins and ends is asked for")

@@ -346,6 +346,9 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if oneWay {
 		out.Symptom = Loss
 	}
+	if out.Symptom == Loss && out.when != "" && !out.then {
+		out.losesThen(last)
+	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
 	}

@@ -46,8 +46,8 @@ func linksOf(f *graphs.Fabric, c localize.Cause) []graphs.LinkID {
 const surest = 0.99
 
 // lossSuspect puts a suspect of the inference into words. What was lost may also be read as what was changed (corruption).
-func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom) Suspect {
-	out := Suspect{Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest), dial: s.dial()}
+func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom, then bool) Suspect {
+	out := Suspect{Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest), dial: s.dial(), then: then}
 	out.loses(sus.Loss, sus.Low, sus.High)
 	for _, c := range sus.Class {
 		out.Class = append(out.Class, s.name(c))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/halves"
 	"whichlink/pathfind/localize"
 )
 
@@ -102,7 +103,8 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 	slices.SortStableFunc(list, func(a, b outage) int { return cmp.Compare(b.lost, a.lost) })
 	for i := range list {
 		o := &list[i]
-		for _, sus := range x.store.outagesOf(x.store.observeStorms(o.when, x.dead, x.known, false), stormLoss) {
+		seen := x.store.observeStorms(o.when, x.dead, x.known, false)
+		for _, sus := range x.store.outagesOf(seen, x.store.solveStorms(seen), stormLoss) {
 			if graphs.LinkID(sus.ID) == o.link {
 				o.suspect = sus
 				return o
@@ -115,14 +117,13 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 // fallen returns the links that are to blame for what was lost in one storm or another, and the storms in which they lost nearly all.
 func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
 	whole = downs{}
-	for i := range min(len(storms), mostApart) {
-		storm := storms[i*len(storms)/min(len(storms), mostApart)]
-		suspects, ok := x.blamed[storm]
-		if !ok {
-			suspects = x.store.outagesOf(x.store.observeStorms([]stretch{storm}, x.dead, x.known, x.traced), 0)
-			x.blamed[storm] = suspects
-		}
-		for _, sus := range suspects {
+	some := make([]stretch, min(len(storms), mostApart))
+	for i := range some {
+		some[i] = storms[i*len(storms)/len(some)]
+	}
+	x.blame(some)
+	for _, storm := range some {
+		for _, sus := range x.blamed[storm] {
 			l := graphs.LinkID(sus.ID)
 			if !slices.Contains(links, l) {
 				links = append(links, l)
@@ -133,6 +134,25 @@ func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
 		}
 	}
 	return links, whole
+}
+
+// blame asks which links are to blame for what was lost in each of some storms by itself, where that was not asked before.
+func (x *sorter) blame(storms []stretch) {
+	type trial struct {
+		storm  stretch
+		seen   *observer
+		solved *localize.Result
+	}
+	var trials []trial
+	for _, storm := range storms {
+		if _, ok := x.blamed[storm]; !ok {
+			trials = append(trials, trial{storm: storm, seen: x.store.observeStorms([]stretch{storm}, x.dead, x.known, x.traced)})
+		}
+	}
+	halves.Each(len(trials), func(i int) { trials[i].solved = x.store.solveStorms(trials[i].seen) })
+	for _, t := range trials {
+		x.blamed[t.storm] = x.store.outagesOf(t.seen, t.solved, 0)
+	}
 }
 
 // downIn returns when a link lost nearly all in storms and little was lost elsewhere, once in each of these at most, and how much it lost then.

@@ -63,7 +63,7 @@ func TestOutagesThatOverlap(t *testing.T) {
 
 // BenchmarkOutagesThatOverlap: the same for a minute and many flows, some of which were never traced.
 func BenchmarkOutagesThatOverlap(b *testing.B) {
-	for _, untraced := range []int{0, 3} { // of ten
+	for _, untraced := range []int{0, 3, 10} { // of ten
 		b.Run(fmt.Sprintf("untraced=%d0%%", untraced), func(b *testing.B) {
 			p := newPlay(b, 2000)
 			p.overlapping(b)

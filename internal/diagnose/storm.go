@@ -199,7 +199,7 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 	}
 	dead := s.deadAlways(storms)
 	all := s.observeStorms(storms, dead, nil, false)
-	if found = s.outagesOf(all, stormLoss); all.lostOn(found) < stormTold {
+	if found = s.outagesOf(all, s.solveStorms(all), stormLoss); all.lostOn(found) < stormTold {
 		found = nil
 	}
 	if more := s.outagesApart(storms, found, dead); len(more) > 0 {
@@ -226,18 +226,22 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 	return s.beside(nil, dead)
 }
 
-// outagesOf finds the links that lost nearly all that was observed on them, at least a share of it. What goes down goes down both ways, so arcs stand for their links, unless it happened once
+// solveStorms localizes what was lost in storms.
+func (s *Store) solveStorms(seen *observer) *localize.Result {
+	return localize.Solve(s.fabric, seen.list, localize.Config{Independent: true})
+}
+
+// outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that. What goes down goes down both ways, so arcs stand for their links, unless it happened once
 // and packets came the other way.
-func (s *Store) outagesOf(seen *observer, least float64) []localize.Suspect {
+func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64) []localize.Suspect {
 	var found []localize.Suspect
-	suspects := localize.Solve(s.fabric, seen.list, localize.Config{Independent: true}).Suspects
-	for _, sus := range suspects {
+	for _, sus := range solved.Suspects {
 		links := linksOf(s.fabric, sus.Cause)
 		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
 		if sus.Probability < leastListed || !ofOne || seen.storms == 1 && seen.oneWay(sus.Cause) {
 			continue
 		}
-		probability := min(1, sus.Probability+ofRivals(s.fabric, suspects, sus.Cause))
+		probability := min(1, sus.Probability+ofRivals(s.fabric, solved.Suspects, sus.Cause))
 		if probability < Named {
 			continue
 		}

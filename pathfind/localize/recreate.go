@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -15,8 +16,8 @@ const recreations, regards = 3, 3
 const promise = 3
 
 // recreate takes each member out of the likeliest hypothesis for which there may be something else, with the members that share losses with it, and lets what
-// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays. What comes
-// of that is looked at from all sides, and followed if it is better.
+// is left grow without it and without what the evidence hardly tells from it; and likewise all others that share losses with a member, which stays, and all that
+// meet at a switch. What comes of that is looked at from all sides, and followed if it is better.
 func (s *search) recreate() {
 	done := map[uint64]bool{}
 	work := s.work
@@ -37,6 +38,12 @@ func (s *search) recreate() {
 			i, barred = s.around(h, j)
 			s.regard(i, barred)
 		}
+		at := s.meeting(&h)
+		for _, x := range slices.Sorted(maps.Keys(at)) {
+			if len(at[x]) > 1 && s.work <= patience {
+				s.regard(s.beside(h, at[x], x))
+			}
+		}
 		if slices.ContainsFunc(s.hyps, func(h hypothesis) bool { return !h.expanded && h.score > s.best+even }) {
 			s.follow()
 		}
@@ -54,6 +61,29 @@ func (s *search) without(h hypothesis, j int) (int32, []int32) {
 	}
 	out := append(slices.Clone(s.coupled), j)
 	return s.regrow(h, out, s.barring(c))
+}
+
+// meeting returns the members of a hypothesis that are next to a switch, for each: what the hosts of one send its uplinks carry, though neither two of the ones share losses
+// nor two of the others.
+func (s *search) meeting(h *hypothesis) map[int32][]int {
+	at := map[int32][]int{}
+	for j, c := range h.comps {
+		for _, x := range s.ix.wholes(nil, c) {
+			if s.ix.kindOf(x) == 2 {
+				at[x] = append(at[x], j)
+			}
+		}
+	}
+	return at
+}
+
+// beside returns what grows from a hypothesis in place of some members, and the components that were barred from it, with some that must be.
+func (s *search) beside(h hypothesis, out []int, barred ...int32) (int32, []int32) {
+	s.recall(&h)
+	for _, j := range out {
+		barred = append(barred, s.barring(h.comps[j])...)
+	}
+	return s.regrow(h, out, barred)
 }
 
 // needed returns how much of the log-likelihood is lost without a component of the loaded hypothesis even if those coupled to it take over all
@@ -85,12 +115,7 @@ func (s *search) around(h hypothesis, j int) (int32, []int32) {
 	if len(s.coupled) < 2 {
 		return -1, nil
 	}
-	out := slices.Clone(s.coupled)
-	var barred []int32
-	for _, k := range out {
-		barred = append(barred, s.barring(h.comps[k])...)
-	}
-	return s.regrow(h, out, barred)
+	return s.beside(h, slices.Clone(s.coupled))
 }
 
 // regrow returns what grows from a hypothesis without some of its members and barred components.

@@ -96,20 +96,26 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
 }
 
-// losesThen makes the loss of a suspect that of the one episode in which it was bad. How wide its interval is beside it does not change.
+// losesThen makes the loss of a suspect that of the one episode in which it was bad. How wide its interval is beside it does not change, but that of one which was down is
+// that of a share of independent packets.
 func (x *Suspect) losesThen(e *rhythm.Episode) {
-	lost := e.Lost
 	// An episode begins and ends with a loss where the evidence does not: those two tell of its length, not of the loss.
+	edges := 0.0
 	if !e.Begun {
-		lost -= 0.5
+		edges += 0.5
 	}
 	if !e.Lasting {
-		lost -= 0.5
+		edges += 0.5
 	}
-	loss := min(1, max(lost, 0.5)/max(e.Sent, 1))
+	n := max(e.Sent-edges, 0.5)
+	loss := min(1, max(e.Lost-edges, 0.5)/n)
+	if x.then = true; x.Symptom == Flap {
+		low, high := aboutShare(loss, n)
+		x.loses(loss, low, high)
+		return
+	}
 	wider := loss / max(*x.Loss, 1e-9)
 	x.loses(loss, min(loss, *x.LossLow*wider), min(1, *x.LossHigh*wider))
-	x.then = true
 }
 
 // whenWords says since when or until when a suspect was bad, "" where that is not known or it comes and goes.

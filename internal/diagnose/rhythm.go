@@ -314,9 +314,9 @@ func (s *Store) ratherLink(sus localize.Suspect) localize.Suspect {
 // outageLoss is the least share lost in the episodes of what goes up and down.
 const outageLoss = 0.5
 
-// tellRhythm finds out whether the loss comes and goes: a link that goes up and down, mostly.
+// tellRhythm finds out whether the loss comes and goes: a link that goes up and down, mostly, or a switch that restarts.
 func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
-	if sus.Kind != localize.Arc && sus.Kind != localize.Link && sus.Kind != localize.Group {
+	if sus.Kind == localize.Host {
 		return
 	}
 	links := linksOf(s.fabric, sus.Cause)
@@ -346,13 +346,17 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if oneWay {
 		out.Symptom = Loss
 	}
-	if out.Symptom == Loss && out.when != "" && !out.then {
+	if len(r.Episodes) == 1 && out.when != "" && !out.then {
 		out.losesThen(last)
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
 	}
-	if r.Kind == rhythm.Once && !s.crossedSince(links[0], end) {
+	switch crossed := slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) }); {
+	case r.Kind != rhythm.Once:
+	case crossed:
+		out.once = true
+	default:
 		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}

@@ -201,7 +201,7 @@ func (s *Store) stateSteps(c common, x *Suspect) []Step {
 	ends := s.fabric.LinkName(c.links[0].link)
 	switch {
 	case c.cause.Kind == localize.Node:
-		return []Step{{Why: "all its links failed together: a restart, its power, or its control plane", Do: "look at the uptime and the log of " + x.ID}}
+		return []Step{restarted(x.ID)}
 	case c.cause.Kind == localize.Group:
 		return []Step{{Why: "what they share is sick, not each link", Do: "inspect " + x.ID}}
 	case x.once:

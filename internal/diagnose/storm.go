@@ -353,10 +353,15 @@ func (o *observer) outage(l graphs.LinkID) localize.Suspect {
 	}
 	n := float64(x.Sent)
 	x.Loss = float64(x.Lost) / n
-	margin := 2 * math.Sqrt((x.Loss*(1-x.Loss)+1/n)/n)
-	x.Low, x.High = max(0, x.Loss-margin), min(1, x.Loss+margin)
+	x.Low, x.High = aboutShare(x.Loss, n)
 	x.Against.Expected = x.Loss * float64(x.Against.CleanSent)
 	return x
+}
+
+// aboutShare is the interval of a share of so many independent packets.
+func aboutShare(share, packets float64) (low, high float64) {
+	margin := 2 * math.Sqrt((share*(1-share)+1/packets)/packets)
+	return max(0, share-margin), min(1, share+margin)
 }
 
 // within returns the part of an echo that lies in stretches, or with inside false the part that does not.

@@ -141,7 +141,9 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 		steps = append(steps, step)
 	}
 	switch {
-	case out.Symptom == Flap || out.Symptom == Down:
+	case sus.Kind == localize.Node && (out.Symptom == Flap || out.Symptom == Down):
+		steps = append(steps, restarted(out.ID))
+	case (out.Symptom == Flap || out.Symptom == Down) && out.Link != "":
 		steps = append(steps, Step{Why: "see it in the switches' own words", Do: fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
 	case sus.Kind == localize.Arc && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Arc:
@@ -165,6 +167,11 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 		steps = append(steps, Step{Why: "stop the harm while it is mended", Do: fmt.Sprintf("drain %s, then measure again", out.Link)})
 	}
 	return steps
+}
+
+// restarted says how to find out why all links of a switch failed together.
+func restarted(name string) Step {
+	return Step{Why: "all its links failed together: a restart, its power, or its control plane", Do: "look at the uptime and the log of " + name}
 }
 
 // onLink returns which share of a suspect's probability is that of its own link, or of an arc of that. One of many links is more likely whole than not: looking at its
@@ -387,6 +394,10 @@ func (x *Suspect) Sentence() string {
 		does = "flaps"
 		if x.once {
 			does = "went down once and is up again"
+			if x.when != "" {
+				does = "was down" + x.when + ", and is up again"
+				break
+			}
 		}
 		if x.PeriodMS > 0 {
 			does += " every " + Micros(1e3*float64(x.PeriodMS))

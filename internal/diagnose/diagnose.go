@@ -125,7 +125,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue
 		}
-		sus = s.ratherLink(sus)
+		sus = ofLinkToo(s.ratherLink(sus), suspects)
 		out := s.lossSuspect(&sus, Loss, seen.spells != nil || !seen.since.IsZero())
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,3 +106,46 @@ func TestLossOfItsTime(t *testing.T) {
 }
 
 var phased = flag.Int("phased", 24, "worlds of each phase in which the loss of what begins and ends is asked for")
+
+// TestRestart: a switch that is gone for some seconds and comes back is told with its times, as one that was down and is up again.
+func TestRestart(t *testing.T) {
+	p := newPlay(t, 256)
+	spine, _ := p.f.NodeByName("spine2")
+	p.run(60, func(a graphs.ArcID, w int) float64 {
+		if (p.f.Tail(a) == spine || p.f.Head(a) == spine) && w >= 20 && w < 36 {
+			return 1
+		}
+		return 1e-5
+	})
+	d := p.store.Diagnose()
+	if len(d.Suspects) == 0 || d.Suspects[0].ID != "spine2" {
+		t.Fatalf("told is %s", d.Text())
+	}
+	x := d.Suspects[0]
+	if x.Symptom != Flap || x.Until == nil || len(x.Episodes) != 1 || math.Abs(milliseconds(x.Episodes[0].To-x.Episodes[0].From)-8000) > 200 || *x.LossLow < 0.99 ||
+		!strings.Contains(d.Text(), "spine2 was down from") {
+		t.Errorf("told is %s", d.Text())
+	}
+}
+
+// TestArcBesideItsLink: where a link loses packets both ways, and one way more, the loss told of that arc is all that it loses.
+func TestArcBesideItsLink(t *testing.T) {
+	p := newPlay(t, 256)
+	arc := p.flows[0].path[1]
+	p.run(60, func(a graphs.ArcID, w int) float64 {
+		switch a {
+		case arc:
+			return 0.1
+		case arc.Reverse():
+			return 0.02
+		}
+		return 1e-5
+	})
+	d := p.store.Diagnose()
+	for _, x := range d.Suspects {
+		if x.ID == p.f.ArcName(arc) && x.Probability >= Named && *x.LossLow < 0.1 && 0.1 < *x.LossHigh {
+			return
+		}
+	}
+	t.Errorf("told is %s", d.Text())
+}

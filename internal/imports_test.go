@@ -40,7 +40,7 @@ var floors = map[string][]string{
 	"captures":             {"graphs", "internal/evidence", "captures/files", "captures/frames", "internal/page"},
 	"internal/sim":         {"graphs", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "probes"},
 	"internal/flock":       {"graphs", "internal/halves", "pathfind", "pathfind/localize", "pathfind/delay", "pathfind/flaps"},
-	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm", "pathfind/selective"},
+	"internal/diagnose":    {"graphs", "graphs/spelling", "graphs/cabling", "internal/evidence", "internal/halves", "pathfind", "pathfind/plan", "pathfind/localize", "pathfind/next", "probes", "pathfind/delay", "pathfind/heat", "pathfind/rhythm", "pathfind/selective"},
 	"internal/lab":         {"graphs", "graphs/generate", "internal/evidence", "pathfind"},
 	"internal/lab/labtest": {"internal/lab"},
 	"internal/casebook":    {},

@@ -85,7 +85,7 @@ type Suspect struct {
 	Symptom     Symptom  `json:"symptom"`
 	Probability float64  `json:"probability"`
 	Class       []string `json:"class"` // all that the evidence cannot tell from this suspect, itself included
-	// Loss is the share of packets lost at the suspect, with a 90 % credible interval: of one that was bad in one episode, which began or ended, while it lasted.
+	// Loss is the share of packets lost at the suspect, with a 90 % credible interval: of one that was bad in one episode, while that lasted.
 	// Nil where the symptom has none.
 	Loss     *float64 `json:"loss,omitempty"`
 	LossLow  *float64 `json:"loss_low,omitempty"`

@@ -352,11 +352,8 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
 	}
-	switch crossed := slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) }); {
-	case r.Kind != rhythm.Once:
-	case crossed:
-		out.once = true
-	default:
+	out.once = r.Kind == rhythm.Once && slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) })
+	if r.Kind == rhythm.Once && !out.once {
 		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}

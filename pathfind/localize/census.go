@@ -10,8 +10,9 @@ type census [len(kinds)]int
 // of it, many bad arcs would make switches suspicious as many times as much: four of 32 that chance puts at one switch would be its fault.
 const firm = 4
 
-// A censusPrior tells what the log prior of so many faults gains over that of independent ones of which so many are expected. Their number is of a negative
-// binomial distribution of shape 2, whose mean is twice the number to bet on; so one more fault is the less of a surprise the more there are. The share of
+// A censusPrior tells what the log prior of so many faults gains over that of independent ones of which so many are expected. Beside n faults another is (n+2)/3
+// times as likely: their number is of a negative binomial distribution of shape 2 in the limit of any mean, so one more fault is the less of a surprise the more there are, and
+// evidence alone bounds them. With (n+2)/4, of which the mean would be twice the 3 to bet on, a hundredth fewer are found, and innocents are no nearer to what is expected. The share of
 // switches is of a beta distribution: beside n faults, m of them switches, of which there are usually a share of all others, another switch is
 // (firm+m/share)/(firm+n) times as likely as it would be if that were sure, and a fault of another kind (firm+n-m)/(firm+n) times.
 type censusPrior struct {

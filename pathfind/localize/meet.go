@@ -57,8 +57,8 @@ func (s *search) cleanFlows() (across []float64, all float64) {
 	return across, all
 }
 
-// likely returns the log of how likely it is that so many of all flows lose packets by themselves, which ones being told.
-func (by school) likely(own, all float64) float64 {
-	beta := func(a, b float64) float64 { return lgamma(a) + lgamma(b) - lgamma(a+b) }
-	return beta(by.own+own, by.other+all-own) - beta(by.own, by.other)
+// likely returns the log of how likely it is that so many of all do something, which ones being told.
+func (b beta) likely(some, all float64) float64 {
+	of := func(own, other float64) float64 { return lgamma(own) + lgamma(other) - lgamma(own+other) }
+	return of(b.own+some, b.other+all-some) - of(b.own, b.other)
 }

@@ -35,22 +35,28 @@ func unknownHabits(cfg Config) habits {
 
 // A school is how habits are learnt.
 type school struct {
-	least      float64 // flows that must seem to lose packets by themselves
-	own, other float64 // the share of flows that do is drawn from the Beta distribution of these
-	lessons    int     // how often habits are learnt at the most
-	proceed    func(*search, int32)
+	least   float64 // flows that must seem to lose packets by themselves
+	beta            // of the share of flows that do
+	lessons int     // how often habits are learnt at the most
+	proceed func(*search, int32)
 }
 
-// aboutUsual is the school of those who hold that flows have about the habits that are usual, and openMinded that of those who hold no such thing.
-func aboutUsual(cfg Config) school { return school{fewOwn, 1, 1/cfg.Outlier - 1, 3, (*search).grown} }
+// A beta is the Beta distribution of a share: as if so many had been seen that do something, and so many others.
+type beta struct{ own, other float64 }
 
-var openMinded = school{0, 0.3, 2.7, 4, (*search).followed}
+// aboutUsual is the school of those who hold that flows have about the habits that are usual, and openMinded that of those who hold no such thing.
+func aboutUsual(cfg Config) school {
+	return school{fewOwn, beta{1, 1/cfg.Outlier - 1}, 3, (*search).grown}
+}
+
+var openMinded = school{0, beta{0.3, 2.7}, 4, (*search).followed}
 
 // kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution. Those that lose everything
-// stand beside: totalOwn that do and partOwn that do not, of which the mean is usuallyTotal, are their Beta distribution.
+// stand beside.
 var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
 
-const totalOwn, partOwn = 5 * usuallyTotal, 5 * (1 - usuallyTotal)
+// totals is the distribution of the share of them that do, of which the mean is usuallyTotal.
+var totals = beta{5 * usuallyTotal, 5 * (1 - usuallyTotal)}
 
 // marginals are the probabilities of the losses of a term that lets everything else pass, by what it may keep, for the first so many kinds, each over that of
 // the first; and the log of that one, but for the number of ways in which the losses may lie among the packets.
@@ -227,7 +233,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 	var own, total float64
 	var kinds [len(keeping)]float64
 	for range rounds {
-		own, total, kinds = by.own, totalOwn, kindsOwn
+		own, total, kinds = by.own, totals.own, kindsOwn
 		add := func(flows float64, likely [len(keeping)]float64) {
 			own += flows
 			mean := h.mean(likely)
@@ -254,7 +260,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			}
 		}
 		h.rate = min(own/known, 0.5)
-		h.total = total / (totalOwn + partOwn + own - by.own)
+		h.total = total / (totals.own + totals.other + own - by.own)
 		sum := 0.0
 		for _, x := range kinds {
 			sum += x
@@ -271,17 +277,19 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 // itself, if rate, total and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do
 // not, how many lose everything and how many are of each kind, prior included.
 func (by school) freedom(h *habits, own, others, total float64, kinds [len(keeping)]float64) float64 {
-	cost := by.likely(own-by.own, own+others-by.own-by.other)
-	cost -= (own-by.own)*log(h.rate) + (others-by.other)*math.Log1p(-h.rate)
-	part := partOwn + own - by.own - (total - totalOwn)
-	cost += lgamma(total) + lgamma(part) - lgamma(total+part) - lgamma(totalOwn) - lgamma(partOwn) + lgamma(totalOwn+partOwn)
-	cost -= (total-totalOwn)*log(h.total) + (part-partOwn)*math.Log1p(-h.total)
+	cost := by.price(own-by.own, others-by.other, h.rate)
+	cost += totals.price(total-totals.own, own-by.own-(total-totals.own), h.total)
 	all, prior := 0.0, 0.0
 	for k, x := range kinds {
 		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
 		all, prior = all+x, prior+kindsOwn[k]
 	}
 	return cost - lgamma(all) + lgamma(prior)
+}
+
+// price is the log of how much less likely it is that so many do something and so many others do not if the share is integrated out than with what it was found to be.
+func (b beta) price(some, others, share float64) float64 {
+	return b.likely(some, some+others) - some*log(share) - others*math.Log1p(-share)
 }
 
 // lossless returns how likely such flows are to lose nothing if they lose packets by themselves, but not all, by kind.

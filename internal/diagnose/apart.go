@@ -171,8 +171,11 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
 				continue
 			}
-			for b := first; on && b < end; b++ {
-				parts[b].send(storms[b], e, x.known.on(e, path, back))
+			if on {
+				known := x.known.on(e, path, back)
+				for b := first; b < end; b++ {
+					parts[b].send(storms[b], e, known)
+				}
 			}
 			for b, at := range x.known.inStorms(storms, l, e) {
 				parts[b].lose(storms[b].partAt(at), on)

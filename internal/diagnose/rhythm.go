@@ -346,7 +346,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if oneWay {
 		out.Symptom = Loss
 	}
-	if len(r.Episodes) == 1 && out.when != "" && !out.then {
+	if out.when != "" && !out.then { // one episode
 		out.losesThen(last)
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -133,5 +134,35 @@ func TestPortsFrom(t *testing.T) {
 	}
 	if len(seen) != 24 {
 		t.Errorf("%d ports, want 24", len(seen))
+	}
+}
+
+// TestThen tells what is known of a way after it was traced again: less is no news, more is no other way.
+func TestThen(t *testing.T) {
+	way := func(paths ...graphs.ArcID) (r route) {
+		for _, p := range paths {
+			r.alternatives = append(r.alternatives, []graphs.ArcID{p})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		old, now, is route
+		news, moved  bool
+	}{
+		{way(), way(), way(), false, false},
+		{way(), way(1), way(1), true, false},
+		{way(), way(1, 2), way(1, 2), true, false},
+		{way(1), way(), way(1), false, false},
+		{way(1), way(1), way(1), false, false},
+		{way(1), way(1, 2, 3), way(1), false, false},
+		{way(1), way(2), way(2), true, true},
+		{way(1), way(2, 3), way(2, 3), true, true},
+		{way(1, 2, 3), way(1, 2, 3, 4), way(1, 2, 3), false, false},
+		{way(1, 2, 3), way(3), way(3), true, false},
+		{way(1, 2), way(3), way(3), true, true},
+	} {
+		if is, news, moved := c.old.then(c.now); !reflect.DeepEqual(is, c.is) || news != c.news || moved != c.moved {
+			t.Errorf("%v, then %v: is %v, news %v, moved %v", c.old.alternatives, c.now.alternatives, is.alternatives, news, moved)
+		}
 	}
 }

@@ -317,8 +317,9 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 		fl.due = now.Add(2 * retraceAfter)
 	}
 	known := !fl.confirmed.IsZero()
-	// What was not told apart this time, but may be what it was, is what it was.
-	if known && keeps(fl.path, path) && keeps(fl.back, back) {
+	path, news, moved := fl.path.then(path)
+	back, newsBack, movedBack := fl.back.then(back)
+	if known && !news && !newsBack {
 		if heard {
 			s.emitPath(fl, false, now)
 			fl.confirmed = now
@@ -331,9 +332,10 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 	}
 	// What was counted until now belongs to the old path, or to one that nobody knows.
 	s.reportFlow(fl, now)
-	if known {
+	if moved || movedBack { // a flow of which more is known than before is where it was
 		s.epoch++
-	} else {
+	}
+	if !known {
 		fl.confirmed = fl.first
 	}
 	fl.path, fl.back = path, back
@@ -341,18 +343,19 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 	fl.confirmed = now
 }
 
-// keeps reports whether a way may still be what it was.
-func keeps(old, now route) bool {
+// then returns what is known of a way after a trace of it, whether that is news, and whether the flow has left the way that it was on. What was not told apart this
+// time, but may be what it was, is what it was.
+func (r route) then(now route) (is route, news, moved bool) {
+	both := slices.ContainsFunc(r.alternatives, now.has)
 	switch {
-	case len(old.alternatives) == 0:
-		return len(now.alternatives) == 0
 	case len(now.alternatives) == 0:
-		return true
-	case old.certain():
-		return now.has(old.alternatives[0])
+		return r, false, false
+	case len(r.alternatives) == 0:
+		return now, true, false
+	case both && len(now.alternatives) >= len(r.alternatives): // from several to fewer is news, and so is another set
+		return r, false, false
 	}
-	// From several to fewer is news, and so is another set.
-	return len(now.alternatives) >= len(old.alternatives) && slices.ContainsFunc(old.alternatives, now.has)
+	return now, true, !both
 }
 
 // emitPath writes down what is known of a flow's path. The mutex is held.

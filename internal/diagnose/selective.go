@@ -15,6 +15,8 @@ import (
 const (
 	// beyondChance is by how many nats what a flow lost must be unlikelier than what it should lose, for it to be strange.
 	beyondChance = 10
+	// flowProves is how many losses of one flow are enough, as in localize.
+	flowProves = 10.0
 	// mostShown is how many of the flows that a fault hits are told.
 	mostShown = 3
 )
@@ -50,9 +52,22 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	}
 }
 
-// unexplainedFlows returns the observations of flows that lost more than chance and all that may be faulty explain. Those of ends that do not hear each other at all are left out.
+// unexplainedFlows returns the observations of flows that lost more than chance and all that may be faulty explain, and that of all that these flows sent. Those of ends that do
+// not hear each other at all are left out.
 func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int32 {
 	var list []int32
+	whole := map[crossing]*localize.Observation{}
+	for i := range seen.list {
+		if obs := &seen.list[i]; obs.Responder == graphs.None {
+			c := crossing{seen.flow(obs), obs.Src}
+			all := whole[c]
+			if all == nil {
+				all = &localize.Observation{}
+				whole[c] = all
+			}
+			all.Sent, all.Lost, all.Bursts = all.Sent+obs.Sent, all.Lost+obs.Lost, all.Bursts+obs.Bursts
+		}
+	}
 	var unheard *unheard // asked for where there is need
 	for i := range seen.list {
 		obs := &seen.list[i]
@@ -63,14 +78,21 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		if len(obs.Alternatives) > 0 {
 			arcs += len(obs.Alternatives[0].Arcs)
 		}
-		kept := math.Pow(1-solved.Normal, float64(max(arcs, 6)))
+		well := math.Pow(1-solved.Normal, float64(max(arcs, 6)))
+		kept, named := well, false
 		for k := range solved.Suspects {
 			sus := &solved.Suspects[k]
 			if sus.Probability >= leastListed && slices.ContainsFunc(sus.Class, func(c localize.Cause) bool { _, maybe := seen.crossing(obs, c); return maybe }) {
 				kept *= 1 - sus.High
+				named = named || sus.Probability >= Named
 			}
 		}
-		if unlikely(obs, 1-kept) <= beyondChance {
+		enough := flowProves
+		if !named && obs.Lost == obs.Sent { // by chance something arrives of so many runs
+			enough = max(enough, 1+2*float64(obs.Bursts))
+		}
+		// A few packets lost in the moment that a path was unclear are all of an observation, and next to nothing of the flow.
+		if unlikely(obs, 1-kept, enough) <= beyondChance || unlikely(whole[crossing{seen.flow(obs), obs.Src}], 1-well, flowProves) <= beyondChance {
 			continue
 		}
 		if unheard == nil {
@@ -83,14 +105,14 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 	return list
 }
 
-// unlikely returns, as the negative of its logarithm, how likely a flow loses as many of its packets or more, at most, if each is lost with a probability (Chernoff). As in
-// localize, runs of losses prove hardly more than their first ones do, and of one flow ten are enough.
-func unlikely(obs *localize.Observation, p float64) float64 {
+// unlikely returns, as the negative of its logarithm, how likely a flow loses as many of its packets or more, at most, if each is lost with a probability (Chernoff). Of the losses of
+// one flow so many are enough, and runs of them prove hardly more than their first ones do.
+func unlikely(obs *localize.Observation, p, enough float64) float64 {
 	lost, share := float64(obs.Lost), float64(obs.Lost)/float64(obs.Sent)
 	if share <= p {
 		return 0
 	}
-	counted := min(lost, 10)
+	counted := min(lost, enough)
 	if obs.Bursts > 0 && obs.Lost < obs.Sent {
 		counted = min(counted, 1+2*float64(obs.Bursts))
 	}

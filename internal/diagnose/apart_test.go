@@ -15,10 +15,15 @@ type downTime struct{ every, from, lasts int }
 // overlapping lets links go down at the same times for a part of them: two of one switch, which would be taken for it, and that of a host.
 func (p *play) overlapping(tb testing.TB) map[string]downTime {
 	tb.Helper()
-	down := map[string]downTime{
+	return p.downs(tb, map[string]downTime{
 		"leaf1:swp1--spine1:swp1": {40, 6, 7}, "leaf1:swp2--spine2:swp1": {66, 14, 3},
 		"leaf3:swp1--spine1:swp3": {59, 14, 2}, "h2-1:eth1--leaf2:swp5": {48, 24, 3},
-	}
+	})
+}
+
+// downs has links go down at times that count in probes.
+func (p *play) downs(tb testing.TB, down map[string]downTime) map[string]downTime {
+	tb.Helper()
 	links := map[graphs.LinkID]downTime{}
 	for name, o := range down {
 		l, ok := p.f.LinkByName(name)
@@ -43,15 +48,31 @@ func (p *play) overlapping(tb testing.TB) map[string]downTime {
 // TestOutagesThatOverlap: links that go down at the same times for a part of them are told each, with their own times.
 func TestOutagesThatOverlap(t *testing.T) {
 	p := newPlay(t, 512)
-	want := p.overlapping(t)
-	p.run(32, func(graphs.ArcID, int) float64 { return 0 })
+	p.wantFlaps(t, 32, p.overlapping(t))
+}
+
+// TestOutagesMostOfTheTime: two uplinks of a switch take turns in going down, and so do three links, so that one of them is down half of the time or more. None is the switch.
+func TestOutagesMostOfTheTime(t *testing.T) {
+	for _, down := range []map[string]downTime{
+		{"leaf1:swp1--spine1:swp1": {80, 0, 20}, "leaf1:swp2--spine2:swp1": {80, 40, 20}},
+		{"leaf1:swp1--spine1:swp1": {90, 0, 15}, "leaf1:swp4--spine4:swp1": {90, 30, 15}, "leaf3:swp4--spine4:swp3": {90, 60, 15}},
+	} {
+		p := newPlay(t, 200)
+		p.wantFlaps(t, 64, p.downs(t, down))
+	}
+}
+
+// wantFlaps plays some windows, and wants flaps to be told, each with its episodes, and nothing else.
+func (p *play) wantFlaps(t *testing.T, windows int, want map[string]downTime) {
+	t.Helper()
+	p.run(windows, func(graphs.ArcID, int) float64 { return 0 })
 	d := p.store.Diagnose()
 	for _, x := range d.Suspects {
 		if x.Probability < Named {
 			continue
 		}
 		o, ok := want[x.Link]
-		if times := (320 - o.from + o.every - 1) / max(1, o.every); !ok || x.Symptom != Flap || len(x.Episodes) != times {
+		if times := (10*windows - o.from + o.every - 1) / max(1, o.every); !ok || x.Symptom != Flap || len(x.Episodes) != times {
 			t.Errorf("%s %s with %d episodes, want %d", x.ID, x.Symptom, len(x.Episodes), times)
 		}
 		delete(want, x.Link)

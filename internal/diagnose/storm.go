@@ -21,8 +21,9 @@ const (
 	stormLosses = 5
 	// stormLeast is the least that a storm lasts. Links that go down take longer to come up; what is lost at one moment was sent or read at one.
 	stormLeast = 5 * time.Millisecond
-	// stormShare is the part of the time above which storms are the weather, and no storms.
-	stormShare = 0.4
+	// stormShare is the part of the time above which storms are the weather, and no storms. Where several links flap, each at times of its own, there is little time in which none is down:
+	// then calm is what is usual in the calmest fifth of the time, and storms may take up mostStormy of it.
+	stormShare, mostStormy = 0.4, 0.75
 	// stormLoss is the share of packets that an outage loses at least where it is, and stormTold the share of a storm's losses that
 	// outages must explain. Less is what a busy host or a full queue makes, and nothing that a link does which goes down.
 	stormLoss = 0.8
@@ -44,8 +45,18 @@ func (s *Store) storms(known downs) []stretch {
 	}
 	slices.Sort(counts)
 	usual := counts[len(counts)/2]
+	if found := s.stormsIn(lost, usual, usual, stormShare, known); found != nil {
+		return found
+	}
+	usual = max(1, counts[len(counts)/5])
+	return s.stormsIn(lost, usual, usual+int(3*math.Sqrt(float64(usual))), mostStormy, known)
+}
+
+// stormsIn finds storms in what was lost in bins of time, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a share
+// of the time.
+func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, known downs) []stretch {
 	limit := stormLosses + 4*float64(usual) + 6*math.Sqrt(float64(usual))
-	more := func(b int) bool { return lost[b] != nil && lost[b].n > usual }
+	more := func(b int) bool { return lost[b] != nil && lost[b].n > calm }
 	var found []stretch
 	done := -1
 	for _, b := range slices.Sorted(maps.Keys(lost)) {
@@ -73,7 +84,7 @@ func (s *Store) storms(known downs) []stretch {
 		stormy += found[i].to.Sub(found[i].from)
 		found[i].to = found[i].to.Add(time.Millisecond)
 	}
-	if stormy.Seconds() > stormShare*float64(len(lost))*stormBin.Seconds() {
+	if stormy.Seconds() > most*float64(len(lost))*stormBin.Seconds() {
 		return nil
 	}
 	return found

@@ -32,8 +32,6 @@ const (
 	reachEvery = 200 * time.Millisecond
 	// maxPaths is how many paths may be told apart by a trace; a pair with more is traced hop by hop.
 	maxPaths = 512
-	// maxCandidates is how many possible paths a record lists.
-	maxCandidates = 16
 )
 
 // A route is what is known of one way of a flow: nothing, its arcs, or several lists of arcs of which one is right.
@@ -44,7 +42,7 @@ func (r route) certain() bool { return len(r.alternatives) == 1 }
 // routeOf makes a route of the paths that a trace left open.
 func routeOf(paths []pathfind.Path) route {
 	var r route
-	if len(paths) > maxCandidates {
+	if len(paths) > evidence.MaxCandidates {
 		return r
 	}
 	for _, p := range paths {

@@ -98,11 +98,11 @@ type doubt struct {
 	logChance, direct float64 // of no way crossing it by chance; direct of those alone that had no other way to go
 }
 
-// add takes in a way that might have crossed the link by an arc.
-func (d *doubt) add(w *tracedWay, hops int, share float64) {
+// add takes in a way that might have crossed a link by an arc.
+func (d *doubt) add(w *tracedWay, l graphs.LinkID, hops int, share float64) {
 	d.tried++
 	d.expected += share
-	if w.arcs == nil {
+	if w.arcs == nil && !w.spares(l) {
 		d.untraced++
 		return
 	}
@@ -132,7 +132,7 @@ func (v *survey) unexpected() []silence {
 	for i := range v.ways {
 		d := &v.due[v.pairOf[i]]
 		for _, x := range d.shares {
-			doubts[x.Arc.Link()].add(&v.ways[i], d.hops, x.Share)
+			doubts[x.Arc.Link()].add(&v.ways[i], x.Arc.Link(), d.hops, x.Share)
 		}
 	}
 	var out []silence
@@ -153,7 +153,7 @@ func (v *survey) remain(left []silence, links []graphs.LinkID, most int) int {
 	untraced := 0
 	for _, l := range links {
 		for _, i := range v.byLink[l] {
-			if v.ways[i].arcs == nil {
+			if v.ways[i].arcs == nil && !v.ways[i].spares(l) {
 				untraced++
 			}
 		}
@@ -171,7 +171,7 @@ func (v *survey) remain(left []silence, links []graphs.LinkID, most int) int {
 			if over := &v.due[v.pairOf[i]]; !over.touches(links) {
 				for _, y := range over.shares {
 					if y.Arc.Link() == x.link {
-						d.add(&v.ways[i], over.hops, y.Share)
+						d.add(&v.ways[i], x.link, over.hops, y.Share)
 					}
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind"
 	"whichlink/pathfind/localize"
 )
@@ -148,14 +149,19 @@ func (v *survey) candidates(left []silence) []absent {
 	return list
 }
 
-// A tracedWay is the arcs that a flow now takes between two nodes; nil where that is not known.
+// A tracedWay is the arcs that a flow now takes between two nodes; nil where that is not known, but perhaps several ways of which one is it.
 type tracedWay struct {
-	pair [2]graphs.NodeID
-	arcs []graphs.ArcID
+	pair  [2]graphs.NodeID
+	arcs  []graphs.ArcID
+	oneOf way
 }
 
+// spares reports whether a way that may be one of several is known not to cross a link.
+func (w *tracedWay) spares(l graphs.LinkID) bool { return w.oneOf.known() && !w.oneOf.crosses(l) }
+
 // currentWays returns where the flows go now. Those whose trace left it open are among them: they may go over the very link that
-// no other flow crosses, if for instance a switch next to it does not answer. So are, for a while, those not traced yet.
+// no other flow crosses, if for instance a switch next to it does not answer. So are, for a while, those not traced yet. The way back can be traced only when an answer
+// told how long it is, so it is often not traced yet where the way there is: if it was, and may be one of few, these are listed.
 func (s *Store) currentWays() []tracedWay {
 	var ways []tracedWay
 	for _, l := range s.order {
@@ -170,9 +176,11 @@ func (s *Store) currentWays() []tracedWay {
 			pair [2]graphs.NodeID
 			way  way
 		}{{[2]graphs.NodeID{l.src, l.dst}, p.path}, {[2]graphs.NodeID{l.dst, l.src}, p.back}} {
-			traced := tracedWay{pair: w.pair}
+			traced := tracedWay{pair: w.pair, oneOf: w.way}
 			if w.way.certain() {
 				traced.arcs = w.way.alternatives[0]
+			} else if !w.way.known() && p.path.known() && s.ecmp.Count(l.src, l.dst) <= evidence.MaxCandidates {
+				continue
 			}
 			ways = append(ways, traced)
 		}

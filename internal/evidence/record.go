@@ -172,8 +172,12 @@ type Record struct {
 	Text string `json:"text,omitempty"`
 }
 
-// MaxLostAt bounds Record.LostAtMS.
-const MaxLostAt = 128
+const (
+	// MaxLostAt bounds Record.LostAtMS.
+	MaxLostAt = 128
+	// MaxCandidates bounds the lists of paths that a prober writes down: of more, none is listed.
+	MaxCandidates = 16
+)
 
 // Int returns a pointer to n, for the fields that may be absent.
 func Int(n int) *int { return &n }

@@ -122,7 +122,7 @@ func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords
 func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal) map[string]localize.Cause {
 	causes, refused := map[string]localize.Cause{}, s.refused()
 	for _, sus := range suspects {
-		if sus.Probability < leastListed || explained(s.fabric, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
+		if sus.Probability < leastListed || s.explainedByDown(d, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue
 		}
 		sus = ofLinkToo(s.ratherLink(sus), suspects)
@@ -183,13 +183,6 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, beside map[string]loca
 	}
 	s.alsoLoses(x, sus, seen)
 	return true
-}
-
-// explained reports whether a suspect is the burst of loss that a link made when it went down, which is told already.
-func explained(f *graphs.Fabric, sus *localize.Suspect, gone []withdrawal) bool {
-	return slices.ContainsFunc(sus.Class, func(c localize.Cause) bool {
-		return c.Kind != localize.Node && slices.ContainsFunc(gone, func(w withdrawal) bool { return w.holds(c, f) })
-	})
 }
 
 // corruption looks for what changes payloads, by the same reasoning that looks for loss.

@@ -58,3 +58,38 @@ func TestDrained(t *testing.T) {
 		})
 	}
 }
+
+// TestBurstOfDown: what was lost in the moment that a link went down may have been on any uplink of its switch, for no flow was traced yet. It is the link that is down since, whether
+// its ports tell or only that flows go around it, and of some of these nobody traced the answers.
+func TestBurstOfDown(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		link, _ := newPlay(t, 0).f.LinkByName("leaf1:swp2--spine2:swp1")
+		p := newPlay(t, 600, link)
+		at := p.f.Port(p.f.Link(link).Ends[0]).Node
+		hit := map[*playFlow]bool{}
+		for i := range p.flows {
+			fl := &p.flows[i]
+			fl.untraced = true
+			hit[fl] = len(fl.path) > 2 && (p.f.Head(fl.path[0]) == at || p.f.Tail(fl.path[3]) == at) && p.rng.IntN(4) == 0
+		}
+		p.host = func(fl *playFlow, w, probe int) (there, home bool) { return w == 2 && probe < 4 && hit[fl], false }
+		p.unsplit = true
+		p.run(4, func(graphs.ArcID, int) float64 { return 0 })
+		p.start, p.host = p.start.Add(2*time.Second), nil
+		for i := range p.flows {
+			p.flows[i].untraced = false
+			p.flows[i].oneWay = i%3 == 0
+		}
+		p.run(12, func(graphs.ArcID, int) float64 { return 0 })
+		if told {
+			for _, end := range p.f.Link(link).Ends {
+				p.store.Add(&evidence.Record{V: 1, Time: p.store.to, Source: evidence.SourceSNMP, By: p.f.NodeName(p.f.Port(end).Node), Kind: evidence.KindCounters,
+					PortState: evidence.PortState{Port: p.f.PortName(end), Oper: evidence.Down, Admin: evidence.Up}})
+			}
+		}
+		d := p.store.Diagnose()
+		if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(link) || d.Suspects[0].Symptom != Down || len(d.Suspects) > 1 && d.Suspects[1].Probability >= Named {
+			t.Error(d.Text())
+		}
+	}
+}

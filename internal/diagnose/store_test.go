@@ -38,6 +38,7 @@ type playFlow struct {
 	by         string
 	path, back []graphs.ArcID
 	untraced   bool
+	oneWay     bool // the way of its answers was not traced
 }
 
 func newPlay(t testing.TB, flows int, down ...graphs.LinkID) *play {
@@ -93,6 +94,9 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500}
 			if fl.untraced {
 				r.Path, r.Back = nil, nil
+			}
+			if fl.oneWay {
+				r.Back = nil
 			}
 			if w%4 == 0 && !p.plain {
 				seen := *r

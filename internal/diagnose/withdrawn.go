@@ -44,6 +44,21 @@ func isGone(gone []withdrawal, l graphs.LinkID) bool {
 	return slices.ContainsFunc(gone, func(w withdrawal) bool { return w.has(l) })
 }
 
+// explainedByDown reports whether a suspect is the burst of loss that a link made when it went down, which is told already or will be.
+func (s *Store) explainedByDown(d *Diagnosis, sus *localize.Suspect, gone []withdrawal) bool {
+	down := func(x Suspect) bool {
+		l, ok := s.fabric.LinkByName(x.Link)
+		is := func(c localize.Cause) bool {
+			return c.Kind != localize.Node && slices.Contains(linksOf(s.fabric, c), l)
+		}
+		// Where it can be nothing else, what packets say of it is told with it.
+		return ok && x.Symptom == Down && x.Probability >= Named && slices.ContainsFunc(sus.Class, is) && !is(sus.Cause)
+	}
+	return slices.ContainsFunc(d.Suspects, down) || slices.ContainsFunc(sus.Class, func(c localize.Cause) bool {
+		return c.Kind != localize.Node && slices.ContainsFunc(gone, func(w withdrawal) bool { return w.holds(c, s.fabric) })
+	})
+}
+
 // settle takes the withdrawals out that a link explains.
 func settle(gone []withdrawal, l graphs.LinkID) []withdrawal {
 	return slices.DeleteFunc(slices.Clone(gone), func(w withdrawal) bool { return w.has(l) })

@@ -126,13 +126,15 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 			continue
 		}
 		sus = ofLinkToo(s.ratherLink(sus), suspects)
+		heard := seen.hear(sus.Cause)
+		heard.recount(&sus)
 		out := s.lossSuspect(&sus, Loss, seen.spells != nil || !seen.since.IsZero())
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}
 		s.corrupts(&out, &sus, ports.counted)
 		s.queues(&out, sus.Cause, ports.counted)
-		s.prove(&out, sus.Cause, sus.Loss, seen, ports)
+		s.prove(&out, sus.Cause, sus.Loss, heard, ports)
 		if x, ok := s.stops[sus.Cause]; ok {
 			x.tell(&out)
 		}

@@ -129,7 +129,7 @@ func (s *Store) earlySuspect(e *localize.Early, seen *observer, ports *portWords
 	out := Suspect{Kind: string(localize.Arc), ID: arc, Link: s.fabric.LinkName(e.Arc.Link()), Symptom: Corruption,
 		Probability: min(e.Probability, surest), Class: []string{arc}, Against: "nothing"}
 	out.loses(e.Rate, e.Low, e.High)
-	s.prove(&out, cause, e.Rate, seen, ports)
+	s.prove(&out, cause, e.Rate, seen.hear(cause), ports)
 	out.Next = []Step{s.opticStep(e.Arc), {Why: "see it before it grows: few packets suffer yet", Do: "watch the errors of " + s.fabric.PortName(s.fabric.HeadPort(e.Arc))}}
 	return out
 }

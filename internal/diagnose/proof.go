@@ -18,21 +18,24 @@ type crossing struct {
 
 // A witness is what one kind of evidence tells of a suspect.
 type witness struct {
-	crossings  map[crossing]bool // whether they lost packets
-	lossy      int
+	crossings  map[crossing]passed
+	lossy      int // crossings that lost packets
 	sent, lost int
 }
 
+// A passed is how many packets a crossing sent and lost.
+type passed struct{ sent, lost int }
+
 func (w *witness) add(l *flowLog, o *localize.Observation) {
 	if w.crossings == nil {
-		w.crossings = map[crossing]bool{}
+		w.crossings = map[crossing]passed{}
 	}
 	c := crossing{l, o.Src}
-	before := w.crossings[c]
-	w.crossings[c] = before || o.Lost > 0
-	if o.Lost > 0 && !before {
+	x := w.crossings[c]
+	if o.Lost > 0 && x.lost == 0 {
 		w.lossy++
 	}
+	w.crossings[c] = passed{x.sent + o.Sent, x.lost + o.Lost}
 	w.sent += o.Sent
 	w.lost += o.Lost
 }
@@ -78,6 +81,23 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 	}
 	slices.Sort(w.files)
 	return w
+}
+
+// recount makes of the flows that a suspect is told with those of these witnesses, so that what speaks for it and what speaks against it add up.
+func (w *witnesses) recount(sus *localize.Suspect) {
+	if len(w.probes.crossings)+len(w.captures.crossings) == 0 {
+		return
+	}
+	sus.LossyFlows, sus.CleanFlows, sus.Against.CleanSent = w.probes.lossy+w.captures.lossy, 0, 0
+	for _, x := range []*witness{&w.probes, &w.captures} {
+		for _, c := range x.crossings {
+			if c.lost == 0 {
+				sus.CleanFlows++
+				sus.Against.CleanSent += c.sent
+			}
+		}
+	}
+	sus.Against.Expected = sus.Loss * float64(sus.Against.CleanSent)
 }
 
 // onlyCaptured reports whether captures tell of a flow, and no prober.
@@ -211,8 +231,8 @@ func (s *Store) portProofs(cause localize.Cause, ports *portWords) []proof {
 }
 
 // prove writes down what every source tells of a suspect, for it or against it, in place of the one sentence that sums packets up.
-func (s *Store) prove(out *Suspect, cause localize.Cause, loss float64, seen *observer, ports *portWords) {
-	list := append(seen.hear(cause).proofs(loss), s.portProofs(cause, ports)...)
+func (s *Store) prove(out *Suspect, cause localize.Cause, loss float64, w *witnesses, ports *portWords) {
+	list := append(w.proofs(loss), s.portProofs(cause, ports)...)
 	if len(list) == 0 {
 		return
 	}

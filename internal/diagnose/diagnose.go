@@ -348,6 +348,8 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		}
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
+	case s.foreign.ails(solved):
+		d.Summary = s.foreign.summary()
 	case Everywhere(lost, solved.Background):
 		d.Summary = NothingStandsOut
 		d.Notes = append(d.Notes, EverywhereNote(solved))
@@ -358,6 +360,9 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	}
 	if deaf != "" {
 		d.Notes = append(d.Notes, deaf)
+	}
+	if s.foreign.ails(solved) {
+		d.Notes = append(d.Notes, s.foreign.note())
 	}
 }
 

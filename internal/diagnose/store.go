@@ -45,6 +45,7 @@ type Store struct {
 	sources map[sourceKey]*Source
 	keys    []sourceKey
 	skipped map[string]int // records that could not be used, by reason
+	foreign foreign        // those of them that tell of arcs which the fabric does not have
 	strange map[string]int // addresses that answered and are not in the fabric
 	routed  int            // records of probes that told a path
 	words   said           // what sources had to say in words
@@ -152,6 +153,9 @@ func (s *Store) Add(r *evidence.Record) {
 	back, whyBack := s.wayOf(r.Back, r.CandidatesBack, l.dst, l.src)
 	if why = cmp.Or(why, whyBack); why != "" {
 		s.skipped[why]++
+		if why == elsewhere {
+			s.foreign.add(s, r)
+		}
 		return
 	}
 	switch r.Kind {

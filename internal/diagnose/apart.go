@@ -21,11 +21,11 @@ const (
 // outagesApart finds the links that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
 // and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
 func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
-	x := sorter{store: s, dead: dead, known: downs{}, traced: s.mostlyTraced(), blamed: map[stretch][]localize.Suspect{}}
+	x := sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), blamed: map[stretch][]localize.Suspect{}}
 	var found, untimed []localize.Suspect
 	for _, sus := range before {
-		l := graphs.LinkID(sus.ID)
-		if x.known[l], _ = x.downIn(l, storms); x.known[l] == nil {
+		o := x.outageOf(sus.Cause, storms)
+		if x.take(o); !o.timed {
 			untimed = append(untimed, sus)
 		}
 	}
@@ -36,19 +36,16 @@ func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead m
 		if worst == nil {
 			break
 		}
-		if _, again := x.known[worst.link]; !again {
+		if x.taken[worst.cause] == nil {
 			found = append(found, worst.suspect)
 		}
 		if !worst.timed {
 			untimed = append(untimed, worst.suspect)
 		}
-		x.known[worst.link] = unbroken(append(x.known[worst.link], worst.when...))
-		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
-			return slices.ContainsFunc(worst.when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
-		})
+		x.take(worst)
 		storms = s.storms(x.known)
 	}
-	s.downs = x.known
+	s.fallen = fallen{dead: dead, outages: x.taken}
 	return found
 }
 
@@ -67,10 +64,10 @@ func (s *Store) mostlyTraced() bool {
 	return 2*traced >= all
 }
 
-// An outage is what a link lost while it was down.
+// An outage is what a link, or a switch with all of its links, lost while it was down.
 type outage struct {
-	link    graphs.LinkID
-	when    []stretch
+	cause   localize.Cause
+	when    downs // of each of its links
 	lost    int
 	timed   bool // flows tell when that surely crossed it; else it is storms in which it is to blame
 	suspect localize.Suspect
@@ -82,30 +79,46 @@ type sorter struct {
 	// dead are arcs that lose nearly all between storms, too.
 	dead  map[graphs.ArcID]bool
 	known downs
+	// taken are the outages that are known, by what was down.
+	taken map[localize.Cause]downs
 	// traced is whether of most flows that lost packets it is known which way they went: then these are asked what is to blame, which takes far less time.
 	traced bool
-	// blamed is which links are to blame for what was lost in a storm by itself.
+	// blamed is what is to blame for what was lost in a storm by itself.
 	blamed map[stretch][]localize.Suspect
 }
 
-// worstIn returns of the links that are to blame for what was lost in one storm or another the one that lost the most, or nil.
+// take takes an outage for known.
+func (x *sorter) take(o *outage) {
+	if x.taken[o.cause] == nil {
+		x.taken[o.cause] = downs{}
+	}
+	for l, when := range o.when {
+		x.known[l], x.taken[o.cause][l] = unbroken(append(x.known[l], when...)), unbroken(append(x.taken[o.cause][l], when...))
+		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
+			return slices.ContainsFunc(when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
+		})
+	}
+}
+
+// worstIn returns of what is to blame for what was lost in one storm or another that which lost the most, or nil.
 func (x *sorter) worstIn(storms []stretch) *outage {
-	var list []outage
-	links, whole := x.fallen(storms)
-	for _, l := range links {
-		when, lost := x.downIn(l, storms)
-		if _, again := x.known[l]; when != nil {
-			list = append(list, outage{link: l, when: when, lost: lost, timed: true})
-		} else if !again && whole[l] != nil {
-			list = append(list, outage{link: l, when: whole[l]})
+	var list []*outage
+	causes, whole := x.fallen(storms)
+	for _, c := range causes {
+		if o := x.outageOf(c, storms); o.timed {
+			list = append(list, o)
+		} else if x.taken[c] == nil && whole[c] != nil {
+			for _, l := range linksOf(x.store.fabric, c) {
+				o.when[l] = whole[c]
+			}
+			list = append(list, o)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b outage) int { return cmp.Compare(b.lost, a.lost) })
-	for i := range list {
-		o := &list[i]
-		seen := x.store.observeStorms(o.when, x.dead, x.known, false)
+	slices.SortStableFunc(list, func(a, b *outage) int { return cmp.Compare(b.lost, a.lost) })
+	for _, o := range list {
+		seen := x.store.observeStorms(o.when.stretches(), x.dead, x.known, false)
 		for _, sus := range x.store.outagesOf(seen, x.store.solveStorms(seen), stormLoss) {
-			if graphs.LinkID(sus.ID) == o.link {
+			if sus.Cause == o.cause {
 				o.suspect = sus
 				return o
 			}
@@ -114,9 +127,21 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 	return nil
 }
 
-// fallen returns the links that are to blame for what was lost in one storm or another, and the storms in which they lost nearly all.
-func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
-	whole = downs{}
+// outageOf returns when a link, or each of those of a switch, was down as far as flows tell that surely crossed it.
+func (x *sorter) outageOf(c localize.Cause, storms []stretch) *outage {
+	o := &outage{cause: c, when: downs{}}
+	for _, l := range linksOf(x.store.fabric, c) {
+		if when, lost := x.downIn(l, storms); when != nil {
+			o.when[l], o.timed = when, true
+			o.lost += lost
+		}
+	}
+	return o
+}
+
+// fallen returns what is to blame for what was lost in one storm or another, and the storms in which it lost nearly all.
+func (x *sorter) fallen(storms []stretch) (causes []localize.Cause, whole map[localize.Cause][]stretch) {
+	whole = map[localize.Cause][]stretch{}
 	some := make([]stretch, min(len(storms), mostApart))
 	for i := range some {
 		some[i] = storms[i*len(storms)/len(some)]
@@ -124,16 +149,15 @@ func (x *sorter) fallen(storms []stretch) (links []graphs.LinkID, whole downs) {
 	x.blame(some)
 	for _, storm := range some {
 		for _, sus := range x.blamed[storm] {
-			l := graphs.LinkID(sus.ID)
-			if !slices.Contains(links, l) {
-				links = append(links, l)
+			if !slices.Contains(causes, sus.Cause) {
+				causes = append(causes, sus.Cause)
 			}
 			if sus.Loss >= stormLoss {
-				whole[l] = append(whole[l], storm)
+				whole[sus.Cause] = append(whole[sus.Cause], storm)
 			}
 		}
 	}
-	return links, whole
+	return causes, whole
 }
 
 // blame asks which links are to blame for what was lost in each of some storms by itself, where that was not asked before.
@@ -247,7 +271,7 @@ func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[g
 	list := make([]counts, len(storms))
 	lists := s.observer() // of the ways of flows that were never traced
 	on := func(a localize.Alternative) bool {
-		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(a.Arcs, graphs.LinkID(x.ID)) })
+		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return s.on(a.Arcs, x.Cause) })
 	}
 	for _, l := range s.order {
 		for i := range l.echoes {

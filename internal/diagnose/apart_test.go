@@ -117,3 +117,28 @@ func TestDownInStorm(t *testing.T) {
 		t.Errorf("again %d lost in %v", lost, own)
 	}
 }
+
+// TestRollingRestart: switches that restart one after the other are told each, with its times, and none of their links and hosts by itself.
+func TestRollingRestart(t *testing.T) {
+	p := newPlay(t, 200)
+	down, want := map[string]downTime{}, map[string]bool{}
+	for i, name := range []string{"leaf2", "spine3", "leaf4"} {
+		n, _ := p.f.NodeByName(name)
+		for _, a := range p.f.Out(n) {
+			down[p.f.LinkName(a.Link())] = downTime{every: 10000, from: 100 + 200*i, lasts: 60}
+		}
+		want[name] = true
+	}
+	p.downs(t, down)
+	p.run(80, func(graphs.ArcID, int) float64 { return 0 })
+	d := p.store.Diagnose()
+	for _, x := range d.Suspects {
+		if x.Probability >= Named && (!want[x.ID] || len(x.Episodes) != 1 || *x.Loss < 0.9) {
+			t.Error(d.Text())
+		}
+		delete(want, x.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("not told: %v\n%s", want, d.Text())
+	}
+}

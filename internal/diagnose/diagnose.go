@@ -126,7 +126,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 			continue
 		}
 		sus = ofLinkToo(s.ratherLink(sus), suspects)
-		heard := seen.hear(sus.Cause)
+		heard := s.observed(sus.Cause, seen).hear(sus.Cause)
 		heard.recount(&sus)
 		out := s.lossSuspect(&sus, Loss, seen.spells != nil || !seen.since.IsZero())
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 )
 
 // verge is how far beside what is known of an outage it may have begun and ended.
@@ -33,17 +34,55 @@ func (d downs) on(e *echo, path, back way) []stretch {
 	return unbroken(when)
 }
 
-// beside returns when others than some links were down, or may have been.
-func (d downs) beside(links []graphs.LinkID) downs {
-	others := downs{}
-	for l, when := range d {
-		for _, st := range when {
-			if !slices.Contains(links, l) {
-				others[l] = append(others[l], stretch{st.from.Add(-verge), st.to.Add(verge)})
+// stretches are all times at which one of the links was down.
+func (d downs) stretches() []stretch {
+	var all []stretch
+	for _, when := range d {
+		all = append(all, when...)
+	}
+	return unbroken(all)
+}
+
+// fallen is when links went down, by what that is told of: the link, or a switch of which all went down.
+type fallen struct {
+	outages map[localize.Cause]downs
+	dead    map[graphs.ArcID]bool // arcs that lost nearly all at other times, too
+}
+
+// beside returns when links were down, or may have been, for another cause than one, and of these those of the cause itself: a link lies at two switches.
+func (x *fallen) beside(f *graphs.Fabric, c localize.Cause) (all, own downs) {
+	all, own = downs{}, downs{}
+	links := linksOf(f, c)
+	for other, when := range x.outages {
+		if other == c || other.Kind == localize.Link && c.Kind != localize.Node && slices.Contains(links, graphs.LinkID(other.ID)) {
+			continue
+		}
+		for l, stretches := range when {
+			for _, st := range stretches {
+				st = stretch{st.from.Add(-verge), st.to.Add(verge)}
+				all[l] = append(all[l], st)
+				if slices.Contains(links, l) {
+					own[l] = append(own[l], st)
+				}
 			}
 		}
 	}
-	return others
+	for _, d := range []downs{all, own} {
+		for l, stretches := range d {
+			d[l] = unbroken(stretches)
+		}
+	}
+	return all, own
+}
+
+// observed returns what was seen of a cause while it was down and nothing else of its flows' paths was, or all that was seen in storms where that is not known.
+func (s *Store) observed(c localize.Cause, seen *observer) *observer {
+	when := s.fallen.outages[c].stretches()
+	if seen.storms == 0 || len(when) == 0 {
+		return seen
+	}
+	others, _ := s.fallen.beside(s.fabric, c)
+	return s.observeStorms(when, s.fallen.dead, others, false)
 }
 
 // losses iterates over when an echo lost packets, but for those that one of the links lost.

@@ -27,6 +27,9 @@ type witness struct {
 type passed struct{ sent, lost int }
 
 func (w *witness) add(l *flowLog, o *localize.Observation) {
+	if o.Sent == 0 {
+		return
+	}
 	if w.crossings == nil {
 		w.crossings = map[crossing]passed{}
 	}

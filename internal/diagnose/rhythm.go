@@ -17,7 +17,7 @@ const alwaysLossy = 5
 
 // rhythmOf finds how the losses of what crossed a cause lie in time. The times of the rhythm count from the beginning of the evidence. What flows lose
 // elsewhere may be taken for the cause's outages, whether that comes and goes or is always there, or hide them: flows that cross nothing else that is named tell first, if they tell anything,
-// and then those that cross nothing else that is down just then.
+// and then those that cross nothing else that is down just then. While a link of it is down with another switch, its losses are of that.
 func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 	links := linksOf(s.fabric, c)
 	flapping := s.beside(links, s.flapping)
@@ -27,17 +27,17 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 	}
 	others := maps.Clone(flapping)
 	maps.Copy(others, sick)
-	r := s.rhythmWithout(c, others, nil)
+	down, own := s.fallen.beside(s.fabric, c)
+	r := s.rhythmWithout(c, others, own)
 	if r.Kind != rhythm.Steady || r.Proof-r.Bayes > alwaysLossy {
 		return r
 	}
-	down := s.downs.beside(links)
 	tries := []struct {
 		without map[graphs.ArcID]bool
 		down    downs
-	}{{flapping, nil}, {sick, down}, {nil, nil}, {sick, nil}}
+	}{{flapping, own}, {sick, down}, {nil, own}, {sick, own}}
 	for _, x := range tries {
-		if (len(x.without) < len(others) || len(x.down) > 0) && r.Kind == rhythm.Steady {
+		if (len(x.without) < len(others) || len(x.down) > len(own)) && r.Kind == rhythm.Steady {
 			r = s.rhythmWithout(c, x.without, x.down)
 		}
 	}

@@ -25,7 +25,7 @@ type Store struct {
 
 	solved   *localize.Result        // of the newest diagnosis
 	flapping []localize.Suspect      // the outages of the newest diagnosis
-	downs    downs                   // when the links were down that these are of
+	fallen   fallen                  // when those were down, as far as flows tell, in the newest diagnosis
 	atOnce   bool                    // flows lose their runs of packets at the same moments, as that diagnosis has it
 	measured []bool                  // by arc, as that diagnosis has it
 	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for

@@ -205,7 +205,7 @@ func (x *spell) add(at time.Time) {
 
 // outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these, and which of the storms they explain.
 func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *observer, told []stretch) {
-	if s.downs = nil; storms == nil {
+	if s.fallen = (fallen{}); storms == nil {
 		return nil, nil, nil
 	}
 	dead := s.deadAlways(storms)
@@ -245,9 +245,13 @@ func (s *Store) solveStorms(seen *observer) *localize.Result {
 // outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that. What goes down goes down both ways, so arcs stand for their links, unless it happened once
 // and packets came the other way.
 func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64) []localize.Suspect {
-	var found []localize.Suspect
+	found := s.restarts(seen, solved)
+	whole := len(found)
 	for _, sus := range solved.Suspects {
 		links := linksOf(s.fabric, sus.Cause)
+		if slices.ContainsFunc(found[:whole], func(x localize.Suspect) bool { return slices.Contains(linksOf(s.fabric, x.Cause), links[0]) }) {
+			continue
+		}
 		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
 		if sus.Probability < leastListed || !ofOne || seen.storms == 1 && seen.oneWay(sus.Cause) {
 			continue
@@ -260,7 +264,7 @@ func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64
 		if slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == link }) {
 			continue
 		}
-		out := seen.outage(graphs.LinkID(link.ID))
+		out := seen.outage(link)
 		if sus.Kind == localize.Link && sus.Loss > out.Loss { // most of what others lose that may have crossed it did not
 			out.Loss, out.Low, out.High = sus.Loss, sus.Low, sus.High
 		}
@@ -280,6 +284,23 @@ func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64
 			out.Against.RunnerUp = localize.Cause{}
 		}
 		found = append(found, out)
+	}
+	return found
+}
+
+// restarts finds the switches that lost nearly all that was observed on them: all of their links are down at once.
+func (s *Store) restarts(seen *observer, solved *localize.Result) []localize.Suspect {
+	var found []localize.Suspect
+	for _, sus := range solved.Suspects {
+		if sus.Kind != localize.Node || sus.Probability < Named {
+			continue
+		}
+		if out := seen.outage(sus.Cause); out.Loss >= stormLoss {
+			sus.Loss, sus.Low, sus.High, sus.Parts = out.Loss, out.Low, out.High, nil
+			sus.LossyFlows, sus.CleanFlows, sus.Sent, sus.Lost = out.LossyFlows, out.CleanFlows, out.Sent, out.Lost
+			sus.Against.CleanSent, sus.Against.Expected = out.Against.CleanSent, out.Against.Expected
+			found = append(found, sus)
+		}
 	}
 	return found
 }
@@ -321,7 +342,7 @@ func ofRivals(f *graphs.Fabric, suspects []localize.Suspect, c localize.Cause) f
 // lostOn returns the share of all losses that may have been on some links.
 func (o *observer) lostOn(links []localize.Suspect) float64 {
 	on := func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return crosses(arcs, graphs.LinkID(x.ID)) })
+		return slices.ContainsFunc(links, func(x localize.Suspect) bool { return o.s.on(arcs, x.Cause) })
 	}
 	told, all := 0, 0
 	for i := range o.list {
@@ -334,21 +355,15 @@ func (o *observer) lostOn(links []localize.Suspect) float64 {
 	return float64(told) / float64(max(1, all))
 }
 
-// outage counts what was observed on a link: all that surely crossed it, and all losses that may have been on it. The interval is
+// outage counts what was observed on a link or switch: all that surely crossed it, and all losses that may have been on it. The interval is
 // that of a share of independent packets, which those of one outage are not quite.
-func (o *observer) outage(l graphs.LinkID) localize.Suspect {
+func (o *observer) outage(c localize.Cause) localize.Suspect {
 	var x localize.Suspect
 	for i := range o.list {
 		obs := &o.list[i]
-		over := 0
-		for _, alt := range obs.Alternatives {
-			if crosses(alt.Arcs, l) {
-				over++
-			}
-		}
-		surely := crosses(obs.Path, l) || over > 0 && over == len(obs.Alternatives)
+		surely, maybe := o.crossing(obs, c)
 		switch {
-		case obs.Lost > 0 && (surely || over > 0):
+		case obs.Lost > 0 && maybe:
 			x.LossyFlows++
 		case surely:
 			x.CleanFlows++

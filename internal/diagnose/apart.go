@@ -64,10 +64,10 @@ func (s *Store) mostlyTraced() bool {
 	return 2*traced >= all
 }
 
-// An outage is what a link, or a switch with all of its links, lost while it was down.
+// An outage is what an arc, a link, or a switch with all of its links, lost while it was down.
 type outage struct {
 	cause   localize.Cause
-	when    downs // of each of its links
+	when    downs // of each of its arcs
 	lost    int
 	timed   bool // flows tell when that surely crossed it; else it is storms in which it is to blame
 	suspect localize.Suspect
@@ -92,8 +92,8 @@ func (x *sorter) take(o *outage) {
 	if x.taken[o.cause] == nil {
 		x.taken[o.cause] = downs{}
 	}
-	for l, when := range o.when {
-		x.known[l], x.taken[o.cause][l] = unbroken(append(x.known[l], when...)), unbroken(append(x.taken[o.cause][l], when...))
+	for a, when := range o.when {
+		x.known[a], x.taken[o.cause][a] = unbroken(append(x.known[a], when...)), unbroken(append(x.taken[o.cause][a], when...))
 		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
 			return slices.ContainsFunc(when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
 		})
@@ -108,8 +108,8 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 		if o := x.outageOf(c, storms); o.timed {
 			list = append(list, o)
 		} else if x.taken[c] == nil && whole[c] != nil {
-			for _, l := range linksOf(x.store.fabric, c) {
-				o.when[l] = whole[c]
+			for a := range arcsOf(x.store.fabric, c) {
+				o.when[a] = whole[c]
 			}
 			list = append(list, o)
 		}
@@ -127,14 +127,24 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 	return nil
 }
 
-// outageOf returns when a link, or each of those of a switch, was down as far as flows tell that surely crossed it.
+// outageOf returns when an arc, a link, or each link of a switch, was down as far as flows tell that surely crossed it.
 func (x *sorter) outageOf(c localize.Cause, storms []stretch) *outage {
 	o := &outage{cause: c, when: downs{}}
-	for _, l := range linksOf(x.store.fabric, c) {
-		if when, lost := x.downIn(l, storms); when != nil {
-			o.when[l], o.timed = when, true
-			o.lost += lost
+	down := func(arcs ...graphs.ArcID) {
+		when, lost := x.downIn(arcs, storms)
+		for _, a := range arcs {
+			if when != nil {
+				o.when[a], o.timed = when, true
+			}
 		}
+		o.lost += lost
+	}
+	if c.Kind == localize.Arc {
+		down(graphs.ArcID(c.ID))
+		return o
+	}
+	for _, l := range linksOf(x.store.fabric, c) {
+		down(l.Forward(), l.Backward())
 	}
 	return o
 }
@@ -179,8 +189,12 @@ func (x *sorter) blame(storms []stretch) {
 	}
 }
 
-// downIn returns when a link lost nearly all in storms and little was lost elsewhere, once in each of these at most, and how much it lost then.
-func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lost int) {
+// downIn returns when some arcs lost nearly all in storms and little was lost elsewhere, once in each of these at most, and how much they lost then.
+func (x *sorter) downIn(arcs []graphs.ArcID, storms []stretch) (own []stretch, lost int) {
+	ours := map[graphs.ArcID]bool{}
+	for _, a := range arcs {
+		ours[a] = true
+	}
 	parts := make([]stormCounts, len(storms))
 	for _, l := range x.store.order {
 		for i := range l.echoes {
@@ -190,7 +204,7 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 				continue
 			}
 			path, back := l.at(e, true)
-			on := path.crosses(link) || back.crosses(link)
+			on := path.someOf(ours) || back.someOf(ours)
 			surely := path.certain() && back.certain()
 			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
 				continue
@@ -220,7 +234,7 @@ func (x *sorter) downIn(link graphs.LinkID, storms []stretch) (own []stretch, lo
 	return own, lost
 }
 
-// stormCounts is what a link was sent and lost in the parts of a storm, and what was lost elsewhere.
+// stormCounts is what some arcs were sent and lost in the parts of a storm, and what was lost elsewhere.
 type stormCounts struct{ sent, lost, elsewhere [stormParts]float64 }
 
 // send adds what of an echo was sent in a storm, evenly, but for some stretches.

@@ -109,11 +109,12 @@ func TestDownInStorm(t *testing.T) {
 	end := p.start.Add(200 * time.Millisecond)
 	storms := []stretch{{end.Add(-80*time.Millisecond - 33), end}} // which no 64 parts make up
 	x := sorter{store: p.store, known: downs{}}
-	own, lost := x.downIn(link, storms)
-	if x.known[link] = own; lost != 4 {
+	arcs := []graphs.ArcID{link.Forward(), link.Backward()}
+	own, lost := x.downIn(arcs, storms)
+	if x.known[arcs[0]] = own; lost != 4 {
 		t.Errorf("%d lost in %v", lost, own)
 	}
-	if own, lost = x.downIn(link, storms); lost > 0 {
+	if own, lost = x.downIn(arcs, storms); lost > 0 {
 		t.Errorf("again %d lost in %v", lost, own)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // verge is how far beside what is known of an outage it may have begun and ended.
 const verge = 40 * time.Millisecond
 
-// downs is when links were down, in the order of time, as far as is known: what may have crossed one of them then tells of nothing else.
-type downs map[graphs.LinkID][]stretch
+// downs is when arcs were down, in the order of time, as far as is known: what may have crossed one of them then tells of nothing else.
+type downs map[graphs.ArcID][]stretch
 
-// on returns when one of the links was down, while an echo was measured, that some ways may cross.
+// on returns when one of the arcs was down, while an echo was measured, that some ways may cross.
 func (d downs) on(e *echo, path, back way) []stretch {
 	if len(d) == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (d downs) on(e *echo, path, back way) []stretch {
 	for _, w := range [...]way{path, back} {
 		for _, arcs := range w.alternatives {
 			for _, a := range arcs {
-				list := d[a.Link()]
+				list := d[a]
 				for b := stormAt(list, e.start); b < len(list) && !list[b].from.After(e.end); b++ {
 					when = append(when, list[b])
 				}
@@ -34,7 +34,7 @@ func (d downs) on(e *echo, path, back way) []stretch {
 	return unbroken(when)
 }
 
-// stretches are all times at which one of the links was down.
+// stretches are all times at which one of the arcs was down.
 func (d downs) stretches() []stretch {
 	var all []stretch
 	for _, when := range d {
@@ -43,33 +43,34 @@ func (d downs) stretches() []stretch {
 	return unbroken(all)
 }
 
-// fallen is when links went down, by what that is told of: the link, or a switch of which all went down.
+// fallen is when arcs went down, by what that is told of: an arc alone, its link, or a switch of which all links went down.
 type fallen struct {
 	outages map[localize.Cause]downs
 	dead    map[graphs.ArcID]bool // arcs that lost nearly all at other times, too
 }
 
-// beside returns when links were down, or may have been, for another cause than one, and of these those of the cause itself: a link lies at two switches.
+// beside returns when arcs were down, or may have been, for another cause than one, and of these those of the cause itself: a link lies at two switches.
 func (x *fallen) beside(f *graphs.Fabric, c localize.Cause) (all, own downs) {
 	all, own = downs{}, downs{}
-	links := linksOf(f, c)
+	links, arcs := linksOf(f, c), arcsOf(f, c)
 	for other, when := range x.outages {
-		if other == c || other.Kind == localize.Link && c.Kind != localize.Node && slices.Contains(links, graphs.LinkID(other.ID)) {
+		sameLink := other.Kind != localize.Node && c.Kind != localize.Node && slices.Equal(linksOf(f, other), links)
+		if other == c || sameLink {
 			continue
 		}
-		for l, stretches := range when {
+		for a, stretches := range when {
 			for _, st := range stretches {
 				st = stretch{st.from.Add(-verge), st.to.Add(verge)}
-				all[l] = append(all[l], st)
-				if slices.Contains(links, l) {
-					own[l] = append(own[l], st)
+				all[a] = append(all[a], st)
+				if arcs[a] {
+					own[a] = append(own[a], st)
 				}
 			}
 		}
 	}
 	for _, d := range []downs{all, own} {
-		for l, stretches := range d {
-			d[l] = unbroken(stretches)
+		for a, stretches := range d {
+			d[a] = unbroken(stretches)
 		}
 	}
 	return all, own
@@ -85,7 +86,7 @@ func (s *Store) observed(c localize.Cause, seen *observer) *observer {
 	return s.observeStorms(when, s.fallen.dead, others, false)
 }
 
-// losses iterates over when an echo lost packets, but for those that one of the links lost.
+// losses iterates over when an echo lost packets, but for those that one of the arcs lost.
 func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		if e.lost == 0 {
@@ -116,7 +117,7 @@ func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, ti
 	}
 }
 
-// leave returns the parts of storms in which what an echo measured tells of other links than those.
+// leave returns the parts of storms in which what an echo measured tells of other arcs than those.
 func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
 	path, back := l.at(e, true)
 	known := d.on(e, path, back)

@@ -21,23 +21,26 @@ func (p *play) overlapping(tb testing.TB) map[string]downTime {
 	})
 }
 
-// downs has links go down at times that count in probes.
+// downs has links, or arcs alone, go down at times that count in probes.
 func (p *play) downs(tb testing.TB, down map[string]downTime) map[string]downTime {
 	tb.Helper()
-	links := map[graphs.LinkID]downTime{}
+	arcs := map[graphs.ArcID][]downTime{}
 	for name, o := range down {
-		l, ok := p.f.LinkByName(name)
-		if !ok {
+		if l, ok := p.f.LinkByName(name); ok {
+			arcs[l.Forward()], arcs[l.Backward()] = append(arcs[l.Forward()], o), append(arcs[l.Backward()], o)
+		} else if a, ok := p.f.ArcByName(name); ok {
+			arcs[a] = append(arcs[a], o)
+		} else {
 			tb.Fatalf("no link %s", name)
 		}
-		links[l] = o
 	}
 	p.host = func(fl *playFlow, w, probe int) (there, home bool) {
 		down := func(path []graphs.ArcID) bool {
 			return slices.ContainsFunc(path, func(a graphs.ArcID) bool {
-				o, ok := links[a.Link()]
-				at := w*10 + probe - o.from
-				return ok && at >= 0 && at%o.every < o.lasts
+				return slices.ContainsFunc(arcs[a], func(o downTime) bool {
+					at := w*10 + probe - o.from
+					return at >= 0 && at%o.every < o.lasts
+				})
 			})
 		}
 		return down(fl.path), down(fl.back)
@@ -141,5 +144,37 @@ func TestRollingRestart(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not told: %v\n%s", want, d.Text())
+	}
+}
+
+// TestOneWayFlap: an arc that is dead for moments while packets come over its link the other way is told, and not its link. Hosts that hear nothing for moments, each at its own,
+// are such, and not their switches.
+func TestOneWayFlap(t *testing.T) {
+	all := map[string]downTime{}
+	plain := newPlay(t, 0).f
+	for i, h := range plain.Hosts() {
+		all[plain.ArcName(plain.Out(h)[0].Reverse())] = downTime{every: 10000, from: 35 + 23*i, lasts: 6}
+	}
+	for _, down := range []map[string]downTime{{"spine2:swp3>leaf3:swp2": {80, 30, 12}}, all} {
+		p := newPlay(t, 300)
+		p.downs(t, down)
+		p.run(40, func(graphs.ArcID, int) float64 { return 0 })
+		d := p.store.Diagnose()
+		told := map[string]bool{}
+		for _, x := range d.Suspects {
+			arc := x.ID
+			if x.Kind == "host" {
+				h, _ := p.f.NodeByName(x.ID)
+				arc = p.f.ArcName(p.f.Out(h)[0].Reverse())
+			}
+			if told[arc] = true; x.Probability >= Named && down[arc].every == 0 {
+				t.Errorf("%s is told: %s", x.ID, d.Text())
+			}
+		}
+		for arc := range down {
+			if !told[arc] {
+				t.Errorf("%s is not told: %s", arc, d.Text())
+			}
+		}
 	}
 }

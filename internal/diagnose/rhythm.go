@@ -329,7 +329,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
-	oneWay := r.Kind == rhythm.Once && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
+	oneWay := (r.Kind == rhythm.Once || r.Kind == rhythm.Flapping) && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
 	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay) && r.To-last.To < milliseconds(quiet) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
@@ -343,7 +343,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		out.Probability = min(out.Probability, shaded)
 		out.Against = "all that it lost, it lost at one moment; " + out.Against
 	}
-	if oneWay {
+	if oneWay && r.Kind == rhythm.Once {
 		out.Symptom = Loss
 	}
 	if out.when != "" && !out.then { // one episode
@@ -357,8 +357,8 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}
-	// What goes down goes down both ways, whichever lost more probes: an arc of it is no other answer.
-	if sus.Kind == localize.Arc || sus.Kind == localize.Link {
+	// What goes down goes down both ways, whichever lost more probes: an arc of it is no other answer, unless packets came the other way.
+	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
 		out.Kind, out.ID = string(localize.Link), out.Link
 		class := []string{out.ID}
 		for _, c := range sus.Class {

@@ -242,8 +242,8 @@ func (s *Store) solveStorms(seen *observer) *localize.Result {
 	return localize.Solve(s.fabric, seen.list, localize.Config{Independent: true})
 }
 
-// outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that. What goes down goes down both ways, so arcs stand for their links, unless it happened once
-// and packets came the other way.
+// outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that, and the switches. What goes down goes down both
+// ways, so arcs stand for their links, unless packets came the other way.
 func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64) []localize.Suspect {
 	found := s.restarts(seen, solved)
 	whole := len(found)
@@ -253,34 +253,40 @@ func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64
 			continue
 		}
 		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
-		if sus.Probability < leastListed || !ofOne || seen.storms == 1 && seen.oneWay(sus.Cause) {
+		if sus.Probability < leastListed || !ofOne {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, solved.Suspects, sus.Cause))
 		if probability < Named {
 			continue
 		}
-		link := localize.Cause{Kind: localize.Link, ID: int32(links[0])}
-		if slices.ContainsFunc(found, func(o localize.Suspect) bool { return o.Cause == link }) {
+		cause, needed := localize.Cause{Kind: localize.Link, ID: int32(links[0])}, least
+		if seen.oneWay(sus.Cause) {
+			cause, needed = sus.Cause, stormLoss
+		}
+		if slices.ContainsFunc(found, func(o localize.Suspect) bool {
+			return o.Kind != localize.Node && linksOf(s.fabric, o.Cause)[0] == links[0]
+		}) {
 			continue
 		}
-		out := seen.outage(link)
+		out := seen.outage(cause)
 		if sus.Kind == localize.Link && sus.Loss > out.Loss { // most of what others lose that may have crossed it did not
 			out.Loss, out.Low, out.High = sus.Loss, sus.Low, sus.High
 		}
-		if out.Loss < least {
+		if out.Loss < needed {
 			continue
 		}
-		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = link, []localize.Cause{link}, probability, sus.Against.RunnerUp
+		out.Cause, out.Class, out.Probability, out.Against.RunnerUp = cause, []localize.Cause{cause}, probability, sus.Against.RunnerUp
 		out.Against.Nats = sus.Against.Nats
 		for _, c := range sus.Class {
-			if other := (localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, c)[0])}); c.Kind != localize.Arc && c.Kind != localize.Link {
+			if (c.Kind == localize.Arc || c.Kind == localize.Link) && cause.Kind == localize.Link {
+				c = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, c)[0])}
+			}
+			if !slices.Contains(out.Class, c) {
 				out.Class = append(out.Class, c)
-			} else if !slices.Contains(out.Class, other) {
-				out.Class = append(out.Class, other)
 			}
 		}
-		if out.Against.RunnerUp.Kind == localize.Arc && graphs.ArcID(out.Against.RunnerUp.ID).Link() == graphs.LinkID(link.ID) {
+		if out.Against.RunnerUp.Kind == localize.Arc && graphs.ArcID(out.Against.RunnerUp.ID).Link() == links[0] {
 			out.Against.RunnerUp = localize.Cause{}
 		}
 		found = append(found, out)
@@ -305,9 +311,10 @@ func (s *Store) restarts(seen *observer, solved *localize.Result) []localize.Sus
 	return found
 }
 
-// oneWay reports whether a cause is an arc and most packets came over its link the other way in what was observed: where a link is down, none do.
+// oneWay reports whether a cause is an arc and nearly all packets came over its link the other way in what was observed: where a link is down, none do, but those that
+// routes take around it at once, one way before the other.
 func (o *observer) oneWay(c localize.Cause) bool {
-	const least = 5
+	const least, most = 5, 0.1 // packets that came, and the share of those lost
 	if c.Kind != localize.Arc {
 		return false
 	}
@@ -317,7 +324,7 @@ func (o *observer) oneWay(c localize.Cause) bool {
 			sent, lost = sent+obs.Sent, lost+obs.Lost
 		}
 	}
-	return sent-lost >= max(least, lost)
+	return sent-lost >= least && float64(lost) <= most*float64(sent)
 }
 
 // ofRivals returns the probability of what stands for a link, too: itself and its arcs, which go down together, and a switch at an end of it. While routes

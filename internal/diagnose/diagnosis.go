@@ -113,11 +113,13 @@ type Suspect struct {
 	Doubts []Evidence `json:"doubts,omitempty"`
 	Next   []Step     `json:"next"`
 
-	dial dial   // how times are told of it
-	once bool   // of a link that flaps: it went down once, and came up again
-	when string // of one that loses packets some of the time: when that was, in words
-	most string // how many of its losses were then, in words
-	then bool   // its loss is that of this time, not of all the time
+	dial dial // how times are told of it
+	once bool // of a link that flaps: it went down once, and came up again
+	// oneWay tells of an arc that comes and goes that packets came over its link the other way meanwhile.
+	oneWay bool
+	when   string // of one that loses packets some of the time: when that was, in words
+	most   string // how many of its losses were then, in words
+	then   bool   // its loss is that of this time, not of all the time
 
 	perhaps time.Time // when it may have stopped, where that is not told from chance
 

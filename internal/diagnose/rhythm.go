@@ -343,7 +343,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 		out.Probability = min(out.Probability, shaded)
 		out.Against = "all that it lost, it lost at one moment; " + out.Against
 	}
-	if oneWay && r.Kind == rhythm.Once {
+	if out.oneWay = oneWay; oneWay && r.Kind == rhythm.Once {
 		out.Symptom = Loss
 	}
 	if out.when != "" && !out.then { // one episode

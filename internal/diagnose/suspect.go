@@ -158,7 +158,10 @@ func (s *Store) next(out *Suspect, sus *localize.Suspect) []Step {
 	switch {
 	case sus.Kind == localize.Node && (out.Symptom == Flap || out.Symptom == Down):
 		steps = append(steps, restarted(out.ID))
-	case (out.Symptom == Flap || out.Symptom == Down) && out.Link != "":
+	case out.oneWay && s.fabric.Node(s.fabric.Head(graphs.ArcID(sus.ID))).IsHost():
+		host := s.fabric.NodeName(s.fabric.Head(graphs.ArcID(sus.ID)))
+		return append(steps, Step{Why: "packets of " + host + " arrive meanwhile: it stood still, or its link is dead one way", On: host, Do: "ethtool -S, nstat UdpRcvbufErrors, and what held up its CPUs"})
+	case (out.Symptom == Flap || out.Symptom == Down) && out.Link != "" && !out.oneWay: // else no carrier was lost
 		steps = append(steps, Step{Why: "see it in the switches' own words", Do: fmt.Sprintf("compare the carrier transitions and last change of both ends of %s", out.Link)})
 	case sus.Kind == localize.Arc && onLink(sus) < fewLinks:
 	case sus.Kind == localize.Arc:

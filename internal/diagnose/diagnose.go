@@ -128,7 +128,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		sus = ofLinkToo(s.ratherLink(sus), suspects)
 		heard := s.observed(sus.Cause, seen).hear(sus.Cause)
 		heard.recount(&sus)
-		out := s.lossSuspect(&sus, Loss, seen.spells != nil || !seen.since.IsZero())
+		out := s.lossSuspect(&sus, Loss, seen.looked())
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}
@@ -198,7 +198,7 @@ func (s *Store) corruption() []Suspect {
 	var out []Suspect
 	for i := range solved.Suspects {
 		if solved.Suspects[i].Probability >= leastListed {
-			out = append(out, s.lossSuspect(&solved.Suspects[i], Corruption, false))
+			out = append(out, s.lossSuspect(&solved.Suspects[i], Corruption, 0))
 		}
 	}
 	return out

@@ -96,10 +96,8 @@ func (x *Suspect) TellRhythm(r *rhythm.Rhythm, start time.Time, source string) {
 	x.Evidence = append(x.Evidence, Evidence{source, fmt.Sprintf("%s; %s times likelier than a loss that is always there", text, times(r.Bayes))})
 }
 
-// losesThen makes the loss of a suspect that of the one episode in which it was bad. How wide its interval is beside it does not change, but that of one which was down is
-// that of a share of independent packets.
-func (x *Suspect) losesThen(e *rhythm.Episode) {
-	// An episode begins and ends with a loss where the evidence does not: those two tell of its length, not of the loss.
+// lossIn is the share that was lost in an episode, and of how many packets. It begins and ends with a loss where the evidence does not: those two tell of its length, not of the loss.
+func lossIn(e *rhythm.Episode) (loss, n float64) {
 	edges := 0.0
 	if !e.Begun {
 		edges += 0.5
@@ -107,8 +105,13 @@ func (x *Suspect) losesThen(e *rhythm.Episode) {
 	if !e.Lasting {
 		edges += 0.5
 	}
-	n := max(e.Sent-edges, 0.5)
-	loss := min(1, max(e.Lost-edges, 0.5)/n)
+	n = max(e.Sent-edges, 0.5)
+	return min(1, max(e.Lost-edges, 0.5)/n), n
+}
+
+// losesThen makes the loss of a suspect that of the one episode in which it was bad, of so many packets. How wide its interval is beside it does not change, but that of one which was
+// down is that of a share of independent packets.
+func (x *Suspect) losesThen(loss, n float64) {
 	if x.then = true; x.Symptom == Flap {
 		low, high := aboutShare(loss, n)
 		x.loses(loss, low, high)

@@ -150,3 +150,16 @@ func TestOthersLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestLossWhileItLasts: beside a link that flaps, one that is bad both ways since some moment loses as much as it loses since then, each way.
+func TestLossWhileItLasts(t *testing.T) {
+	p := newPlay(t, 300)
+	p.downs(t, map[string]downTime{"leaf1:swp1--spine1:swp1": {every: 70, from: 20, lasts: 10}})
+	second, _ := p.f.LinkByName("leaf3:swp2--spine2:swp3")
+	p.run(80, func(a graphs.ArcID, w int) float64 { return 0.2 * is(a.Link() == second && w >= 30) })
+	d := p.store.Diagnose()
+	i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return x.Link == p.f.LinkName(second) && x.Probability >= Named })
+	if i < 0 || math.Abs(*d.Suspects[i].Loss-0.2) > 0.03 {
+		t.Error(d.Text())
+	}
+}

@@ -314,8 +314,9 @@ func (s *Store) ratherLink(sus localize.Suspect) localize.Suspect {
 // outageLoss is the least share lost in the episodes of what goes up and down.
 const outageLoss = 0.5
 
-// tellRhythm finds out whether the loss comes and goes: a link that goes up and down, mostly, or a switch that restarts.
-func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
+// tellRhythm finds out whether the loss comes and goes: a link that goes up and down, mostly, or a switch that restarts. The suspect's loss is that of so much time as was looked at;
+// 0 for all of it.
+func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Duration) {
 	if sus.Kind == localize.Host {
 		return
 	}
@@ -346,8 +347,15 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect) {
 	if out.oneWay = oneWay; oneWay && r.Kind == rhythm.Once {
 		out.Symptom = Loss
 	}
-	if out.when != "" && !out.then { // one episode
-		out.losesThen(last)
+	const mostly = 0.9                                                                                      // of the time that was looked at
+	if out.when != "" && (looked == 0 || duration(last.To-last.From).Seconds() < mostly*looked.Seconds()) { // one episode
+		loss, n := lossIn(last)
+		if sus.Kind == localize.Link { // what went there and back over it was in danger twice
+			if x := s.observeThen(s.stretches(r.Episodes), true).outage(sus.Cause); x.Sent > 0 {
+				loss, n = x.Loss, float64(x.Sent)
+			}
+		}
+		out.losesThen(loss, n)
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return

@@ -63,6 +63,18 @@ func (s *Store) observeThen(spells []stretch, inside bool) *observer {
 	return o
 }
 
+// looked is how much time was looked at, where that is not all.
+func (o *observer) looked() time.Duration {
+	if o.spells == nil && !o.since.IsZero() {
+		return o.s.to.Sub(o.since)
+	}
+	var sum time.Duration
+	for _, x := range o.spells {
+		sum += x.to.Sub(x.from)
+	}
+	return sum
+}
+
 // past looks at a time by itself in which something has failed that is over: what was measured at other times acquits it, where flows are traced only then or
 // take other paths, and others are convicted for it. It returns what is named then and what was seen of it, and nothing where that is nobody.
 func (s *Store) past(bad stretch, ports *portWords) ([]localize.Suspect, *observer) {

@@ -45,9 +45,9 @@ func linksOf(f *graphs.Fabric, c localize.Cause) []graphs.LinkID {
 // surest is the most that is ever claimed: beyond it the model's own faults weigh more than the evidence.
 const surest = 0.99
 
-// lossSuspect puts a suspect of the inference into words. What was lost may also be read as what was changed (corruption).
-func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom, then bool) Suspect {
-	out := Suspect{Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest), dial: s.dial(), then: then}
+// lossSuspect puts a suspect of the inference into words, which looked at so much time; 0 for all of it. What was lost may also be read as what was changed (corruption).
+func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom, looked time.Duration) Suspect {
+	out := Suspect{Kind: string(sus.Kind), ID: s.name(sus.Cause), Symptom: symptom, Probability: min(sus.Probability, surest), dial: s.dial(), then: looked > 0}
 	out.loses(sus.Loss, sus.Low, sus.High)
 	for _, c := range sus.Class {
 		out.Class = append(out.Class, s.name(c))
@@ -82,7 +82,7 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom, then bool) S
 		out.Evidence = append(out.Evidence, Evidence{s.instrument(), out.BadInPart(parts)})
 	}
 	if symptom == Loss && !s.spared[sus.Cause] {
-		s.tellRhythm(&out, sus)
+		s.tellRhythm(&out, sus, looked)
 	}
 	out.Next = s.next(&out, sus)
 	return out

@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,49 @@ func TestDelaySuspects(t *testing.T) {
 			if said != c.want {
 				t.Errorf("%s, seed %d: %q is named, expected %q\n%s", c.name, seed, said, c.want, got.Text())
 			}
+		}
+	}
+}
+
+// What was slow for some seconds is told when it is over, with its times; it was told that all is well. What is slow for a moment is not, nor flows that are by themselves.
+func TestWasSlow(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, node, host := graphs.ArcID(4), f.Tail(4), f.Hosts()[3]
+	for _, c := range []struct {
+		name string
+		slow func(a graphs.ArcID, at int) bool
+		want string
+	}{
+		{"an arc", func(a graphs.ArcID, at int) bool { return a == bad && at >= 3 && at < 8 }, f.ArcName(bad) + " added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
+		{"an arc, most of the time", func(a graphs.ArcID, at int) bool { return a == bad && at < 9 }, f.ArcName(bad) + " added [23].. us of delay from 08:00:00Z to 08:00:09Z "},
+		{"an arc, twice", func(a graphs.ArcID, at int) bool { return a == bad && at%5 < 2 && at < 9 }, f.ArcName(bad) + " added [23].. us of delay 2 times from 08:00:00Z to 08:00:07Z "},
+		{"a switch", func(a graphs.ArcID, at int) bool { return f.Tail(a) == node && at >= 3 && at < 8 }, f.NodeName(node) + " added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
+		{"a host", func(a graphs.ArcID, at int) bool { return f.Tail(a) == host && at >= 3 && at < 8 }, f.NodeName(host) + " or .* added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
+		{"hosts, each for a moment", func(a graphs.ArcID, at int) bool { return f.IsHostArc(a) && at/2 == int(a)%4 }, "healthy: "},
+		{"now", func(a graphs.ArcID, at int) bool { return a == bad && at >= 8 }, f.ArcName(bad) + " adds [23].. us of delay "},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, at int) (float64, float64) {
+			return 300 * is(c.slow(a, at)), 300 * is(c.slow(a, at))
+		}}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		for _, r := range d.records(10) {
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		named := 0
+		for _, x := range got.Suspects {
+			if x.Probability >= diagnose.Named {
+				named++
+			}
+		}
+		if ok, _ := regexp.MatchString(c.want, got.Summary); !ok || named > 1 {
+			t.Errorf("%s: expected %q\n%s", c.name, c.want, got.Text())
+		}
+		if over := strings.Contains(c.want, " to "); over && got.Suspects[0].Until == nil {
+			t.Errorf("%s: it is not told when it ended", c.name)
 		}
 	}
 }

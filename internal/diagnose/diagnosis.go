@@ -96,11 +96,11 @@ type Suspect struct {
 	Delay     *float64 `json:"delay_us,omitempty"`
 	DelayLow  *float64 `json:"delay_low_us,omitempty"`
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
-	// Until is when packets were last lost, where the suspect has probably stopped since.
+	// Until is when packets were last lost, or late, where the suspect has probably stopped since.
 	Until *time.Time `json:"until,omitempty"`
-	// Period is the rhythm of a flap in milliseconds, 0 if not known or not regular.
+	// Period is the rhythm of a flap, or of a delay that is over, in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
-	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time there are none.
+	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time, or adds delay now, there are none.
 	// DutyLow and DutyHigh are the 90 % credible interval of the duty cycle, 0 if not known.
 	Duty     float64    `json:"duty,omitempty"`
 	DutyLow  float64    `json:"duty_low,omitempty"`
@@ -117,7 +117,7 @@ type Suspect struct {
 	once bool // of a link that flaps: it went down once, and came up again
 	// oneWay tells of an arc that comes and goes that packets came over its link the other way meanwhile.
 	oneWay bool
-	when   string // of one that loses packets some of the time: when that was, in words
+	when   string // of one that loses packets some of the time, or added delay: when that was, in words
 	most   string // how many of its losses were then, in words
 	then   bool   // its loss is that of this time, not of all the time
 

@@ -14,7 +14,7 @@ import (
 type Episode struct {
 	// Start is the moment from which the times count, the zero time where only their distance from an unknown beginning is known.
 	Start time.Time
-	// From and To are when the first and the last packet was lost, since Start.
+	// From and To are when the first and the last packet was lost, or late, since Start.
 	From, To time.Duration
 }
 

@@ -8,7 +8,7 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// oneQueue tells of what loses packets and adds delay once: a queue that is full does both. Where ports count that its packets arrive broken, or count what queues drop and
+// oneQueue tells of what loses packets and adds delay once: a queue that is full does both, until it is no more. Where ports count that its packets arrive broken, or count what queues drop and
 // there was nothing, the loss has a reason of its own.
 func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *counted) {
 	for i := 0; i < len(d.Suspects); i++ {
@@ -18,8 +18,8 @@ func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *coun
 			continue
 		}
 		y := &d.Suspects[at]
-		if x.Probability < Named || y.Probability < Named || s.countsErrors(c, causes[x.ID]) || s.dropsNothing(c, causes[x.ID]) {
-			d.Suspects[i].Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it adds %s of delay as well", Micros(*y.Delay))})
+		if one := (x.Until == nil) == (y.Until == nil); !one || x.Probability < Named || y.Probability < Named || s.countsErrors(c, causes[x.ID]) || s.dropsNothing(c, causes[x.ID]) {
+			d.Suspects[i].Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it %s as well", y.delays())})
 			continue
 		}
 		y.Loss, y.LossLow, y.LossHigh = x.Loss, x.LossLow, x.LossHigh

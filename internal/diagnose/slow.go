@@ -37,20 +37,19 @@ type slowness struct {
 	at       time.Time
 	records  int
 	suspects []Suspect
-	// by is what each cause adds, in microseconds.
-	by map[string]float64
 	// crossed is how many flows that surely cross an arc told how late the slowest tenth of their probes is.
 	crossed map[graphs.ArcID]int
 }
 
-// slow looks for what adds delay. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
+// slow looks for what adds delay now, and for what did before. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
 func (s *Store) slow() *slowness {
 	if n := s.Records(); s.slowness != nil && (n == s.slowness.records || s.to.Sub(s.slowness.at) < slowEvery) {
 		return s.slowness
 	}
-	out := &slowness{at: s.to, records: s.Records(), by: map[string]float64{}, crossed: map[graphs.ArcID]int{}}
+	out := &slowness{at: s.to, records: s.Records(), crossed: map[graphs.ArcID]int{}}
 	s.slowness = out
-	for _, v := range s.delays() {
+	flows := s.delayedFlows()
+	for _, v := range flows.views() {
 		for i := range v.obs {
 			for _, a := range v.obs[i].Path {
 				if v.tail && !v.own {
@@ -58,7 +57,7 @@ func (s *Store) slow() *slowness {
 				}
 			}
 		}
-		for _, x := range s.solveDelays(v.obs) {
+		for _, x := range s.solveDelays(v.obs, 1) {
 			id := s.delayName(x.Cause)
 			i := slices.IndexFunc(out.suspects, func(y Suspect) bool { return y.ID == id })
 			switch {
@@ -66,22 +65,20 @@ func (s *Store) slow() *slowness {
 				out.suspects = append(out.suspects, s.slowSuspect(&x, v))
 			case out.suspects[i].Probability < Named && x.Probability > out.suspects[i].Probability:
 				out.suspects[i] = s.slowSuspect(&x, v)
-			default:
-				continue // a plainer view tells as much
-			}
-			out.by[id] = float64(x.Excess)
+			} // else a plainer view tells as much
 		}
 	}
+	out.suspects = append(out.suspects, s.wasSlow(flows, out.suspects)...)
 	slices.SortStableFunc(out.suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	return out
 }
 
-// solveDelays returns what is late beyond what hosts and switches are without a fault.
-func (s *Store) solveDelays(obs []delay.Observation) []delay.Suspect {
+// solveDelays returns what is late beyond what hosts and switches are without a fault, in observations that were chosen among so many.
+func (s *Store) solveDelays(obs []delay.Observation, choices float64) []delay.Suspect {
 	if len(obs) == 0 {
 		return nil
 	}
-	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread})
+	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices})
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
 		// Where no path is known little is; one late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
 		if x.Kind == delay.Host && x.Low < leastOfHost {
@@ -100,56 +97,80 @@ type view struct {
 	obs []delay.Observation
 }
 
-// A delayedFlow is a flow of which it is known what it crosses, with the windows in which it crossed that.
+// delayedFlows are flows of which it is known what they cross.
+type delayedFlows struct {
+	list []delayedFlow
+	// still is the share of a window that hosts may stand still, for what is slow then to be small.
+	still float64
+}
+
+// A delayedFlow is a flow on one of its ways, with the windows in which it crossed that.
 type delayedFlow struct {
 	obs     delay.Observation
 	windows []delayedWindow
+	isNow   bool // it went that way last
 }
 
 type delayedWindow struct {
 	*echo
 	isNew bool
 	still float64 // the share of it in which a host at either end did not run
+	// late is told by markLate, and explained if something is known that made it so.
+	late, explained bool
 }
 
-// delays returns what flows take now, the plainest view first.
-func (s *Store) delays() []view {
-	var flows []delayedFlow
+// delayedFlows returns what flows took.
+func (s *Store) delayedFlows() *delayedFlows {
+	out := &delayedFlows{still: mostStill}
 	var still []float64 // in recent windows
 	o := s.observer()
 	for _, l := range s.order {
 		if l.method != "" || l.size != 0 || len(l.echoes) == 0 {
 			continue // what hosts answer by other means, or to larger probes, takes longer
 		}
-		last := &l.echoes[len(l.echoes)-1]
-		obs, ok := o.delayed(l, last)
-		if !ok {
-			continue
-		}
-		x := delayedFlow{obs: obs}
-		cuts := s.cutsOf(l)
-		for i := range l.echoes {
-			e := &l.echoes[i]
-			if e.rtt == nil || e.sent == e.lost || !e.path.equal(last.path) || !e.back.equal(last.back) {
-				continue
+		for _, x := range o.delayedOn(l, s.cutsOf(l)) {
+			for _, w := range x.windows {
+				if w.isNew && x.isNow {
+					still = append(still, w.still)
+				}
 			}
-			w := delayedWindow{e, e.end.After(last.end.Add(-lately)), stoodStill(e, cuts).Seconds() / e.length().Seconds()}
-			x.windows = append(x.windows, w)
-			if w.isNew {
-				still = append(still, w.still)
-			}
+			out.list = append(out.list, x)
 		}
-		flows = append(flows, x)
 	}
 	// Where all hosts stand still, flows are held against others that suffer alike.
-	most := mostStill
 	if slices.Sort(still); len(still) > 0 {
-		most = max(most, still[len(still)/2])
+		out.still = max(out.still, still[len(still)/2])
 	}
+	return out
+}
+
+// delayedOn returns what a flow took on each of its ways.
+func (o *observer) delayedOn(l *flowLog, cuts [][]*cut) (list []delayedFlow) {
+	last := &l.echoes[len(l.echoes)-1]
+	var ways []*echo
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		if e.rtt == nil || e.sent == e.lost {
+			continue
+		}
+		k := slices.IndexFunc(ways, e.sameWays)
+		if k < 0 {
+			obs, _ := o.delayed(l, e)
+			k, ways, list = len(ways), append(ways, e), append(list, delayedFlow{obs: obs, isNow: e.sameWays(last)})
+		}
+		list[k].windows = append(list[k].windows, delayedWindow{echo: e, isNew: e.end.After(last.end.Add(-lately)), still: stoodStill(e, cuts).Seconds() / e.length().Seconds()})
+	}
+	return slices.DeleteFunc(list, func(x delayedFlow) bool { return len(x.obs.Path)+len(x.obs.Alternatives) == 0 })
+}
+
+// views returns what flows take now, the plainest view first.
+func (d *delayedFlows) views() []view {
 	views := []view{{}, {own: true}, {tail: true}, {tail: true, own: true}}
 	for i := range views {
-		for j := range flows {
-			views[i].add(&flows[j], most)
+		for j := range d.list {
+			if d.list[j].isNow {
+				views[i].add(&d.list[j], d.still)
+			}
 		}
 	}
 	return views

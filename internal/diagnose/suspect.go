@@ -436,8 +436,11 @@ func (x *Suspect) Sentence() string {
 		}
 		does += ": " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")
 	case Slow:
-		does = fmt.Sprintf("adds %s of delay", Micros(*x.Delay))
-		if x.Loss != nil {
+		does = x.delays()
+		switch {
+		case x.Loss != nil && x.Until != nil:
+			does += fmt.Sprintf(" and dropped %s of packets: its queue was full", Percent(*x.Loss))
+		case x.Loss != nil:
 			does += fmt.Sprintf(" and drops %s of packets: its queue is full", Percent(*x.Loss))
 		}
 	default:

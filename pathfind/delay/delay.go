@@ -69,6 +69,9 @@ type Config struct {
 	// LeastSpreads is the least mean delay added that counts as a fault as well, in standard deviations of healthy flows of one length; 0 means
 	// 1 if Least is 0, too.
 	LeastSpreads float64
+	// Choices is among how many sets of observations these were chosen because they look late, as those of one stretch of time are; 0 stands for 1. The more there were,
+	// the likelier it is that chance made them so.
+	Choices float64
 	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
 	Paths PathSets
 }
@@ -80,6 +83,7 @@ func (c Config) withDefaults() Config {
 			c.LeastSpreads = 1
 		}
 	}
+	c.Choices = max(c.Choices, 1)
 	return c
 }
 

@@ -50,15 +50,16 @@ func newSearch(ev *evidence, cfg Config) *search {
 	s := &search{ev: ev, cfg: cfg, base: ev.classify(), sum: make([]float64, len(ev.flows)), shape: make([]uint8, len(ev.flows)),
 		parts: make([][]weighed, len(ev.sets))}
 	ev.evenHosts(s.base)
-	s.prior = priors(ev)
+	s.prior = priors(ev, cfg.Choices)
 	return s
 }
 
 // leastCauses is the least number of causes that the prior is spread over, or a handful of late flows would convict in a small fabric.
 const leastCauses = 600
 
-// priors returns the log prior odds of each component, -Inf where no flow crosses it: one is bet on in a fabric that somebody looks at. Hosts are slow more often than links or switches.
-func priors(ev *evidence) []float64 {
+// priors returns the log prior odds of each component, -Inf where no flow crosses it: one is bet on in a fabric that somebody looks at, at one of the times that there are to choose from. Hosts are slow
+// more often than links or switches.
+func priors(ev *evidence, choices float64) []float64 {
 	odds := make([]float64, ev.n)
 	sum := 0.0
 	for c := range ev.n {
@@ -76,7 +77,7 @@ func priors(ev *evidence) []float64 {
 		sum += odds[c]
 	}
 	for c := range odds {
-		odds[c] = math.Log(odds[c] / max(sum, leastCauses))
+		odds[c] = math.Log(odds[c] / (max(sum, leastCauses) * choices))
 	}
 	return odds
 }

@@ -226,18 +226,17 @@ func (s *search) healthy() []float64 {
 	return out
 }
 
-// grow adds the best suspect until none is worth it.
+// grow adds the best suspect until none is worth it, or it is one that was driven out by another: since levels are coarse, two explanations may take turns for ever.
 func (s *search) grow() {
+	added := map[int32]bool{}
 	for len(s.faults) < mostFaults {
 		trials := s.best(s.candidates())
-		if len(trials) == 0 || trials[0].score <= 0 {
+		if len(trials) == 0 || trials[0].score <= 0 || added[trials[0].comp] {
 			return
 		}
+		added[trials[0].comp] = true
 		s.put(trials[0].fault)
 		s.settle()
-		if !s.has(trials[0].comp) {
-			return // it would come and go for ever
-		}
 	}
 }
 

@@ -48,7 +48,8 @@ type sample struct{ x, weight float64 }
 
 // fit learns the baselines from the flows, each weighing as much as it is likely to be healthy. A first fit, before anything is known, trusts only the
 // lower half of each class, and takes the rest to fall off as it does from a quarter to the half: in a small fabric a third of all flows and more cross one
-// switch, and if that is slow, they are late.
+// switch, and if that is slow, they are late. Where a gap shows that half of them are, it trusts those below it. If no fault explains the others,
+// the next fit takes them in again.
 func (b *baselines) fit(ev *evidence, healthy []float64) {
 	byClass := make([][]sample, len(b.classes))
 	for i := range ev.flows {
@@ -63,6 +64,10 @@ func (b *baselines) fit(ev *evidence, healthy []float64) {
 	for c := range b.classes {
 		s := byClass[c]
 		slices.SortFunc(s, func(x, y sample) int { return compareFloat(x.x, y.x) })
+		if healthy == nil {
+			s = s[:belowGap(s)]
+			byClass[c] = s
+		}
 		for _, x := range s {
 			weight[c] += x.weight
 		}
@@ -87,6 +92,27 @@ func (b *baselines) fit(ev *evidence, healthy []float64) {
 			b.shapes = append(b.shapes, shapeOf(byClass[c], weight[c], b.classes[c].at, healthy == nil))
 		}
 	}
+}
+
+const (
+	// leastBelow is the least share of a class below a gap that tells what healthy flows take, and mostBelow the greatest: of more, the lower half of the class tells it as well.
+	leastBelow, mostBelow = 0.42, 0.6
+	// gapSpreads is how wide a gap must be, in what lies between one in ten and nine in ten of those below it, and strays the share of a class that may lie in it.
+	gapSpreads, strays = 4, 0.02
+)
+
+// belowGap returns how many of the sorted samples of a class lie below a gap that parts those of healthy flows from others: all, where there is no such gap.
+func belowGap(s []sample) int {
+	n := len(s)
+	stray := int(strays * float64(n))
+	best, widest := n, 0.0
+	for k := max(int(leastBelow*float64(n)), leastFlows); k < int(mostBelow*float64(n)); k++ {
+		gap := s[min(k+stray, n-1)].x - s[k-1].x
+		if gap > widest && gap > gapSpreads*(s[9*k/10].x-s[k/10].x) {
+			best, widest = k, gap
+		}
+	}
+	return best
 }
 
 // place draws the medians of lengths with few flows toward the line through all lengths: every arc adds about as much as any other. A few

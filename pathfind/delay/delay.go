@@ -8,7 +8,7 @@
 //
 // A flow is compared with flows whose paths are as long as its own, or with its own past where that is known, never with those of
 // other links: on a random graph the paths of two neighbours differ in length, and a longer way is no fault. The distribution of the delays of each
-// length is taken from the data: first from its lower half, which a few slow arcs, or a switch, do not reach, then from all flows that cross
+// length is taken from the data: first from its lower half, which a few slow arcs, or a switch, do not reach, or from what lies below a wide gap near its middle, then from all flows that cross
 // no suspect.
 //
 // A fault is an arc, a switch or a host that adds to the delay of whatever crosses it. What it adds is drawn anew for each flow, with an unknown mean:

@@ -130,6 +130,20 @@ func named(r *delay.Result) []delay.Cause {
 	return list
 }
 
+// TestHalfAreLate: where half of all flows are late, as in a small fabric of which one leaf is slow, that is named, and nothing else is. The usual flow is late then, and nothing was.
+func TestHalfAreLate(t *testing.T) {
+	for seed := range uint64(8) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		want := delay.Cause{Kind: delay.Node, ID: int32(f.Head(f.Out(f.Hosts()[0])[0]))}
+		w.slow[want] = 600
+		if got := named(delay.Solve(f, w.measure(40), delay.Config{Least: 50, LeastSpreads: 3})); !slices.Equal(got, []delay.Cause{want}) {
+			t.Errorf("seed %d: %v, want %v", seed, got, want)
+		}
+	}
+}
+
 // TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
 // than all others.
 func TestHostsDiffer(t *testing.T) {

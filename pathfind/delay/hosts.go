@@ -95,17 +95,18 @@ func (ev *evidence) hostEffects() (list []hostEffect) {
 	return list
 }
 
-// aside returns by how much each flow is later than the median of its length, beside what its hosts add.
+// aside returns by how much each flow is later than the median of its length, of those below a gap, beside what its hosts add.
 func (ev *evidence) aside(b *baselines) []float64 {
 	rest := make([]float64, len(ev.flows))
-	byClass := make([][]float64, len(b.classes))
+	byClass := make([][]sample, len(b.classes))
 	for i, x := range ev.flows {
 		rest[i] = x.delay - x.ends
-		byClass[x.class] = append(byClass[x.class], rest[i])
+		byClass[x.class] = append(byClass[x.class], sample{rest[i], 1})
 	}
 	at := make([]float64, len(byClass))
-	for c := range byClass {
-		at[c] = median(byClass[c])
+	for c, s := range byClass {
+		slices.SortFunc(s, func(x, y sample) int { return compareFloat(x.x, y.x) })
+		at[c] = s[belowGap(s)/2].x
 	}
 	for i := range rest {
 		rest[i] -= at[ev.flows[i].class]

@@ -57,6 +57,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	if then == nil {
 		s.addSelective(d, seen, solved)
 	}
+	s.tellSizes(d, seen)
 	s.rank(d)
 	s.tellShared(d)
 	s.lightOf(d)

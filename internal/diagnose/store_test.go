@@ -39,6 +39,7 @@ type playFlow struct {
 	path, back []graphs.ArcID
 	untraced   bool
 	oneWay     bool // the way of its answers was not traced
+	size       int
 }
 
 func newPlay(t testing.TB, flows int, down ...graphs.LinkID) *play {
@@ -91,7 +92,7 @@ func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 		for i := range p.flows {
 			fl := &p.flows[i]
 			r := &evidence.Record{V: 1, Time: at, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
-				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500}
+				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500, Size: fl.size}
 			if fl.untraced {
 				r.Path, r.Back = nil, nil
 			}

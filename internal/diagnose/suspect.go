@@ -406,6 +406,8 @@ func (x *Suspect) Sentence() string {
 		case !x.perhaps.IsZero():
 			does += ", or did until " + x.dial.clock(x.perhaps)
 		}
+	case MTU:
+		does = fmt.Sprintf("drops all packets of %s bytes and more, and passes those of up to %s", thousands(x.drops), thousands(x.passes))
 	case Corruption:
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))
 	case Flap:

@@ -1,0 +1,92 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+const (
+	// sizeTells is how many packets of a size there must be for it to tell anything.
+	sizeTells = 10
+	// sizePasses is the greatest share of packets that a size loses which passes, and one that does not loses all but as much.
+	sizePasses = 0.05
+	// defaultSize is the length of probes in bytes, from the IP header on, where records do not tell it.
+	defaultSize = 160
+)
+
+// tellSizes turns what loses packets into what drops long ones, where it loses all from some length on and passes what is shorter (RFC 2923, section 2.1): other faults do not look
+// at the length of a packet that hard.
+func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
+	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.size != 0 }) {
+		return
+	}
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		c, ok := s.causeOf(x)
+		if x.Symptom != Loss || x.Probability < Named || !ok {
+			continue
+		}
+		if longest, shortest, long, ok := seen.mtuOf(c); ok {
+			x.Symptom, x.Hit, x.passes, x.drops = MTU, nil, longest, shortest
+			share, n := float64(long.lost)/float64(long.sent), float64(long.sent)
+			low, high := aboutShare(share, n)
+			x.loses(share, low, high)
+			text := fmt.Sprintf("%s of %s packets of %s bytes and more that cross it were lost, and those of up to %s bytes pass", thousands(long.lost), thousands(long.sent), thousands(shortest), thousands(longest))
+			x.For = text + "; " + x.For
+			x.Evidence = append([]Evidence{{s.instrument(), text}}, x.Evidence...)
+			x.Next = []Step{{Why: "one end of a link, or a tunnel on it, takes shorter packets than the hosts send", Do: "compare the MTU of the ports at both ends of " + x.ID + " with that of the hosts"}}
+		}
+	}
+}
+
+// causeOf is the arc, link or switch that a suspect is.
+func (s *Store) causeOf(x *Suspect) (localize.Cause, bool) {
+	switch localize.Kind(x.Kind) {
+	case localize.Arc:
+		a, ok := s.fabric.ArcByName(x.ID)
+		return localize.Cause{Kind: localize.Arc, ID: int32(a)}, ok
+	case localize.Link:
+		l, ok := s.fabric.LinkByName(x.ID)
+		return localize.Cause{Kind: localize.Link, ID: int32(l)}, ok
+	case localize.Node:
+		n, ok := s.fabric.NodeByName(x.ID)
+		return localize.Cause{Kind: localize.Node, ID: int32(n)}, ok
+	}
+	return localize.Cause{}, false
+}
+
+// mtuOf returns the longest packets that pass a cause and the shortest that do not, and how many of those there were that do not, if length tells which do.
+func (o *observer) mtuOf(c localize.Cause) (longest, shortest int, long passed, ok bool) {
+	sizes := map[int]passed{}
+	for i := range o.list {
+		obs := &o.list[i]
+		if surely, _ := o.crossing(obs, c); !surely || obs.Responder != graphs.None {
+			continue
+		}
+		size := o.flow(obs).size
+		if size == 0 {
+			size = defaultSize
+		}
+		sizes[size] = passed{sizes[size].sent + obs.Sent, sizes[size].lost + obs.Lost}
+	}
+	for _, size := range slices.Sorted(maps.Keys(sizes)) {
+		x := sizes[size]
+		switch share := float64(x.lost) / float64(max(1, x.sent)); {
+		case x.sent < sizeTells:
+		case share <= sizePasses && shortest == 0:
+			longest = size
+		case share >= 1-sizePasses && longest > 0:
+			if shortest == 0 {
+				shortest = size
+			}
+			long = passed{long.sent + x.sent, long.lost + x.lost}
+		default:
+			return 0, 0, passed{}, false
+		}
+	}
+	return longest, shortest, long, shortest > 0
+}

@@ -347,15 +347,9 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if out.oneWay = oneWay; oneWay && r.Kind == rhythm.Once {
 		out.Symptom = Loss
 	}
-	const mostly = 0.9                                                                                      // of the time that was looked at
-	if out.when != "" && (looked == 0 || duration(last.To-last.From).Seconds() < mostly*looked.Seconds()) { // one episode
-		loss, n := lossIn(last)
-		if sus.Kind == localize.Link { // what went there and back over it was in danger twice
-			if x := s.observeThen(s.stretches(r.Episodes), true).outage(sus.Cause); x.Sent > 0 {
-				loss, n = x.Loss, float64(x.Sent)
-			}
-		}
-		out.losesThen(loss, n)
+	// Of one episode that is shorter than what was looked at.
+	if out.when != "" && (looked == 0 || duration(last.To-last.From).Seconds() < 0.9*looked.Seconds()) {
+		out.losesThen(s.lossThen(sus.Cause, &r))
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
@@ -365,21 +359,35 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}
-	// What goes down goes down both ways, whichever lost more probes: an arc of it is no other answer, unless packets came the other way.
 	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
-		out.Kind, out.ID = string(localize.Link), out.Link
-		class := []string{out.ID}
-		for _, c := range sus.Class {
-			name := s.name(c)
-			if c.Kind == localize.Arc {
-				name = s.fabric.LinkName(graphs.ArcID(c.ID).Link())
-			}
-			if !slices.Contains(class, name) {
-				class = append(class, name)
-			}
-		}
-		out.Class = class
+		s.isLink(out, sus)
 	}
+}
+
+// isLink makes of a suspect its link: what goes down goes down both ways, whichever lost more probes, and an arc of it is no other answer.
+func (s *Store) isLink(out *Suspect, sus *localize.Suspect) {
+	out.Kind, out.ID = string(localize.Link), out.Link
+	class := []string{out.ID}
+	for _, c := range sus.Class {
+		name := s.name(c)
+		if c.Kind == localize.Arc {
+			name = s.fabric.LinkName(graphs.ArcID(c.ID).Link())
+		}
+		if !slices.Contains(class, name) {
+			class = append(class, name)
+		}
+	}
+	out.Class = class
+}
+
+// lossThen is the share that a cause lost in the last episode of a rhythm, and of how many packets. What went there and back over a link was in danger twice.
+func (s *Store) lossThen(c localize.Cause, r *rhythm.Rhythm) (loss, n float64) {
+	if c.Kind == localize.Link {
+		if x := s.observeThen(s.stretches(r.Episodes), true).outage(c); x.Sent > 0 {
+			return x.Loss, float64(x.Sent)
+		}
+	}
+	return lossIn(&r.Episodes[len(r.Episodes)-1])
 }
 
 // stretches are the times of episodes.

@@ -315,8 +315,12 @@ func (s *Session) apply(fl *sessionFlow, path, back route, heard bool) {
 		fl.due = now.Add(2 * retraceAfter)
 	}
 	known := !fl.confirmed.IsZero()
-	path, news, moved := fl.path.then(path)
-	back, newsBack, movedBack := fl.back.then(back)
+	there, home := path, back
+	path, news, moved := fl.path.then(there)
+	back, newsBack, movedBack := fl.back.then(home)
+	if moved && len(home.alternatives) == 0 || movedBack && len(there.alternatives) == 0 {
+		path, back = there, home // what made one way another may have made the other one, too
+	}
 	if known && !news && !newsBack {
 		if heard {
 			s.emitPath(fl, false, now)

@@ -18,7 +18,7 @@ const (
 	leastLost = 3
 )
 
-// outagesApart finds the links that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
+// outagesApart finds the links, arcs and switches that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
 // and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
 func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
 	x := sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), blamed: map[stretch][]localize.Suspect{}}
@@ -170,7 +170,7 @@ func (x *sorter) fallen(storms []stretch) (causes []localize.Cause, whole map[lo
 	return causes, whole
 }
 
-// blame asks which links are to blame for what was lost in each of some storms by itself, where that was not asked before.
+// blame asks what is to blame for what was lost in each of some storms by itself, where that was not asked before.
 func (x *sorter) blame(storms []stretch) {
 	type trial struct {
 		storm  stretch
@@ -278,7 +278,7 @@ func (c *stormCounts) worst() (from, to, lost int) {
 	return best.from, best.to, int(best.lost)
 }
 
-// explained reports of each storm whether nearly all of what was lost in it may have been on some links, by flows that may not have crossed what is dead, nor a link while it was
+// explained reports of each storm whether nearly all of what was lost in it may have been on what is told to have been down, by flows that may not have crossed what is dead, nor a link while it was
 // known to be down.
 func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool, known downs) []bool {
 	type counts struct{ lost, told int }

@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
-// mostForeign bounds the arcs that are remembered of which the fabric's file knows nothing.
-const mostForeign = 4096
-
 // A foreign sums up the echoes on paths with arcs that the fabric's file does not have. Nothing can be said of these arcs, and nothing that is lost there may count as health.
 type foreign struct {
 	all   passed
 	byArc map[string]passed
+	last  time.Time // of the newest of them
 }
 
 // add takes in a record of which arcs are not the fabric's.
@@ -30,12 +29,17 @@ func (x *foreign) add(s *Store, r *evidence.Record) {
 	if x.byArc == nil {
 		x.byArc = map[string]passed{}
 	}
+	x.last = later(x.last, r.Time)
+	names := map[string]bool{} // each once, however many paths it is on
 	for _, path := range append(append([][]string{r.Path, r.Back}, r.Candidates...), r.CandidatesBack...) {
 		for _, name := range path {
-			if _, ours := s.arcs[name]; !ours && (len(x.byArc) < mostForeign || x.byArc[name].sent > 0) {
-				x.byArc[name] = more(x.byArc[name])
+			if _, ours := s.arcs[name]; !ours {
+				names[name] = true
 			}
 		}
+	}
+	for name := range names {
+		x.byArc[name] = more(x.byArc[name])
 	}
 }
 
@@ -53,6 +57,6 @@ func (x *foreign) note() string {
 	worst := slices.MinFunc(slices.Collect(maps.Keys(x.byArc)), func(a, b string) int {
 		return cmp.Or(cmp.Compare(x.byArc[b].lost, x.byArc[a].lost), cmp.Compare(a, b))
 	})
-	return fmt.Sprintf("the fabric file lacks %s: %s of the %s probes over it were lost; give the file with which this was measured, or add what is new", graphs.Clean(worst),
+	return fmt.Sprintf("the fabric file lacks %s: %s of the %s probes that may have crossed it were lost; give the file with which this was measured, or add what is new", graphs.Clean(worst),
 		thousands(x.byArc[worst].lost), thousands(x.byArc[worst].sent))
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
 	}
 }
 
-// causeOf is the arc, link or switch that a suspect is.
+// causeOf is the arc, link, switch or host that a suspect is.
 func (s *Store) causeOf(x *Suspect) (localize.Cause, bool) {
 	switch localize.Kind(x.Kind) {
 	case localize.Arc:
@@ -52,9 +53,9 @@ func (s *Store) causeOf(x *Suspect) (localize.Cause, bool) {
 	case localize.Link:
 		l, ok := s.fabric.LinkByName(x.ID)
 		return localize.Cause{Kind: localize.Link, ID: int32(l)}, ok
-	case localize.Node:
+	case localize.Node, localize.Host:
 		n, ok := s.fabric.NodeByName(x.ID)
-		return localize.Cause{Kind: localize.Node, ID: int32(n)}, ok
+		return localize.Cause{Kind: localize.Kind(x.Kind), ID: int32(n)}, ok
 	}
 	return localize.Cause{}, false
 }
@@ -67,10 +68,11 @@ func (o *observer) mtuOf(c localize.Cause) (longest, shortest int, long passed, 
 		if surely, _ := o.crossing(obs, c); !surely || obs.Responder != graphs.None {
 			continue
 		}
-		size := o.flow(obs).size
-		if size == 0 {
-			size = defaultSize
+		l := o.flow(obs)
+		if l.size == 0 && (l.method != "" || len(l.captured) > 0) { // of any length
+			continue
 		}
+		size := cmp.Or(l.size, defaultSize)
 		sizes[size] = passed{sizes[size].sent + obs.Sent, sizes[size].lost + obs.Lost}
 	}
 	for _, size := range slices.Sorted(maps.Keys(sizes)) {

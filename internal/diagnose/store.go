@@ -273,6 +273,9 @@ func (s *Store) prune() {
 		s.from = oldest
 	}
 	s.prunePorts(oldest)
+	if s.foreign.last.Before(oldest) {
+		s.foreign = foreign{}
+	}
 	old := func(x strain) bool { return x.to.Before(oldest) }
 	s.strains, s.refusals = slices.DeleteFunc(s.strains, old), slices.DeleteFunc(s.refusals, old)
 	for _, l := range s.order {

@@ -203,7 +203,7 @@ func (x *spell) add(at time.Time) {
 	x.n++
 }
 
-// outages finds the links that lost nearly all that they carried in storms, and returns what was measured in these, and which of the storms they explain.
+// outages finds the links, arcs and switches that lost nearly all that they carried in storms, and returns what was measured in these, and which of the storms they explain.
 func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *observer, told []stretch) {
 	if s.fallen = (fallen{}); storms == nil {
 		return nil, nil, nil
@@ -249,11 +249,11 @@ func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64
 	whole := len(found)
 	for _, sus := range solved.Suspects {
 		links := linksOf(s.fabric, sus.Cause)
-		if slices.ContainsFunc(found[:whole], func(x localize.Suspect) bool { return slices.Contains(linksOf(s.fabric, x.Cause), links[0]) }) {
-			continue
-		}
 		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
 		if sus.Probability < leastListed || !ofOne {
+			continue
+		}
+		if slices.ContainsFunc(found[:whole], func(x localize.Suspect) bool { return slices.Contains(linksOf(s.fabric, x.Cause), links[0]) }) {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, solved.Suspects, sus.Cause))

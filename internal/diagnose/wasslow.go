@@ -19,6 +19,8 @@ const (
 	// lateSlot is the resolution at which it is looked for when something was slow, and lateSlots how many slots there are at most.
 	lateSlot  = time.Second
 	lateSlots = 3600
+	// longestWindow is the length of a window above which it says too little of when anything was slow.
+	longestWindow = time.Minute
 	// lateApart is the least time between two episodes in which something was slow.
 	lateApart = time.Second
 	// oddWindow is the share of windows that are late for a reason of their own.
@@ -64,9 +66,18 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 
 // leaveBusy takes for explained what is late for a moment at a host.
 func (s *Store) leaveBusy(flows *delayedFlows) {
-	for a, x := range flows.lateOn(s.from, s.to, s.fabric.NumArcs()) {
-		if s.fabric.IsHostArc(graphs.ArcID(a)) && len(x.times) > 0 && !x.inARow(leastSlowHost) {
-			flows.explain(delay.Cause{Kind: delay.Arc, ID: int32(a)}, s.fabric, x.times)
+	busy := map[graphs.ArcID][]stretch{}
+	for i, x := range flows.lateOn(s.from, s.to, s.fabric.NumArcs()) {
+		if a := graphs.ArcID(i); s.fabric.IsHostArc(a) && len(x.times) > 0 && !x.inARow(leastSlowHost) {
+			busy[a] = x.times
+		}
+	}
+	for i := range flows.list {
+		x := &flows.list[i]
+		for _, a := range x.obs.Path {
+			if times := busy[a]; times != nil {
+				x.explain(times)
+			}
 		}
 	}
 }
@@ -175,19 +186,25 @@ func (d *delayedFlows) lateOn(from, to time.Time, arcs int) []lateness {
 	out, all, late := make([]lateness, arcs), make([]int, arcs), make([]int, arcs)
 	slots, long := d.slots(from, to)
 	for k, list := range slots {
-		clear(all)
-		clear(late)
+		var met []graphs.ArcID
 		for _, x := range list {
 			for _, a := range x.obs.Path {
 				if all[a]++; x.late {
-					late[a]++
+					if late[a]++; late[a] == 1 {
+						met = append(met, a)
+					}
 				}
 			}
 		}
 		slot := stretch{from.Add(time.Duration(k) * long), from.Add(time.Duration(k+1) * long)}
-		for a, n := range late {
-			if n >= 2 && 3*n >= 2*all[a] {
+		for _, a := range met {
+			if n := late[a]; n >= 2 && 3*n >= 2*all[a] {
 				out[a].add(n, slot)
+			}
+		}
+		for _, x := range list {
+			for _, a := range x.obs.Path {
+				all[a], late[a] = 0, 0
 			}
 		}
 	}
@@ -204,24 +221,29 @@ type slotted struct {
 func (d *delayedFlows) slots(from, to time.Time) ([][]slotted, time.Duration) {
 	n := slotsOf(from, to)
 	long := max(lateSlot, to.Sub(from)/time.Duration(n))
-	slots, late := make([][]slotted, n), make([]bool, n)
 	at := func(t time.Time) int { return min(max(int(t.Sub(from)/long), 0), n-1) }
-	for i := range d.list {
-		for _, w := range d.list[i].windows {
-			if w.explained {
-				continue
-			}
-			first := at(w.start.Add(long / 2)) // of the slots of which it holds the middle
-			for k := first; k <= max(first, at(w.end.Add(-long/2))); k++ {
-				slots[k] = append(slots[k], slotted{&d.list[i], w.late})
-				late[k] = late[k] || w.late
+	each := func(visit func(x *delayedFlow, w *delayedWindow, slot int)) {
+		for i := range d.list {
+			for j := range d.list[i].windows {
+				w := &d.list[i].windows[j]
+				if w.explained || w.length() > longestWindow {
+					continue
+				}
+				first := at(w.start.Add(long / 2)) // of the slots of which it holds the middle
+				for k := first; k <= max(first, at(w.end.Add(-long/2))); k++ {
+					visit(&d.list[i], w, k)
+				}
 			}
 		}
 	}
-	for k := range slots {
-		if !late[k] {
-			slots[k] = nil
-		}
+	slots, late := make([][]slotted, n), make([]bool, n)
+	each(func(_ *delayedFlow, w *delayedWindow, k int) { late[k] = late[k] || w.late })
+	if slices.Contains(late, true) {
+		each(func(x *delayedFlow, w *delayedWindow, k int) {
+			if late[k] {
+				slots[k] = append(slots[k], slotted{x, w.late})
+			}
+		})
 	}
 	return slots, long
 }
@@ -241,13 +263,16 @@ func (x *delayedFlow) crosses(c delay.Cause, f *graphs.Fabric) bool {
 // explain takes for granted that flows which cross a cause are late in some times, or at all times if there are none: that tells nothing of another cause.
 func (d *delayedFlows) explain(c delay.Cause, f *graphs.Fabric, times []stretch) {
 	for i := range d.list {
-		if !d.list[i].crosses(c, f) {
-			continue
+		if d.list[i].crosses(c, f) {
+			d.list[i].explain(times)
 		}
-		for j := range d.list[i].windows {
-			w := &d.list[i].windows[j]
-			w.explained = w.explained || w.late && (len(times) == 0 || w.in(times))
-		}
+	}
+}
+
+func (x *delayedFlow) explain(times []stretch) {
+	for j := range x.windows {
+		w := &x.windows[j]
+		w.explained = w.explained || w.late && (len(times) == 0 || w.in(times))
 	}
 }
 

@@ -194,7 +194,7 @@ func (s *Store) currentWays() []tracedWay {
 			traced := tracedWay{pair: w.pair, oneOf: w.way}
 			if w.way.certain() {
 				traced.arcs = w.way.alternatives[0]
-			} else if !w.way.known() && p.path.known() && s.ecmp.Count(l.src, l.dst) <= evidence.MaxCandidates {
+			} else if !w.way.known() && p.path.known() && s.ecmp.Count(w.pair[0], w.pair[1]) <= evidence.MaxCandidates {
 				continue
 			}
 			ways = append(ways, traced)

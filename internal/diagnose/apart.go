@@ -94,10 +94,11 @@ func (x *sorter) take(o *outage) {
 	}
 	for a, when := range o.when {
 		x.known[a], x.taken[o.cause][a] = unbroken(append(x.known[a], when...)), unbroken(append(x.taken[o.cause][a], when...))
-		maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
-			return slices.ContainsFunc(when, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
-		})
 	}
+	all := o.when.stretches()
+	maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
+		return slices.ContainsFunc(all, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
+	})
 }
 
 // worstIn returns of what is to blame for what was lost in one storm or another that which lost the most, or nil.

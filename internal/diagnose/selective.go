@@ -56,19 +56,8 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 // not hear each other at all are left out.
 func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int32 {
 	var list []int32
-	whole := map[crossing]*localize.Observation{}
-	for i := range seen.list {
-		if obs := &seen.list[i]; obs.Responder == graphs.None {
-			c := crossing{seen.flow(obs), obs.Src}
-			all := whole[c]
-			if all == nil {
-				all = &localize.Observation{}
-				whole[c] = all
-			}
-			all.Sent, all.Lost, all.Bursts = all.Sent+obs.Sent, all.Lost+obs.Lost, all.Bursts+obs.Bursts
-		}
-	}
-	var unheard *unheard // asked for where there is need
+	var whole map[crossing]*localize.Observation // counted where there is need
+	var unheard *unheard                         // asked for where there is need
 	for i := range seen.list {
 		obs := &seen.list[i]
 		if obs.Lost == 0 || obs.Responder != graphs.None {
@@ -91,8 +80,14 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		if !named && obs.Lost == obs.Sent { // by chance something arrives of so many runs
 			enough = max(enough, 1+2*float64(obs.Bursts))
 		}
+		if unlikely(obs, 1-kept, enough) <= beyondChance {
+			continue
+		}
+		if whole == nil {
+			whole = seen.byCrossing()
+		}
 		// A few packets lost in the moment that a path was unclear are all of an observation, and next to nothing of the flow.
-		if unlikely(obs, 1-kept, enough) <= beyondChance || unlikely(whole[crossing{seen.flow(obs), obs.Src}], 1-well, flowProves) <= beyondChance {
+		if unlikely(whole[crossing{seen.flow(obs), obs.Src}], 1-well, flowProves) <= beyondChance {
 			continue
 		}
 		if unheard == nil {
@@ -103,6 +98,23 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		}
 	}
 	return list
+}
+
+// byCrossing counts what each flow sent and lost there, and back, on whatever paths, from end to end.
+func (o *observer) byCrossing() map[crossing]*localize.Observation {
+	whole := map[crossing]*localize.Observation{}
+	for i := range o.list {
+		if obs := &o.list[i]; obs.Responder == graphs.None {
+			c := crossing{o.flow(obs), obs.Src}
+			all := whole[c]
+			if all == nil {
+				all = &localize.Observation{}
+				whole[c] = all
+			}
+			all.Sent, all.Lost, all.Bursts = all.Sent+obs.Sent, all.Lost+obs.Lost, all.Bursts+obs.Bursts
+		}
+	}
+	return whole
 }
 
 // unlikely returns, as the negative of its logarithm, how likely a flow loses as many of its packets or more, at most, if each is lost with a probability (Chernoff). Of the losses of

@@ -246,14 +246,13 @@ func (s *Store) solveStorms(seen *observer) *localize.Result {
 // ways, so arcs stand for their links, unless packets came the other way.
 func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64) []localize.Suspect {
 	found := s.restarts(seen, solved)
-	whole := len(found)
 	for _, sus := range solved.Suspects {
 		links := linksOf(s.fabric, sus.Cause)
 		ofOne := sus.Kind == localize.Arc || sus.Kind == localize.Link || sus.Kind == localize.Host && len(links) == 1
 		if sus.Probability < leastListed || !ofOne {
 			continue
 		}
-		if slices.ContainsFunc(found[:whole], func(x localize.Suspect) bool { return slices.Contains(linksOf(s.fabric, x.Cause), links[0]) }) {
+		if slices.ContainsFunc(found, func(x localize.Suspect) bool { return slices.Contains(linksOf(s.fabric, x.Cause), links[0]) }) {
 			continue
 		}
 		probability := min(1, sus.Probability+ofRivals(s.fabric, solved.Suspects, sus.Cause))
@@ -263,11 +262,6 @@ func (s *Store) outagesOf(seen *observer, solved *localize.Result, least float64
 		cause, needed := localize.Cause{Kind: localize.Link, ID: int32(links[0])}, least
 		if seen.oneWay(sus.Cause) {
 			cause, needed = sus.Cause, stormLoss
-		}
-		if slices.ContainsFunc(found, func(o localize.Suspect) bool {
-			return o.Kind != localize.Node && linksOf(s.fabric, o.Cause)[0] == links[0]
-		}) {
-			continue
 		}
 		out := seen.outage(cause)
 		if sus.Kind == localize.Link && sus.Loss > out.Loss { // most of what others lose that may have crossed it did not

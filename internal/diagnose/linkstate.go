@@ -25,6 +25,8 @@ const (
 	// saysFlap is what one end weighs that went down and up again once, saysSession one whose session or neighbour did: these may have reasons of
 	// their own.
 	saysFlap, saysSession = 5.5, 4
+	// saysStill is what it weighs against that that the other end says to have been up all the while: mostly both ends of a link see it go down.
+	saysStill = 1.5
 	// together is how far apart in time what has one cause may be told: agents look every few seconds.
 	together = 6 * time.Second
 )
@@ -40,6 +42,7 @@ type linkState struct {
 	says        []string
 	against     []string
 	crossed     []string  // likewise, by packets that came over it
+	still       string    // the end that says to have been up while the other one went down and came up
 	fell, since time.Time // of the first and of the newest word of those that say so, as far as nothing else was said between
 	downs       []string  // the ports that read down
 	back        time.Time // when packets were first seen to cross it again, though no port says that it came up
@@ -66,7 +69,7 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 	x := linkState{link: l, nats: soundLink, flap: soundLink}
 	ends := s.fabric.Link(l).Ends
 	disabled := append(s.portLog(ends[0]).disabled(), s.portLog(ends[1]).disabled()...)
-	for _, p := range ends {
+	for i, p := range ends {
 		log, name := s.portLog(p), s.fabric.PortName(p)
 		now := log.now()
 		if now.admin == evidence.Down {
@@ -94,6 +97,10 @@ func (s *Store) linkState(l graphs.LinkID) linkState {
 				weight = saysSession
 			}
 			x.flap += weight + math.Log(float64(o.outages))
+			if other := ends[1-i]; s.portLog(other).stillUp(&o) {
+				x.flap -= saysStill
+				x.still = s.fabric.PortName(other)
+			}
 			if o.outages > x.outages || o.outages == x.outages && len(o.at) > len(x.at) {
 				x.portOutages = o
 			}

@@ -104,6 +104,18 @@ func (l *portLog) outages(disabled []stretch) portOutages {
 	return most
 }
 
+// stillUp reports whether a port says to have been up from before the first of some outages till well after it.
+func (l *portLog) stillUp(o *portOutages) bool {
+	if len(o.at) == 0 {
+		return false
+	}
+	before, after := o.at[0].Add(-together), o.at[0].Add(together)
+	return slices.ContainsFunc(l.readings, func(r portReading) bool {
+		t, known := r.change()
+		return known && evidence.UpOrDown(r.Oper) == evidence.Up && t.Before(before) && r.at.After(after)
+	})
+}
+
 // flapped adds up what each source counted of flaps that no poll saw.
 func (l *portLog) flapped(told func(time.Time) bool) []portOutages {
 	var list []portOutages

@@ -170,6 +170,9 @@ func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float
 		if symptom == Flap {
 			nats = min(nats, x.flap)
 			says = append(says, s.flapWords(x))
+			if x.still != "" {
+				against = append(against, x.still+" says to have been up meanwhile")
+			}
 			if !x.back.IsZero() {
 				out.Episodes = append(out.Episodes, Episode{Start: x.fell, To: x.back.Sub(x.fell)})
 				crossed = append(crossed, x.crossed...)

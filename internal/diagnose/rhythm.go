@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -344,6 +345,10 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		out.Probability = min(out.Probability, shaded)
 		out.Against = "all that it lost, it lost at one moment; " + out.Against
 	}
+	if other := s.downWith(sus.Cause, &r); other != "" {
+		out.Probability = min(out.Probability, shaded)
+		out.Against = fmt.Sprintf("it lost a part, and only while %s was down, whose flows may have been on their way to other links; %s", other, out.Against)
+	}
 	if out.oneWay = oneWay; oneWay && r.Kind == rhythm.Once {
 		out.Symptom = Loss
 	}
@@ -362,6 +367,28 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
 		s.isLink(out, sus)
 	}
+}
+
+// downWith names what was down whenever a cause lost some of its packets, if there is one: when a link goes down its flows move to others, where some of what it lost is put.
+func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
+	if r.Kind != rhythm.Flapping && r.Kind != rhythm.Once || r.Loss >= stormLoss {
+		return ""
+	}
+	bad, links := s.stretches(r.Episodes), linksOf(s.fabric, c)
+	var name string
+	for other, when := range s.fallen.outages {
+		if slices.ContainsFunc(linksOf(s.fabric, other), func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
+			continue
+		}
+		down := when.stretches()
+		alone := slices.ContainsFunc(bad, func(b stretch) bool {
+			return !slices.ContainsFunc(down, func(d stretch) bool { return b.from.Before(d.to.Add(stormBin)) && d.from.Add(-stormBin).Before(b.to) })
+		})
+		if x := s.name(other); !alone && (name == "" || x < name) {
+			name = x
+		}
+	}
+	return name
 }
 
 // isLink makes of a suspect its link: what goes down goes down both ways, whichever lost more probes, and an arc of it is no other answer.

@@ -17,6 +17,8 @@ const (
 	beyondChance = 10
 	// flowProves is how many losses of one flow are enough, as in localize.
 	flowProves = 10.0
+	// losesAll is the share that a flow must lose to be strange of whose losses much may be its ends' own doing.
+	losesAll = 0.9
 	// mostShown is how many of the flows that a fault hits are told.
 	mostShown = 3
 )
@@ -26,6 +28,9 @@ const (
 func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result) {
 	if len(s.misplaced) > 0 {
 		return
+	}
+	if times := d.flaps(); times != nil {
+		seen = s.observe(times, seen.since)
 	}
 	strange := s.unexplainedFlows(seen, solved)
 	if len(strange) < 2 {
@@ -52,12 +57,30 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	}
 }
 
+// flaps returns when what is named went down and came up, in the order of time: what flows lost then was lost to that, on whatever path they were for the moment.
+func (d *Diagnosis) flaps() []stretch {
+	var times []stretch
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		if x.Symptom != Flap || x.Probability < Named {
+			continue
+		}
+		for _, e := range x.Episodes {
+			if !e.Start.IsZero() {
+				times = append(times, stretch{e.Start.Add(e.From - stormBin), e.Start.Add(e.To + stormBin)})
+			}
+		}
+	}
+	return unbroken(times)
+}
+
 // unexplainedFlows returns the observations of flows that lost more than chance and all that may be faulty explain, and that of all that these flows sent. Those of ends that do
 // not hear each other at all are left out.
 func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int32 {
 	var list []int32
 	var whole map[crossing]*localize.Observation // counted where there is need
-	var unheard *unheard                         // asked for where there is need
+	var busy map[graphs.NodeID]bool
+	var unheard *unheard // asked for where there is need
 	for i := range seen.list {
 		obs := &seen.list[i]
 		if obs.Lost == 0 || obs.Responder != graphs.None {
@@ -84,16 +107,20 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 			continue
 		}
 		if whole == nil {
-			whole = seen.byCrossing()
+			whole, busy = seen.byCrossing(), s.busy()
+		}
+		l := seen.flow(obs)
+		if w := whole[crossing{l, obs.Src}]; (busy[l.src] || busy[l.dst]) && float64(w.Lost) < losesAll*float64(w.Sent) {
+			continue
 		}
 		// A few packets lost in the moment that a path was unclear are all of an observation, and next to nothing of the flow.
-		if unlikely(whole[crossing{seen.flow(obs), obs.Src}], 1-well, flowProves) <= beyondChance {
+		if unlikely(whole[crossing{l, obs.Src}], 1-well, flowProves) <= beyondChance {
 			continue
 		}
 		if unheard == nil {
 			unheard = s.unheardOf()
 		}
-		if l := seen.flow(obs); !s.isUnheard(unheard, l.src, l.dst) {
+		if !s.isUnheard(unheard, l.src, l.dst) {
 			list = append(list, int32(i))
 		}
 	}

@@ -86,3 +86,30 @@ func TestSelectiveFew(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectiveBusy: what some flows over an arc lose now and then is told, but not of hosts that stand still for most of the time: their flows do lose packets, and others may not.
+func TestSelectiveBusy(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		p := newPlay(t, 200)
+		bad := p.flows[0].path[1]
+		var hit []*playFlow
+		for i := range p.flows {
+			if fl := &p.flows[i]; slices.Contains(fl.path, bad) && len(hit) < 5 {
+				hit = append(hit, fl)
+			}
+		}
+		p.host = func(fl *playFlow, w, probe int) (there, home bool) {
+			return slices.Contains(hit, fl) && (w+slices.Index(hit, fl))%5 == 2 && probe < 3, false
+		}
+		p.run(20, func(graphs.ArcID, int) float64 { return 0 })
+		for _, h := range p.f.Hosts() {
+			for w := 0; w < 20 && busy; w++ {
+				p.strain(p.f.NodeName(h), p.f.NodeName(h), evidence.Pause, 500*w, 500*w+400, 0)
+			}
+		}
+		d := p.store.Diagnose()
+		if told := len(d.Suspects) > 0 && d.Suspects[0].Probability >= Named; told == busy {
+			t.Error(busy, d.Text())
+		}
+	}
+}

@@ -86,3 +86,24 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestDownWith: what flows lose whose paths are on another link when one goes down is no flap of that other one.
+func TestDownWith(t *testing.T) {
+	p := newPlay(t, 200)
+	sick, _ := p.f.LinkByName("leaf1:swp2--spine2:swp1")
+	other, _ := p.f.LinkByName("leaf1:swp3--spine3:swp1")
+	p.run(40, func(a graphs.ArcID, w int) float64 {
+		switch down := w%10 == 4; {
+		case down && a.Link() == sick:
+			return 1
+		case down && a.Link() == other:
+			return 0.3
+		}
+		return 0
+	})
+	d := p.store.Diagnose()
+	if len(d.Suspects) == 0 || d.Suspects[0].Link != p.f.LinkName(sick) || d.Suspects[0].Symptom != Flap ||
+		len(d.Suspects) > 1 && d.Suspects[1].Probability >= Named {
+		t.Error(d.Text())
+	}
+}

@@ -157,6 +157,29 @@ func (x *strained) holds(c *cut) bool {
 	return c.lost >= pausedLeast && float64(c.lost) >= pausedLost*c.sent
 }
 
+// busy returns the hosts that hardly run, and those that lost more packets by being busy than is left of what the flows from and to them lost: of that, too, much may be
+// their own doing.
+func (s *Store) busy() map[graphs.NodeID]bool {
+	hosts := map[graphs.NodeID]bool{}
+	for n := range s.strained.ever {
+		hosts[n] = true
+	}
+	if len(s.strained.left) == 0 {
+		return hosts
+	}
+	rest := map[graphs.NodeID]int{}
+	for _, l := range s.order {
+		for i := range l.echoes {
+			rest[l.src] += l.echoes[i].lost
+			rest[l.dst] += l.echoes[i].lost
+		}
+	}
+	for n, left := range s.strained.left {
+		hosts[n] = hosts[n] || left.lost > rest[n]
+	}
+	return hosts
+}
+
 // count is what the host says that it did.
 func (c *cut) count() int { return c.overflow + c.overdue + c.late }
 

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/rhythm"
 )
 
 // A portOutages is how often a port went down and came up again; at is when, as far as known.
 type portOutages struct {
 	outages int
 	at      []time.Time
-	// by is what told, if it was more than events and moments of change; span is the time in which it counted.
+	// by is what told, if it was more than events and moments of change; from is since when it counted.
 	by   string
-	span time.Duration
+	from time.Time
 	// blur is the time within which two outages would have shown as one, 0 where each was told for itself.
 	blur time.Duration
 }
@@ -131,7 +132,7 @@ func (l *portLog) flapped(told func(time.Time) bool) []portOutages {
 		}
 		list[i].outages += e.count
 		list[i].at = append(list[i].at, e.at)
-		list[i].span += e.window
+		list[i].from = soonest(list[i].from, e.at.Add(-e.window))
 		list[i].blur = max(list[i].blur, e.window)
 	}
 	return list
@@ -140,22 +141,18 @@ func (l *portLog) flapped(told func(time.Time) bool) []portOutages {
 // mostFlapSources bounds the sources that are told apart.
 const mostFlapSources = 8
 
-// period is the usual time from one outage to the next, 0 if there was but one. Where several were counted together, only their mean is known; where several would
-// have shown as one, it is told only if there was time without any between them: else what comes back is the poll.
+// period is the time from one outage to the next where they come regularly, else 0. Where several were counted together, nobody knows when each was; where several would
+// have shown as one, there must be time without any between them: else what comes back is the poll.
 func (o *portOutages) period() time.Duration {
-	if o.by != "" && o.outages > len(o.at) {
-		return o.span / time.Duration(o.outages)
-	}
-	var gaps []time.Duration
-	for i := 1; i < len(o.at); i++ {
-		gaps = append(gaps, o.at[i].Sub(o.at[i-1]))
-	}
-	if len(gaps) == 0 {
+	if o.outages > len(o.at) {
 		return 0
 	}
-	slices.Sort(gaps)
-	if gaps[len(gaps)/2] <= 2*o.blur {
-		return 0
+	starts := make([]float64, len(o.at))
+	for i, at := range o.at {
+		starts[i] = milliseconds(at.Sub(o.at[0]))
 	}
-	return gaps[len(gaps)/2]
+	if period, _ := rhythm.Regular(starts); duration(period) > 2*o.blur {
+		return duration(period)
+	}
+	return 0
 }

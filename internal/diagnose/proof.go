@@ -8,6 +8,7 @@ import (
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
+	"whichlink/pathfind/rhythm"
 )
 
 // A crossing is one way of a flow, there or back. What was sent before its path was known is an observation of its own, but no other flow.
@@ -358,5 +359,10 @@ func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 			x.For += "; " + p.Source + ": " + p.Text
 			x.Evidence = append(x.Evidence, p.Evidence)
 		}
+	}
+	// Ports count outages; when each was, and how long it lasted, packets tell better.
+	if r := s.rhythmOf(sus.Cause); x.Symptom == Flap && (r.Kind == rhythm.Flapping || r.Kind == rhythm.Once && x.once) {
+		x.Episodes, x.Probability = nil, max(x.Probability, min(sus.Probability, surest))
+		x.TellRhythm(&r, s.from, s.instrument())
 	}
 }

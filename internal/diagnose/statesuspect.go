@@ -240,6 +240,9 @@ func (s *Store) contradict(out *Suspect, ports, packets []string) {
 // flapWords says how often and when a link went down.
 func (s *Store) flapWords(x *linkState) string {
 	text := fmt.Sprintf("%s went down and came up again %s", s.fabric.LinkName(x.link), timesWord(x.outages))
+	if n := len(x.at); n > 0 && x.outages > n && !x.from.IsZero() {
+		text += " in " + x.at[n-1].Sub(x.from).Round(100*time.Millisecond).String()
+	}
 	last := ", the last time "
 	if x.outages == 1 {
 		last = ", "

@@ -147,7 +147,7 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if s.ailing(&r, best) || s.bursting(&r, best, level) {
 		return Rhythm{Bayes: r.Bayes, Proof: r.Proof}
 	}
-	r.Period, r.Jitter = regular(r.Episodes)
+	r.Period, r.Jitter = Regular(begun(r.Episodes))
 	return r
 }
 
@@ -387,16 +387,20 @@ func (s *scan) describe(r *Rhythm, eps []episode, bad float64) {
 	}
 }
 
-// regular returns the period of episodes and how far one is off at most, as a share of it, or zeros if it may be chance that they look
-// regular. A single gap proves no period.
-func regular(eps []Episode) (period, off float64) {
-	const chance, most = 0.03, 0.25
-	var starts []float64
+// begun returns when those episodes began of which that is known.
+func begun(eps []Episode) (starts []float64) {
 	for i := range eps {
 		if !eps[i].Begun {
 			starts = append(starts, eps[i].From)
 		}
 	}
+	return starts
+}
+
+// Regular returns the period of what began at some times, in order, and how far one gap is off at most, as a share of it, or zeros if it may be chance that they look
+// regular. A single gap proves no period.
+func Regular(starts []float64) (period, off float64) {
+	const chance, most = 0.03, 0.25
 	gaps := len(starts) - 1
 	if gaps < 2 {
 		return 0, 0

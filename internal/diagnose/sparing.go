@@ -16,6 +16,8 @@ const sparesProbes = 3
 const (
 	// leastSpared is how many probes were to be lost, of those that surely cross a suspect, for their being clean to tell that it spares them.
 	leastSpared = 3
+	// mostSuffer is the share of those that may be lost all the same, as on any link.
+	mostSuffer = 0.1
 	// beyondOthers is how many times more a suspect that spares probes must lose than captured flows do that cross nothing of the kind.
 	beyondOthers = 5
 )
@@ -77,10 +79,11 @@ func (o *observer) mayCross(obs *localize.Observation, suspects []localize.Suspe
 	})
 }
 
-// sparesProbes reports whether packets of captures are lost at a suspect and none of probes, of which as large a share would be some.
+// sparesProbes reports whether packets of captures are lost at a suspect and next to none of probes, of which as large a share would be some.
 func (w *witnesses) sparesProbes() bool {
-	caught, probes := w.captures.lost+w.unsureCaptures.lost, w.probes.lost+w.unsureProbes.lost
-	return probes == 0 && caught > 0 && float64(caught)*float64(w.probes.sent) >= leastSpared*float64(w.captures.sent+w.unsureCaptures.sent)
+	caught, of := float64(w.captures.lost+w.unsureCaptures.lost), float64(w.captures.sent+w.unsureCaptures.sent)
+	expected := float64(w.probes.sent) * caught / max(of, 1)
+	return expected >= leastSpared && float64(w.probes.lost+w.unsureProbes.lost) <= mostSuffer*expected
 }
 
 // tellSpared says of a suspect of which only packets of captures suffer what that may mean, and how to see it.

@@ -395,7 +395,7 @@ func (x *Suspect) Sentence() string {
 		case x.Hit != nil:
 			does = fmt.Sprintf("drops %s of the packets of some flows, %s of those that cross it", Percent(*x.Loss / *x.Hit), Percent(*x.Hit))
 		case x.spares:
-			does += " of captures, and none of probes"
+			does += " of captures, and spares probes"
 		case x.when != "":
 			if !x.then {
 				does += ", " + x.most

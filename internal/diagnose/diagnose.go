@@ -126,7 +126,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if sus.Probability < leastListed || s.explainedByDown(d, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue
 		}
-		sus = ofLinkToo(s.ratherLink(sus), suspects)
+		sus = s.ratherLink(sus)
 		heard := s.observed(sus.Cause, seen).hear(sus.Cause)
 		heard.recount(&sus)
 		out := s.lossSuspect(&sus, Loss, seen.looked())

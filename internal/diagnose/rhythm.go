@@ -369,22 +369,34 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	}
 }
 
-// downWith names what was down whenever a cause lost some of its packets, if there is one: when a link goes down its flows move to others, where some of what it lost is put.
+// downWith names what was down whenever a cause lost some of its packets, if there is one and that is no chance: when a link goes down its flows move to others, where some of what it lost
+// is put.
 func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
+	const chance = 0.01
 	if r.Kind != rhythm.Flapping && r.Kind != rhythm.Once || r.Loss >= stormLoss {
 		return ""
 	}
-	bad, links := s.stretches(r.Episodes), linksOf(s.fabric, c)
+	links := linksOf(s.fabric, c)
 	var name string
 	for other, when := range s.fallen.outages {
 		if slices.ContainsFunc(linksOf(s.fabric, other), func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
 			continue
 		}
 		down := when.stretches()
-		alone := slices.ContainsFunc(bad, func(b stretch) bool {
-			return !slices.ContainsFunc(down, func(d stretch) bool { return b.from.Before(d.to.Add(stormBin)) && d.from.Add(-stormBin).Before(b.to) })
-		})
-		if x := s.name(other); !alone && (name == "" || x < name) {
+		likely := 1.0
+		for _, bad := range s.stretches(r.Episodes) {
+			met, near := false, time.Duration(0) // when it would meet one
+			for _, d := range down {
+				d = stretch{d.from.Add(-stormBin), d.to.Add(stormBin)}
+				met = met || bad.from.Before(d.to) && d.from.Before(bad.to)
+				near += d.to.Sub(d.from) + bad.to.Sub(bad.from)
+			}
+			if likely *= near.Seconds() / s.to.Sub(s.from).Seconds(); !met {
+				likely = 1
+				break
+			}
+		}
+		if x := s.name(other); likely <= chance && (name == "" || x < name) {
 			name = x
 		}
 	}

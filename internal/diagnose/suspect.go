@@ -88,21 +88,6 @@ func (s *Store) lossSuspect(sus *localize.Suspect, symptom Symptom, looked time.
 	return out
 }
 
-// ofLinkToo counts into the loss of an arc that of its link, where both are named: localization tells of each what it loses beside the other.
-func ofLinkToo(arc localize.Suspect, suspects []localize.Suspect) localize.Suspect {
-	if arc.Kind != localize.Arc {
-		return arc
-	}
-	link := localize.Cause{Kind: localize.Link, ID: int32(graphs.ArcID(arc.ID).Link())}
-	for i := range suspects {
-		if x := &suspects[i]; x.Cause == link && x.Probability >= Named {
-			both := func(loss float64) float64 { return 1 - (1-loss)*(1-x.Loss) }
-			arc.Loss, arc.Low, arc.High = both(arc.Loss), both(arc.Low), both(arc.High)
-		}
-	}
-	return arc
-}
-
 // loses says how much a suspect loses, with the credible interval.
 func (x *Suspect) loses(loss, low, high float64) { x.Loss, x.LossLow, x.LossHigh = &loss, &low, &high }
 

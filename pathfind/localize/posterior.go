@@ -73,6 +73,7 @@ type teller struct {
 	rank     func(a, b int32) int
 	assigned []bool  // by component: it is in the class of a suspect
 	told     []int32 // switches that are likelier bad than not
+	arcs     []int32 // arcs likewise
 	places   map[placeKey][]place
 }
 
@@ -99,8 +100,18 @@ func (t *teller) suspect(c int32) Suspect {
 	}
 	h := t.loadLikeliest(t.weights, c)
 	class, odds, against := t.class(c, t.assigned, nil)
+	alone := t.marginal[c]
+	switch arc, link, other := t.otherWay(c); {
+	case other < 0:
+	case len(class) == 1:
+		t.assigned[other], alone = true, t.probability(arc, link)
+		c, h = arc, t.loadLikeliest(t.weights, arc)
+		class, odds, against = t.class(c, t.assigned, nil)
+	default:
+		class, odds[other] = append(class, other), odds[c]+math.Log(t.marginal[other]/t.marginal[c])
+	}
 	slices.SortFunc(class[1:], t.rank)
-	x := Suspect{Cause: t.ix.cause(c), Alone: min(t.marginal[c], 1), Against: against}
+	x := Suspect{Cause: t.ix.cause(c), Alone: min(alone, 1), Against: against}
 	own := len(class)
 	if len(t.devs.choices) > 0 {
 		for _, y := range t.alsoFor(h, c, class) {
@@ -135,14 +146,38 @@ func (t *teller) suspect(c int32) Suspect {
 	t.tell(c, x.Probability)
 	iv := t.interval(c) // class left c loaded
 	x.Loss, x.Low, x.High = iv.median, iv.low, iv.high
+	if t.ix.kindOf(c) == 0 { // with what is lost to its link, whichever way
+		passes := math.Exp(-t.excess[t.ix.link(graphs.ArcID(c).Link())])
+		x.Loss, x.Low, x.High = 1-passes*(1-x.Loss), 1-passes*(1-x.Low), 1-passes*(1-x.High)
+	}
 	return x
 }
 
 // tell notes that a cause has that probability.
 func (t *teller) tell(c int32, probability float64) {
-	if t.ix.kindOf(c) == 2 && probability > 0.5 {
+	switch k := t.ix.kindOf(c); {
+	case probability <= 0.5:
+	case k == 0:
+		t.arcs = append(t.arcs, c)
+	case k == 2:
 		t.told = append(t.told, c)
 	}
+}
+
+// otherWay returns, of a link or arc that is faulty beside an arc of the link which is told, the arc the other way and the link, and which of both is the other one, where they are about as
+// likely: either says that the arc loses packets. Else other is negative.
+func (t *teller) otherWay(c int32) (arc, link, other int32) {
+	for _, a := range t.arcs {
+		arc, link = int32(graphs.ArcID(a).Reverse()), t.ix.link(graphs.ArcID(a).Link())
+		other = link
+		if c == link {
+			other = arc
+		}
+		if (c == link || c == arc) && !t.assigned[other] && math.Abs(math.Log(t.marginal[other]/t.marginal[c])) <= alike {
+			return arc, link, other
+		}
+	}
+	return 0, 0, -1
 }
 
 // about rounds a probability, so that what is equal but for rounding errors is ranked by something else.

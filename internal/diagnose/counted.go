@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -16,6 +17,9 @@ type tally struct {
 	// counts tells which of them the device has.
 	hasPackets, hasErrors, hasDiscards bool
 	span                               time.Duration
+	// before are the packets that were counted before the first interval with errors, which began at since, and clean those after the last, which ended at until.
+	before, clean uint64
+	since, until  time.Time
 }
 
 // bad is how many packets were lost to errors. Frames with a wrong checksum mostly are among the errors.
@@ -51,8 +55,8 @@ func (s *Store) counted() *counted {
 			}
 			until = r.at
 			said = true
-			add(c.in, p, r.In, r.interval)
-			add(c.out, p, r.Out, r.interval)
+			add(c.in, p, r.In, r)
+			add(c.out, p, r.Out, r)
 		}
 		if said {
 			c.ports++
@@ -109,7 +113,7 @@ func value(n *uint64) float64 {
 // meanPacket turns octets into packets where a device does not count those, roughly.
 const meanPacket = 700
 
-func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, span time.Duration) {
+func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, r *portReading) {
 	if c == nil {
 		return
 	}
@@ -118,7 +122,8 @@ func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, spa
 		t = &tally{}
 		to[p] = t
 	}
-	t.span += span
+	t.span += r.interval
+	packets := t.packets
 	switch {
 	case c.Unicast != nil:
 		t.packets, t.hasPackets = t.packets+*c.Unicast, true
@@ -135,6 +140,35 @@ func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, spa
 			*x.has = true
 		}
 	}
+	if value(c.Errors)+value(c.FCS) == 0 {
+		t.clean += t.packets - packets
+		return
+	}
+	if t.since.IsZero() {
+		t.before, t.since = packets, r.at.Add(-r.interval)
+	}
+	t.clean, t.until = 0, r.at
+}
+
+// proves is how unlikely it must be, as the negative of its logarithm, that none of some errors came in a part of the time, for them to have begun after it, or ended before.
+const proves = 7
+
+// when says since when, or until when, errors were counted, and which share of the packets of that time they are; "" where they may have come all the time.
+func (t *tally) when(n uint64, d dial) string {
+	rest := t.packets - t.before - t.clean
+	without := func(part uint64) bool { return float64(n)*math.Log1p(float64(part)/float64(rest+n)) >= proves }
+	began, ended := without(t.before), without(t.clean)
+	if !t.hasPackets || t.since.IsZero() || !began && !ended {
+		return ""
+	}
+	text := fmt.Sprintf(": %s of those", Percent(float64(n)/float64(rest+n)))
+	if began {
+		text += " since " + d.clock(t.since)
+	}
+	if ended {
+		text += " until " + d.clock(t.until)
+	}
+	return text + ", none at other times"
 }
 
 // meters says what the counters speak of: what comes in broken at a port of the arc that ends there, what is discarded on its way out
@@ -223,7 +257,11 @@ func (s *Store) countersOf(c *counted, cause localize.Cause) (loud []string, sil
 		switch {
 		case !has:
 		case n > 0:
-			loud = append(loud, fmt.Sprintf("%s %s at %s%s", thousands(int(n)), what, port, t.of(n)))
+			text := fmt.Sprintf("%s %s at %s%s", thousands(int(n)), what, port, t.of(n))
+			if strings.HasSuffix(what, "errors") {
+				text += t.when(n, s.dial())
+			}
+			loud = append(loud, text)
 		default:
 			quiet++
 			packets = max(packets, t.packets)

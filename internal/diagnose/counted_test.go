@@ -1,0 +1,39 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"whichlink/internal/evidence"
+)
+
+// TestErrorsSince: when errors began or ended is told where as many would have shown at other times, too.
+func TestErrorsSince(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		counts [4]uint64
+		want   string // "" where they may have come all the time
+	}{
+		{"began", [4]uint64{0, 0, 40, 50}, ": 0.0045 % of those since 03:00:20Z, none at other times"},
+		{"ended", [4]uint64{60, 0, 0, 0}, ": 0.006 % of those until 03:00:10Z, none at other times"},
+		{"once", [4]uint64{0, 60, 0, 0}, ": 0.006 % of those since 03:00:10Z until 03:00:20Z, none at other times"},
+		{"all the time", [4]uint64{40, 50, 45, 41}, ""},
+		{"too few to tell", [4]uint64{0, 0, 0, 3}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			for i, n := range c.counts {
+				s.poll(10*float64(i+1), func(port string, st *evidence.PortState) {
+					st.In.Unicast = evidence.Count(1_000_000)
+					if port == receiving {
+						st.In.Errors = evidence.Count(n)
+					}
+				})
+			}
+			text := s.diagnosed().Text()
+			if c.want == "" && strings.Contains(text, "at other times") || !strings.Contains(text, c.want) {
+				t.Error(text)
+			}
+		})
+	}
+}

@@ -51,7 +51,7 @@ func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.T
 			continue
 		}
 		r := &list[len(list)-1]
-		if r.Reset || r.interval <= 0 || s.to.Sub(r.at) > oldLoad {
+		if r.Reset || r.interval <= 0 || s.ports.read.Sub(r.at) > oldLoad {
 			continue
 		}
 		carried := carriedBy(list, loadSpan)

@@ -264,15 +264,14 @@ func TestSlowerThanPlanned(t *testing.T) {
 	}
 }
 
-// TestHalfFull: an arc that carries far more than it should and is half full is hot if its port drops packets, may be if nobody counts them, and is not named if none
-// are dropped, which is said.
-func TestHalfFull(t *testing.T) {
+// crowded is a fabric in which the first uplink of the first leaf is half full of three flows that collide, and what each arc carries.
+func crowded(t *testing.T) (f *graphs.Fabric, load []float64, up graphs.ArcID) {
+	t.Helper()
 	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := pathfind.NewECMP(f).Loads(pathfind.Demand{Ends: f.Hosts()}).Arcs
-	var up graphs.ArcID // the first leaf's first uplink
+	load = pathfind.NewECMP(f).Loads(pathfind.Demand{Ends: f.Hosts()}).Arcs
 	for _, a := range f.Out(f.Switches()[0]) {
 		if !f.IsHostArc(a) {
 			up = a
@@ -294,6 +293,13 @@ func TestHalfFull(t *testing.T) {
 			}
 		}
 	}
+	return f, load, up
+}
+
+// TestHalfFull: an arc that carries far more than it should and is half full is hot if its port drops packets, may be if nobody counts them, and is not named if none
+// are dropped, which is said.
+func TestHalfFull(t *testing.T) {
+	f, load, up := crowded(t)
 	port := f.PortName(f.TailPort(up))
 	for _, c := range []struct {
 		discards *uint64
@@ -324,5 +330,20 @@ func TestHalfFull(t *testing.T) {
 		if !found {
 			t.Errorf("%s is not listed", f.ArcName(up))
 		}
+	}
+}
+
+// TestHotBesideWrongClock: a prober whose clock is ahead does not make the readings of ports old.
+func TestHotBesideWrongClock(t *testing.T) {
+	f, load, up := crowded(t)
+	store := diagnose.NewStore(f, diagnose.Config{})
+	for _, r := range counted(f, load, graphs.LinkID(graphs.None), 1600e9) {
+		store.Add(r)
+	}
+	hosts := f.Hosts()
+	store.Add(&evidence.Record{Time: time.Date(2026, 11, 20, 8, 20, 0, 0, time.UTC), Source: evidence.SourceProbe, By: f.NodeName(hosts[0]), Kind: evidence.KindEcho,
+		Flow: &evidence.Flow{Src: f.Address(hosts[0], false), Dst: f.Address(hosts[9], false), Proto: "udp"}, Sent: evidence.Int(100), Lost: evidence.Int(0)})
+	if d := store.Diagnose(); len(d.Suspects) == 0 || d.Suspects[0].ID != f.ArcName(up) || d.Suspects[0].Symptom != diagnose.Hot {
+		t.Errorf("%s", d.Text())
 	}
 }

@@ -22,7 +22,7 @@ const mostDim = 4
 // light is the newest reading of a port's light; nil where there is none, or it is old.
 func (s *Store) light(p graphs.PortID) []evidence.Lane {
 	l := s.ports.logs[p]
-	if l == nil || s.to.Sub(l.litAt) > lightStands {
+	if l == nil || s.ports.read.Sub(l.litAt) > lightStands {
 		return nil
 	}
 	return l.lit

@@ -66,7 +66,9 @@ type portRecords struct {
 	elsewhere map[string]*portLog
 	outside   outsiders
 	version   int // of what was heard
-	cabling   cabled
+	// read is when one was read last. Readings are old beside each other: by the clock of a prober, which may be wrong, all of them would be.
+	read    time.Time
+	cabling cabled
 }
 
 // addPort takes in a record of a port.
@@ -96,6 +98,7 @@ func (s *Store) addPort(r *evidence.Record) {
 	case evidence.KindCounters:
 		x := portReading{r.Time, time.Duration(r.IntervalMS) * time.Millisecond, r.By, r.PortState}
 		l.readings = keep(s, l.readings, x, compareReadings)
+		p.read = later(p.read, r.Time)
 		if c := r.Time.Compare(l.litAt); len(r.Optics) > 0 && (c > 0 || c == 0 && bytes.Compare(inBytes(r.Optics), inBytes(l.lit)) > 0) {
 			l.lit, l.litAt = r.Optics, r.Time
 		}

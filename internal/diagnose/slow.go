@@ -43,7 +43,7 @@ type slowness struct {
 
 // slow looks for what adds delay now, and for what did before. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
 func (s *Store) slow() *slowness {
-	if n := s.Records(); s.slowness != nil && (n == s.slowness.records || s.to.Sub(s.slowness.at) < slowEvery) {
+	if n := s.Records(); s.slowness != nil && (n == s.slowness.records || s.to.Sub(s.slowness.at).Abs() < slowEvery) {
 		return s.slowness
 	}
 	out := &slowness{at: s.to, records: s.Records(), crossed: map[graphs.ArcID]int{}}

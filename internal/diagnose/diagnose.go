@@ -356,7 +356,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		d.Notes = append(d.Notes, EverywhereNote(solved))
 	default:
 		d.Verdict = Healthy
-		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs)
+		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs) + s.slowLinks()
 		d.Notes = append(d.Notes, d.Coverage.Unseen(solved.Least))
 	}
 	if deaf != "" {

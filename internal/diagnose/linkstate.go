@@ -202,3 +202,17 @@ func (s *Store) slowerThanPlanned(l graphs.LinkID) string {
 	}
 	return ""
 }
+
+// slowLinks says so, beside that all is well, if links run slower than planned: nothing is lost there yet, but capacity.
+func (s *Store) slowLinks() string {
+	var list []string
+	for l := range graphs.LinkID(s.fabric.NumLinks()) {
+		if text := s.slowerThanPlanned(l); text != "" {
+			list = append(list, text)
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return ", but " + firstOf(list, 1)
+}

@@ -116,6 +116,8 @@ const (
 	unlike = 1.3
 	// lost is by how much more than with all links up an arc carries for the links that are down.
 	lost = 1.25
+	// slowed is the part of its planned speed below which a link has lost capacity itself.
+	slowed = 0.7
 	// mostOfOne is the share that one sender of an incast has at most: there are three at least.
 	mostOfOne = 0.4
 	// mostPairs are listed for each arc.
@@ -212,8 +214,8 @@ func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
 	}
 	switch use := h.Use(); {
 	case use >= full:
-		// Its place alone explains it up to where it is nearly always full.
-		byDesign := h.Load <= unlike*h.Even && !(h.Planned*lost < h.Load)
+		// Its place alone explains it up to where it is nearly always full, at the speed that it is planned to have.
+		byDesign := h.Load <= unlike*h.Even && !(h.Planned*lost < h.Load) && h.Speed >= slowed*float64(s.f.Link(a.Link()).Speed)
 		return h, !byDesign || use >= 0.9
 	case use >= busy:
 		return h, s.fabricArc(a) && h.Load > over*h.Expected && h.Expected > 0

@@ -180,7 +180,7 @@ func ruleOf(y diagnose.Symptom) string {
 	case diagnose.Miswire:
 		return "What its ports hear as their neighbours (LLDP) is not what is planned, or traces are answered at them from right behind another switch."
 	case diagnose.Pause:
-		return "Its port was paused, or paused others, for a share of the time."
+		return "It stops others by pause frames and is not stopped itself meanwhile: pauses are followed to who begins them."
 	case diagnose.MTU:
 		return "Small packets pass, and large ones do not."
 	case diagnose.Loop:

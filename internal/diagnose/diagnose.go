@@ -52,6 +52,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	s.oneQueue(d, causes, ports.counted)
+	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
 	unheard := s.addUnheard(d, solved.Background)
 	if then == nil {

@@ -49,7 +49,9 @@ type Store struct {
 	strange map[string]int // addresses that answered and are not in the fabric
 	routed  int            // records of probes that told a path
 	words   said           // what sources had to say in words
-	strains []strain       // when hosts were too busy for probes
+	// pauseStorms are what captures prove of who sends pause frames without break, in words.
+	pauseStorms map[graphs.NodeID][]string
+	strains     []strain // when hosts were too busy for probes
 	// refusals are when hosts dropped what they were to send.
 	refusals []strain
 	// strained is what was left out for that in the newest diagnosis.
@@ -95,6 +97,8 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		skipped: map[string]int{},
 		strange: map[string]int{},
 		words:   said{},
+
+		pauseStorms: map[graphs.NodeID][]string{},
 	}
 	for a := range graphs.ArcID(f.NumArcs()) {
 		s.arcs[f.ArcName(a)] = a
@@ -129,8 +133,10 @@ func (s *Store) Add(r *evidence.Record) {
 	}
 	switch r.Kind {
 	case evidence.KindFinding:
-		// A capture's finding names flows, and no arcs yet: it is told in its words.
-		s.words.add("", r.By+": "+r.Subject+": "+r.Text)
+		// Other findings of captures name flows, and no arcs yet: they are told in their words.
+		if !s.addPauseStorm(r) {
+			s.words.add("", r.By+": "+r.Subject+": "+r.Text)
+		}
 		return
 	case evidence.KindFlow:
 		s.addFlow(r)

@@ -430,6 +430,12 @@ func (x *Suspect) Sentence() string {
 		case x.Loss != nil:
 			does += fmt.Sprintf(" and drops %s of packets: its queue is full", Percent(*x.Loss))
 		}
+	case Pause:
+		does = "stops others by pause frames: "
+		if x.Until != nil {
+			does = "stopped others by pause frames: "
+		}
+		does += strings.SplitN(x.For, ";", 2)[0]
 	default:
 		does = "shows " + string(x.Symptom)
 	}

@@ -239,6 +239,9 @@ func TestOnyxCienaArista(t *testing.T) {
 	if d := Between(first, second)[0]; d.PFC[3].Sent != 60 || d.PFC[3].Received != 0 || d.Drops[6].Packets != 5 {
 		t.Errorf("Onyx, in the interval: %+v", d)
 	}
+	if _, sent := Between(first, second)[0].pauses(); sent == nil || *sent != 60 {
+		t.Errorf("Onyx told the other end to stop %v times, expected 60", sent)
+	}
 	for port, want := range map[int][]float64{1: {-1.07, math.NaN()}, 2: {-3, 0}, 3: nil} {
 		for _, r := range []*Reading{first, second} {
 			l := r.Ports[port].Optics

@@ -84,6 +84,7 @@ func counterRecords(before, after *Reading, meter *Meter, lit bool) []*evidence.
 		}
 		if !d.Reset {
 			in, out := d.In, d.Out
+			in.Pause, out.Pause = d.pauses()
 			r.In, r.Out = &in, &out
 			if rate, ok := meter.Rate(d.Index); ok {
 				r.InRate, r.OutRate, r.RateMS = evidence.Count(uint64(rate.In)), evidence.Count(uint64(rate.Out)), int(rate.Over.Milliseconds())
@@ -92,4 +93,19 @@ func counterRecords(before, after *Reading, meter *Meter, lit bool) []*evidence.
 		records = append(records, r)
 	}
 	return records
+}
+
+// pauses returns how often a port was told to stop, and told the other end to: where frames are counted by priority, too, those of the priority that was stopped most often.
+func (d *Delta) pauses() (received, sent *uint64) {
+	received, sent = d.In.Pause, d.Out.Pause
+	more := func(old *uint64, n uint64) *uint64 {
+		if old != nil && *old >= n {
+			return old
+		}
+		return &n
+	}
+	for _, p := range d.PFC {
+		received, sent = more(received, p.Received), more(sent, p.Sent)
+	}
+	return received, sent
 }

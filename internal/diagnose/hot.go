@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind"
 	"whichlink/pathfind/heat"
 )
@@ -18,6 +19,8 @@ const (
 	oldLoad = 10 * time.Minute
 	// loadSpan is over how long a load is measured, and leastLoad over how long at least: agents show figures that are up to seven seconds old.
 	loadSpan, leastLoad = 30 * time.Second, 8 * time.Second
+	// staleLoad is for how long probes go on after a reading that is told to be old.
+	staleLoad = time.Minute
 	// warm is how full an arc must be for loads to be looked at.
 	warm = 0.4
 	// mostHot is how many hot arcs are listed.
@@ -33,11 +36,22 @@ type heated struct {
 	newest time.Time
 	read   int
 	result *heat.Result
+	past   []pastHeat
 }
 
-// loads returns what each arc carries by the newest readings of its ports, in bit/s, and the speed of each link; NaN where that is not known. The sender's
-// own word counts more than the receiver's. What was measured for less than the least time is left out.
+// loads returns what each arc carries by the newest readings of its ports.
 func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.Time, read int) {
+	return s.loadsBy(least, loadSpan, func(list []portReading) []portReading {
+		if s.ports.read.Sub(list[len(list)-1].at) > oldLoad {
+			return nil
+		}
+		return list
+	})
+}
+
+// loadsBy returns what each arc carries by the last of some readings of its ports, in bit/s, and the speed of each link; NaN where that is not known. The sender's
+// own word counts more than the receiver's. What was measured for less than the least time is left out.
+func (s *Store) loadsBy(least, span time.Duration, some func([]portReading) []portReading) (load, speed []float64, newest time.Time, read int) {
 	load, speed = make([]float64, s.fabric.NumArcs()), make([]float64, s.fabric.NumLinks())
 	for a := range load {
 		load[a] = math.NaN()
@@ -47,14 +61,17 @@ func (s *Store) loads(least time.Duration) (load, speed []float64, newest time.T
 	}
 	for _, p := range s.portsSaid() {
 		list := s.ports.logs[p].readings
+		if len(list) > 0 {
+			list = some(list)
+		}
 		if len(list) == 0 {
 			continue
 		}
 		r := &list[len(list)-1]
-		if r.Reset || r.interval <= 0 || s.ports.read.Sub(r.at) > oldLoad {
+		if r.Reset || r.interval <= 0 {
 			continue
 		}
-		carried := carriedBy(list, loadSpan)
+		carried := carriedBy(list, span)
 		if carried.over < least {
 			continue
 		}
@@ -88,7 +105,7 @@ func (s *Store) heat() *heat.Result {
 	if s.heated.result != nil && s.heated.newest.Equal(newest) && s.heated.read == read {
 		return s.heated.result
 	}
-	s.heated = heated{newest, read, &heat.Result{}}
+	s.heated = heated{newest: newest, read: read, result: &heat.Result{}, past: s.wasHot(load)}
 	hottest := 0.0
 	for a, x := range load {
 		if !math.IsNaN(x) {
@@ -98,9 +115,15 @@ func (s *Store) heat() *heat.Result {
 	if hottest < warm {
 		return s.heated.result
 	}
+	s.heated.result = s.explainHeat(load, speed, s.readsDown)
+	return s.heated.result
+}
+
+// explainHeat says which arcs are hot of what they carry, and why, where some links are down.
+func (s *Store) explainHeat(load, speed []float64, down func(graphs.LinkID) bool) *heat.Result {
 	in := heat.Input{Model: s.model, Load: load, Speed: speed, Matrix: s.cfg.Traffic}
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
-		if s.readsDown(l) {
+		if down(l) {
 			in.Down = append(in.Down, l)
 		}
 	}
@@ -109,8 +132,7 @@ func (s *Store) heat() *heat.Result {
 		in.Model = s.modelWithout(in.Down, graphs.None)
 		in.With = func(l graphs.LinkID) pathfind.Model { return s.modelWithout(in.Down, l) }
 	}
-	s.heated.result = heat.Solve(in)
-	return s.heated.result
+	return heat.Solve(in)
 }
 
 // modelWithout is the forwarding model while links are down, but for one.
@@ -148,8 +170,10 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 			s.absorb(d, &hot, dropped)
 		}
 		hot.doubtPeaks(dropped, s.onTime(h.Arc))
+		s.doubtOld(&hot, h.Arc)
 		d.Suspects = append(d.Suspects, hot)
 	}
+	s.addPastHeat(d)
 	if r.High {
 		note := fmt.Sprintf("load is high everywhere: half of the measured arcs between switches are more than %.0f %% full", 100*r.Median)
 		if listed == 0 {
@@ -166,7 +190,7 @@ func (s *Store) absorb(d *Diagnosis, hot *Suspect, t *tally) {
 	drops := t != nil && t.discards > 0
 	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool {
 		switch {
-		case !slices.Contains(x.Class, hot.ID):
+		case !slices.Contains(x.Class, hot.ID), hot.Until != nil && x.Until == nil:
 			return false
 		case x.Symptom == Loss && drops:
 			hot.Loss, hot.LossLow, hot.LossHigh = x.Loss, x.LossLow, x.LossHigh
@@ -221,6 +245,38 @@ func (x *Suspect) doubtPeaks(t *tally, onTime int) {
 	}
 	doubts = append(doubts, "how far its peaks exceed its mean load is not measured: the probability takes traffic to vary by 10 to 60 % within a second")
 	x.Doubts = append(x.Doubts, Evidence{"snmp", strings.Join(doubts, "; ")})
+}
+
+// doubtOld says of what time the load of an arc is known, if probes go on long after it was read.
+func (s *Store) doubtOld(x *Suspect, a graphs.ArcID) {
+	var read time.Time
+	for _, p := range []graphs.PortID{s.fabric.HeadPort(a), s.fabric.TailPort(a)} { // of which the latter counts more
+		if list := s.portLog(p).readings; len(list) > 0 {
+			read = list[len(list)-1].at
+		}
+	}
+	age := s.mostProbed().Sub(read)
+	if age < staleLoad {
+		return
+	}
+	text := fmt.Sprintf("its load was read last at %s, %s before probes ended: it may have changed since", s.dial().clock(read), age.Round(time.Second))
+	x.Against = text + "; " + x.Against
+	x.Doubts = append(x.Doubts, Evidence{"snmp", text})
+}
+
+// mostProbed is until when half of the probers measured, whatever the clock of one of them says.
+func (s *Store) mostProbed() time.Time {
+	var newest []time.Time
+	for k, src := range s.sources {
+		if k.source == string(evidence.SourceProbe) {
+			newest = append(newest, src.Newest)
+		}
+	}
+	if newest == nil {
+		return time.Time{}
+	}
+	slices.SortFunc(newest, time.Time.Compare)
+	return newest[len(newest)/2]
 }
 
 // hotSuspect puts a hot arc into words. Switches that hash alike are named themselves.

@@ -418,7 +418,13 @@ func (x *Suspect) Sentence() string {
 		does = "is miswired"
 	case Hot:
 		does = "is hot"
-		if x.Loss != nil {
+		if x.Until != nil {
+			does = "was hot" + x.when
+		}
+		switch {
+		case x.Loss != nil && x.Until != nil:
+			does += fmt.Sprintf(" and dropped %s of packets", Percent(*x.Loss))
+		case x.Loss != nil:
 			does += fmt.Sprintf(" and drops %s of packets", Percent(*x.Loss))
 		}
 		does += ": " + strings.TrimSuffix(strings.SplitAfterN(x.For, ";", 2)[0], ";")

@@ -235,7 +235,11 @@ func (x *Suspect) doubtPeaks(t *tally, onTime int) {
 	}
 	if onTime >= leastOnTime && x.Delay == nil {
 		odds *= noDelay
-		doubts = append(doubts, fmt.Sprintf("none of %d flows that cross it is late", onTime))
+		verb := "is"
+		if x.Until != nil {
+			verb = "was"
+		}
+		doubts = append(doubts, fmt.Sprintf("none of %d flows that cross it %s late", onTime, verb))
 	}
 	if x.Loss == nil && x.Delay == nil {
 		x.Probability *= odds / (odds*x.Probability + 1 - x.Probability)

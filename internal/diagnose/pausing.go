@@ -188,7 +188,8 @@ func (s *Store) addPauses(d *Diagnosis) (notes []string) {
 			d.Suspects = append(d.Suspects, full)
 			continue
 		}
-		late := s.absorbPaused(d, &x, t)
+		here := t.here(s)
+		late := slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.Probability >= Named && x.suffers(&y, here) })
 		switch {
 		case !late && t.held[t.first[0]].share < oftenPaused:
 			continue // lossless networks do that
@@ -196,6 +197,7 @@ func (s *Store) addPauses(d *Diagnosis) (notes []string) {
 			notes = append(notes, fmt.Sprintf("pause frames of %s, which are over: %s", x.ID, x.For))
 			continue
 		}
+		s.absorbPaused(d, &x, t)
 		s.absorbHeld(d, &x, t)
 		d.Suspects = append(d.Suspects, x)
 	}
@@ -216,8 +218,8 @@ func (s *Store) pauseSuspect(t *pauseTree) Suspect {
 		x.For += fmt.Sprintf(", from %s to %s", x.dial.clock(worst.from), x.dial.clock(until))
 	}
 	x.For += fmt.Sprintf("; %s begins it: nothing stops %s meanwhile", port, name)
-	if n := len(t.first) - 1; n > 0 {
-		x.For += fmt.Sprintf("; it stops %d more ports", n)
+	if n := len(t.first); n > 1 {
+		x.For += fmt.Sprintf("; it stops %d ports", n)
 	}
 	x.Evidence = []Evidence{{string(evidence.SourceSNMP), x.For}}
 	if len(t.spread) > 0 {
@@ -261,17 +263,27 @@ func (s *Store) fullQueue(d *Diagnosis, n graphs.NodeID) int {
 	})
 }
 
-// absorbPaused takes out of the suspects what is late because who begins pauses takes too little, and reports whether there is any.
-func (s *Store) absorbPaused(d *Diagnosis, out *Suspect, t *pauseTree) (late bool) {
-	here := []string{out.ID}
+// here are the names of who begins a tree and of the arcs that it stops itself.
+func (t *pauseTree) here(s *Store) []string {
+	names := []string{s.fabric.NodeName(t.root)}
 	for _, a := range t.first {
-		here = append(here, s.fabric.ArcName(a))
+		names = append(names, s.fabric.ArcName(a))
 	}
+	return names
+}
+
+// suffers reports whether another suspect is what is late because something is told to stop that has some names.
+func (x *Suspect) suffers(y *Suspect, names []string) bool {
+	return y.Symptom == Slow && (x.Until == nil) == (y.Until == nil) && slices.ContainsFunc(y.Class, func(id string) bool { return slices.Contains(names, id) })
+}
+
+// absorbPaused takes out of the suspects what is late because who begins pauses takes too little.
+func (s *Store) absorbPaused(d *Diagnosis, out *Suspect, t *pauseTree) {
+	here := t.here(s)
 	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool {
-		if x.Symptom != Slow || x.Probability < Named || (x.Until == nil) != (out.Until == nil) || !meet(x.Class, here) {
+		if !out.suffers(&x, here) {
 			return false
 		}
-		late = true
 		out.Delay, out.DelayLow, out.DelayHigh = x.Delay, x.DelayLow, x.DelayHigh
 		out.Loss, out.LossLow, out.LossHigh = x.Loss, x.LossLow, x.LossHigh
 		out.Episodes, out.Duty = x.Episodes, x.Duty
@@ -280,24 +292,28 @@ func (s *Store) absorbPaused(d *Diagnosis, out *Suspect, t *pauseTree) (late boo
 		out.Evidence = append(out.Evidence, x.Evidence...)
 		return true
 	})
-	if n := s.onTime(t.first[0]); !late && n >= leastOnTime {
+	if n := s.onTime(t.first[0]); out.Delay == nil && n >= leastOnTime {
 		out.Probability *= noDelay / (noDelay*out.Probability + 1 - out.Probability)
 		out.Against = fmt.Sprintf("none of %d flows that cross %s is late; ", n, here[1]) + out.Against
 	}
-	return late
 }
 
-// absorbHeld takes out of the suspects what is late because it is told to stop.
+// absorbHeld takes out of the suspects what is late because it is told to stop, or because what is sent to it is: of hosts behind switches that stop others only what is less late
+// than what begins it.
 func (s *Store) absorbHeld(d *Diagnosis, out *Suspect, t *pauseTree) {
-	var names []string
-	for _, a := range t.first {
-		names = append(names, s.fabric.ArcName(a))
-	}
-	for _, a := range t.spread {
-		names = append(names, s.fabric.ArcName(a), s.fabric.NodeName(s.fabric.Head(a)))
+	names, hosts := t.here(s), map[string]bool{}
+	for _, a := range append(slices.Clone(t.first), t.spread...) {
+		n := s.fabric.Head(a)
+		names = append(names, s.fabric.ArcName(a), s.fabric.NodeName(n))
+		for _, b := range s.fabric.Out(n) {
+			if h := s.fabric.Head(b); s.fabric.Node(h).IsHost() {
+				hosts[s.fabric.NodeName(h)] = true
+			}
+		}
 	}
 	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool {
-		if x.Symptom != Slow || (x.Until == nil) != (out.Until == nil) || !slices.Contains(names, x.ID) {
+		less := hosts[x.ID] && out.Delay != nil && x.Delay != nil && *x.Delay < *out.Delay
+		if !less && !slices.Contains(names, x.ID) || !out.suffers(&x, []string{x.ID}) {
 			return false
 		}
 		out.Evidence = append(out.Evidence, Evidence{s.instrument(), fmt.Sprintf("a victim: %s %s", x.ID, x.delays())})
@@ -354,8 +370,4 @@ func (s *Store) addPauseStorms(d *Diagnosis, trees []*pauseTree) (notes []string
 // passes reports whether a node passes on the pauses of a tree.
 func (t *pauseTree) passes(s *Store, n graphs.NodeID) bool {
 	return slices.ContainsFunc(t.spread, func(a graphs.ArcID) bool { return s.fabric.Head(a) == n })
-}
-
-func meet(a, b []string) bool {
-	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }

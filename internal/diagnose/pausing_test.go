@@ -42,7 +42,7 @@ func TestPauses(t *testing.T) {
 			says: []string{"stop others in turn: spine1:swp2, spine2:swp2, leaf1:swp1", "a victim: spine1:swp2>leaf2:swp1 adds"}},
 		{name: "a switch whose other ports are not read", got: map[string]int{"spine1:swp2": 500_000}, unread: "leaf2", low: 0.3, high: 0.5, says: []string{"perhaps leaf2 stops others", "it may pass on what begins elsewhere"}},
 		{name: "a full queue", got: map[string]int{"spine1:swp2": 500_000, "spine2:swp2": 500_000}, hot: "leaf2:swp5>h2-1:eth1", named: "arc leaf2:swp5>h2-1:eth1 hot", low: 0.8, high: 1,
-			says: []string{"for that spine1:swp2 got 50,000 pause frames a second", "it stops 1 more port"}},
+			says: []string{"for that spine1:swp2 got 50,000 pause frames a second", "it stops 2 ports"}},
 		{name: "over", got: spread, over: true, says: []string{"note       pause frames of h2-1, which are over", "from 08:00:00Z to 08:00:10Z"}},
 		{name: "captured, too", got: map[string]int{"leaf2:swp5": 500_000}, storm: "h2-1", named: "host h2-1 pause", low: 0.85, high: 0.95, says: []string{"pcap: a.pcap: h2-1 class 3: was paused"}},
 		{name: "captured", storm: "h2-1:eth1", named: "host h2-1 pause", low: 0.6, high: 0.8},

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,7 @@ type pastHeat struct {
 type fullness struct {
 	arc graphs.ArcID
 	stretch
-	load     float64
-	readings int
+	load float64
 }
 
 // wasHot finds arcs that were hot for a while and are not any more, by what they carry now. The fullest are looked into, with all that was hot at the same time.
@@ -56,7 +56,7 @@ func (s *Store) wasHot(now []float64) (past []pastHeat) {
 		then := s.heatIn(x.stretch)
 		for _, h := range then.Hot {
 			times := timesOf(list, h.Arc)
-			if told[h.Arc] || h.Verdict == heat.EverythingHigh || h.Probability < Named || !slices.ContainsFunc(times, x.overlaps) {
+			if len(past) == mostHot || told[h.Arc] || h.Verdict == heat.EverythingHigh || h.Probability < Named || !slices.ContainsFunc(times, x.overlaps) {
 				continue
 			}
 			told[h.Arc] = true
@@ -81,39 +81,54 @@ func timesOf(list []fullness, a graphs.ArcID) (times []stretch) {
 	return times
 }
 
-// wereFull finds when arcs from switches were full by what the ports that send over them counted, of those that carry much less now.
+// wereFull finds when arcs from switches were full by what the ports that send over them counted, of those that carry much less now. That has to be so with one reading more on either
+// side, too: figures that an agent shows late are too few in one and too many in the next.
 func (s *Store) wereFull(now []float64) (list []fullness) {
 	for _, p := range s.portsSaid() {
-		a := s.fabric.ArcFrom(p)
-		if s.fabric.Node(s.fabric.Port(p).Node).IsHost() {
+		a, node := s.fabric.ArcFrom(p), s.fabric.Port(p).Node
+		if s.fabric.Node(node).IsHost() || math.IsNaN(now[a]) {
 			continue
 		}
-		run := fullness{arc: a}
-		end := func() {
-			if long := run.to.Sub(run.from); (long >= leastOne || long >= leastHot && run.readings > 1) && now[a] <= cooled*run.load/long.Seconds() {
-				run.load /= long.Seconds()
-				list = append(list, run)
-			}
-			run = fullness{arc: a}
-		}
 		readings := s.portLog(p).readings
-		for i := range readings {
-			x := pointOf(&readings[i])
-			speed := cmp.Or(x.Speed, float64(s.fabric.Link(a.Link()).Speed))
-			if use := x.Out.Rate / speed; readings[i].Reset || x.Over <= 0 || !x.Out.Known || use < wasFull || use > 1.1 {
-				end()
+		for from := 0; from < len(readings); from++ {
+			to := from
+			for to < len(readings) && s.isFull(a, &readings[to]) {
+				to++
+			}
+			if to == from {
 				continue
 			}
-			if run.from.IsZero() {
-				run.from = x.At.Add(-x.Over)
+			load, long := meanOut(readings[from:to])
+			wide, _ := meanOut(readings[max(0, from-1):min(to+1, len(readings))])
+			if (long >= leastOne || long >= leastHot && to-from > 1) && now[a] <= cooled*wide {
+				list = append(list, fullness{a, stretch{readings[from].at.Add(-readings[from].interval), readings[to-1].at}, load})
 			}
-			run.to = x.At
-			run.readings++
-			run.load += x.Out.Rate * x.Over.Seconds()
+			from = to
 		}
-		end()
 	}
 	return list
+}
+
+// isFull reports whether an arc was full by a reading of the port that sends over it.
+func (s *Store) isFull(a graphs.ArcID, r *portReading) bool {
+	if r.Reset || r.interval <= 0 {
+		return false
+	}
+	x := pointOf(r)
+	use := x.Out.Rate / cmp.Or(x.Speed, float64(s.fabric.Link(a.Link()).Speed))
+	return x.Out.Known && use >= wasFull && use <= 1.1
+}
+
+// meanOut is what a port sent by some readings, in bit/s, and for how long that was counted.
+func meanOut(readings []portReading) (rate float64, long time.Duration) {
+	bits := 0.0
+	for i := range readings {
+		if r := &readings[i]; !r.Reset && r.interval > 0 && r.Out != nil {
+			bits += 8 * value(r.Out.Octets)
+			long += r.interval
+		}
+	}
+	return bits / long.Seconds(), long
 }
 
 // heatIn says which arcs were hot in some time, and why.
@@ -154,7 +169,7 @@ func (s *Store) addPastHeat(d *Diagnosis) {
 		if hot.Kind == "arc" {
 			s.absorb(d, &hot, dropped)
 		}
-		hot.doubtPeaks(dropped, 0)
+		hot.doubtPeaks(dropped, s.onTime(x.hot.Arc))
 		d.Suspects = append(d.Suspects, hot)
 	}
 }

@@ -26,6 +26,7 @@ func TestWasHot(t *testing.T) {
 		{name: "twice", use: []float64{0.8, 0.8, 0.1, 0.1, 0.8, 0.8, 0.1, 0.1, 0.1}, hot: true, says: []string{"was hot 2 times from 08:00:00Z to 08:01:00Z"}},
 		{name: "lost capacity", use: []float64{0.8, 0.8, 0.8, 0.1, 0.1, 0.1}, down: true, hot: true, says: []string{"lost capacity: it was 80 % full", "bring back"}},
 		{name: "one reading", use: []float64{0.1, 0.8, 0.1, 0.1, 0.1}},
+		{name: "figures that are shown late", use: []float64{0.5, 0, 0.75, 0.75, 0, 0.4, 0.4, 0.4}},
 		{name: "not much less now", use: []float64{0.74, 0.74, 0.74, 0.6, 0.6, 0.6}, hot: true, says: []string{" is hot: collision: it is 60 % full"}},
 		{name: "still", use: []float64{0.8, 0.8, 0.8}, hot: true, says: []string{" is hot: collision: it is 80 % full"}},
 		{name: "old", use: []float64{0.8, 0.8, 0.8}, also: 8 * time.Minute, hot: true, says: []string{" is hot: ", "its load was read last at 08:00:30Z, 8m0s before probes ended: it may have changed since"}},

@@ -19,7 +19,7 @@ import (
 const (
 	// longestPause is for how long one frame stops a port at most, in bit times: 65535 quanta of 512, which is 336 us at 100 Gbit/s.
 	longestPause = 65535 * 512
-	// leastPaused is the share of the time for which a port may have been stopped that is told where something is late there, too, and oftenPaused that which is told by itself.
+	// leastPaused is the share of the time for which a port may have been stopped that is told of a host that is late, too, and oftenPaused that which is told by itself.
 	leastPaused, oftenPaused = 0.05, 0.5
 	// pauseFault is how likely that is a fault if it may be all of the time, and nothing else is known. Where a switch may only pass on what ports stop it that nobody reads, or the frames are
 	// less than what is taken for the longest, it is so much less.
@@ -146,22 +146,26 @@ func (s *Store) pauseTrees() (trees []*pauseTree, round []string) {
 // stoppedBy reports whether a node is itself told to stop while it stops others.
 func (s *Store) stoppedBy(n graphs.NodeID, x *pausing, held map[graphs.ArcID]*pausing) bool {
 	return slices.ContainsFunc(s.fabric.Out(n), func(b graphs.ArcID) bool {
-		y := held[b]
-		return y != nil && y.from.Before(x.until) && x.from.Before(y.until)
+		return held[b] != nil && held[b].mayCause(x)
 	})
+}
+
+// mayCause reports whether a port that is told to stop may be why its switch stops others: it is so at the same time, and not for much less of it.
+func (x *pausing) mayCause(y *pausing) bool {
+	return x.from.Before(y.until) && y.from.Before(x.until) && 2*x.share >= y.share
 }
 
 // grow finds whom the pauses of a tree spread to.
 func (t *pauseTree) grow(s *Store) {
 	seen := map[graphs.NodeID]bool{t.root: true}
 	for todo := slices.Clone(t.first); len(todo) > 0; todo = todo[1:] {
-		n := s.fabric.Tail(todo[0])
+		n, cause := s.fabric.Tail(todo[0]), t.held[todo[0]]
 		if seen[n] {
 			continue
 		}
 		seen[n] = true
 		for _, b := range s.fabric.Out(n) {
-			if in := b.Reverse(); t.held[in] != nil && !seen[s.fabric.Tail(in)] {
+			if in := b.Reverse(); t.held[in] != nil && !seen[s.fabric.Tail(in)] && cause.mayCause(t.held[in]) && 4*t.held[in].share >= cause.share {
 				t.spread = append(t.spread, in)
 				todo = append(todo, in)
 			}
@@ -178,28 +182,28 @@ func (s *Store) addPauses(d *Diagnosis) (notes []string) {
 		notes = append(notes, "pause frames go round, so that nobody begins them, as in a deadlock: "+firstOf(round, mostHeld)+" are told to stop")
 	}
 	for _, t := range trees {
-		x := s.pauseSuspect(t)
-		if i := s.fullQueue(d, t.root); i >= 0 {
-			full := d.Suspects[i]
-			d.Suspects = slices.Delete(d.Suspects, i, i+1)
-			full.For += "; for that " + x.For
-			full.Evidence = append(full.Evidence, x.Evidence...)
-			s.absorbHeld(d, &full, t)
-			d.Suspects = append(d.Suspects, full)
-			continue
-		}
-		here := t.here(s)
+		x, here := s.pauseSuspect(t), t.here(s)
+		often := t.held[t.first[0]].share >= oftenPaused
 		late := slices.ContainsFunc(d.Suspects, func(y Suspect) bool { return y.Probability >= Named && x.suffers(&y, here) })
+		full := s.fullQueue(d, t.root)
 		switch {
-		case !late && t.held[t.first[0]].share < oftenPaused:
-			continue // lossless networks do that
+		case !often && !(late && x.Kind == "host"): // lossless networks do that
+		case full >= 0 && x.Until == nil:
+			y := d.Suspects[full]
+			d.Suspects = slices.Delete(d.Suspects, full, full+1)
+			y.For += "; for that " + x.For
+			y.Evidence = append(y.Evidence, x.Evidence...)
+			s.absorbHeld(d, &y, t)
+			d.Suspects = append(d.Suspects, y)
 		case !late && x.Until != nil:
 			notes = append(notes, fmt.Sprintf("pause frames of %s, which are over: %s", x.ID, x.For))
-			continue
+		default:
+			s.absorbPaused(d, &x, t)
+			if often {
+				s.absorbHeld(d, &x, t)
+			}
+			d.Suspects = append(d.Suspects, x)
 		}
-		s.absorbPaused(d, &x, t)
-		s.absorbHeld(d, &x, t)
-		d.Suspects = append(d.Suspects, x)
 	}
 	return append(notes, s.addPauseStorms(d, trees)...)
 }

@@ -24,6 +24,8 @@ const (
 	// pauseFault is how likely that is a fault if it may be all of the time, and nothing else is known. Where a switch may only pass on what ports stop it that nobody reads, or the frames are
 	// less than what is taken for the longest, it is so much less.
 	pauseFault, passesOn = 0.7, 0.6
+	// leastSpread is the part of what one begins for which those are stopped at least to whom that spreads.
+	leastSpread = 0.25
 	// mostHeld is how many ports are told that are stopped.
 	mostHeld = 4
 	// pauseStorm is the finding of a capture that somebody was stopped without break.
@@ -34,10 +36,26 @@ const (
 type pausing struct {
 	port        graphs.PortID // that counted it
 	frames      float64
-	share       float64 // of the time in which it was stopped, at most
+	share       float64 // of these times in which it was stopped, at most
 	over        time.Duration
 	from, until time.Time
 	ended       bool // when the port was read last it was so no more
+}
+
+// add takes in what was counted next. Where it was often, times in which it was now and then do not count.
+func (x *pausing) add(bin *pausing) {
+	least := leastPaused
+	if x.share >= oftenPaused {
+		least = oftenPaused
+	} else if bin.share >= oftenPaused {
+		*x = pausing{port: x.port}
+	}
+	if x.ended = bin.share < least; x.ended {
+		return
+	}
+	x.from, x.until = soonest(x.from, bin.from), bin.until
+	x.share = (x.share*x.over.Seconds() + bin.share*bin.over.Seconds()) / (x.over + bin.over).Seconds()
+	x.frames, x.over = x.frames+bin.frames, x.over+bin.over
 }
 
 func (x *pausing) rate() float64 { return x.frames / x.over.Seconds() }
@@ -67,16 +85,12 @@ func (s *Store) pausesAt(p graphs.PortID, count func(*portReading) *uint64) (x p
 		if bin.over == 0 {
 			bin.from = r.at.Add(-r.interval)
 		}
-		bin.frames += float64(*n)
+		bin.frames, bin.until = bin.frames+float64(*n), r.at
 		if bin.over += r.interval; bin.over < leastLoad {
 			continue
 		}
-		share := min(1, bin.rate()*longestPause/speed)
-		if x.ended = share < leastPaused; !x.ended {
-			x.from, x.until = soonest(x.from, bin.from), r.at
-			x.share = max(x.share, share)
-			x.frames, x.over = x.frames+bin.frames, x.over+bin.over
-		}
+		bin.share = min(1, bin.rate()*longestPause/speed)
+		x.add(&bin)
 		bin = pausing{port: p}
 	}
 	return x, x.over > 0
@@ -157,6 +171,8 @@ func (x *pausing) mayCause(y *pausing) bool {
 
 // grow finds whom the pauses of a tree spread to.
 func (t *pauseTree) grow(s *Store) {
+	slices.SortStableFunc(t.first, func(a, b graphs.ArcID) int { return -cmp.Compare(t.held[a].rate(), t.held[b].rate()) })
+	least := leastSpread * t.held[t.first[0]].share // else it is what lossless networks do
 	seen := map[graphs.NodeID]bool{t.root: true}
 	for todo := slices.Clone(t.first); len(todo) > 0; todo = todo[1:] {
 		n, cause := s.fabric.Tail(todo[0]), t.held[todo[0]]
@@ -165,13 +181,12 @@ func (t *pauseTree) grow(s *Store) {
 		}
 		seen[n] = true
 		for _, b := range s.fabric.Out(n) {
-			if in := b.Reverse(); t.held[in] != nil && !seen[s.fabric.Tail(in)] && cause.mayCause(t.held[in]) && 4*t.held[in].share >= cause.share {
+			if in := b.Reverse(); t.held[in] != nil && !seen[s.fabric.Tail(in)] && cause.mayCause(t.held[in]) && t.held[in].share >= least {
 				t.spread = append(t.spread, in)
 				todo = append(todo, in)
 			}
 		}
 	}
-	slices.SortStableFunc(t.first, func(a, b graphs.ArcID) int { return -cmp.Compare(t.held[a].rate(), t.held[b].rate()) })
 }
 
 // addPauses adds who begins to stop others by pause frames. What is late at it, or at whom it stops, is told with it. Where one of its own queues is full, that is the cause, and

@@ -144,6 +144,28 @@ func TestHalfAreLate(t *testing.T) {
 	}
 }
 
+// TestHostsOfOneSwitch: where all hosts of a switch are slow, these are named and not what they share, be they slow alike or not: flows between them are later than what a slow switch explains. The switch is,
+// where it is slow.
+func TestHostsOfOneSwitch(t *testing.T) {
+	for seed := range uint64(6) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 2})
+		a, b := f.Hosts()[0], f.Hosts()[1]
+		leaf := f.Head(f.Out(a)[0])
+		for _, slow := range []map[delay.Cause]float64{
+			{{Kind: delay.Host, ID: int32(a)}: 250, {Kind: delay.Host, ID: int32(b)}: 250},
+			{{Kind: delay.Host, ID: int32(a)}: 150, {Kind: delay.Host, ID: int32(b)}: 400},
+			{{Kind: delay.Node, ID: int32(leaf)}: 125},
+		} {
+			w := newWorld(t, f, err, seed)
+			w.standing, w.slow = true, slow
+			got := named(delay.Solve(f, w.measure(40), delay.Config{Least: 50, LeastSpreads: 3}))
+			if len(got) != len(slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return slow[c] == 0 }) {
+				t.Errorf("seed %d: %v, want %v", seed, got, slow)
+			}
+		}
+	}
+}
+
 // TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
 // than all others.
 func TestHostsDiffer(t *testing.T) {

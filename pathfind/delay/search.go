@@ -95,6 +95,7 @@ func (s *search) run() {
 		s.settle()
 		s.grow()
 		s.exchange()
+		s.regroup()
 		if healthy != nil && slices.Equal(before, s.named()) {
 			return
 		}

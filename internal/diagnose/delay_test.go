@@ -151,7 +151,11 @@ func TestWasSlow(t *testing.T) {
 		{"a switch", func(a graphs.ArcID, at int) bool { return f.Tail(a) == node && at >= 3 && at < 8 }, f.NodeName(node) + " added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
 		{"a host", func(a graphs.ArcID, at int) bool { return f.Tail(a) == host && at >= 3 && at < 8 }, f.NodeName(host) + " or .* added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
 		{"hosts, each for a moment", func(a graphs.ArcID, at int) bool { return f.IsHostArc(a) && at/2 == int(a)%4 }, "healthy: "},
-		{"now", func(a graphs.ArcID, at int) bool { return a == bad && at >= 8 }, f.ArcName(bad) + " adds [23].. us of delay "},
+		{"an arc, twice, until a moment ago", func(a graphs.ArcID, at int) bool { return a == bad && at%7 >= 3 && at%7 < 6 }, f.ArcName(bad) + " added [23].. us of delay 2 times from 08:00:03Z to 08:00:13Z "},
+		{"now", func(a graphs.ArcID, at int) bool { return a == bad && at >= 8 }, f.ArcName(bad) + " adds [23].. us of delay since 08:00:08Z "},
+		{"a switch, now", func(a graphs.ArcID, at int) bool { return f.Tail(a) == node && at >= 8 }, f.NodeName(node) + " adds [23].. us of delay since 08:00:08Z "},
+		{"a host, now", func(a graphs.ArcID, at int) bool { return f.Tail(a) == host && at >= 8 }, f.NodeName(host) + " or .* adds [23].. us of delay since 08:00:08Z "},
+		{"always", func(a graphs.ArcID, _ int) bool { return a == bad }, f.ArcName(bad) + " adds [23].. us of delay .p"},
 	} {
 		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, at int) (float64, float64) {
 			return 300 * is(c.slow(a, at)), 300 * is(c.slow(a, at))

@@ -98,9 +98,9 @@ type Suspect struct {
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
 	// Until is when packets were last lost, or late, where the suspect has probably stopped since.
 	Until *time.Time `json:"until,omitempty"`
-	// Period is the rhythm of a flap, or of a delay that is over, in milliseconds, 0 if not known or not regular.
+	// Period is the rhythm of a flap, or of a delay, in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
-	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time, or adds delay now, there are none.
+	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses, or adds delay, all the time there are none.
 	// DutyLow and DutyHigh are the 90 % credible interval of the duty cycle, 0 if not known.
 	Duty     float64    `json:"duty,omitempty"`
 	DutyLow  float64    `json:"duty_low,omitempty"`

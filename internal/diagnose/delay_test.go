@@ -133,6 +133,49 @@ func TestDelaySuspects(t *testing.T) {
 	}
 }
 
+// What delays flows of one DSCP only is named with that, be they half of all flows or a few; all was told to be well, or it was half as slow. What delays all flows is not of a DSCP, nor is what one is slower by everywhere.
+func TestSlowForSome(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, host := graphs.ArcID(4), f.Hosts()[3]
+	const ef = 46
+	for _, c := range []struct {
+		name string
+		dscp []uint8 // of flows, in turn
+		adds func(dscp uint8, path []graphs.ArcID) float64
+		want string
+	}{
+		{"half", []uint8{0, ef}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d == ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 46 only "},
+		{"most", []uint8{ef, ef, 0, ef}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d == ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 46 only "},
+		{"two of three", []uint8{0, ef, 34}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d != ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 0, 34 only "},
+		{"all", []uint8{0, ef}, func(_ uint8, path []graphs.ArcID) float64 { return 300 * is(slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay .p"},
+		{"a host", []uint8{0, ef}, func(_ uint8, path []graphs.ArcID) float64 {
+			return 300 * is(slices.ContainsFunc(path, func(a graphs.ArcID) bool { return f.Tail(a) == host }))
+		}, f.NodeName(host) + " or .* adds [23].. us of delay .p"},
+		{"everywhere", []uint8{0, ef}, func(d uint8, _ []graphs.ArcID) float64 { return 300 * is(d == ef) }, "healthy: "},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(graphs.ArcID, int) (float64, float64) { return 0, 0 }}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		for i, r := range d.records(30) {
+			var path []graphs.ArcID
+			for _, name := range slices.Concat(r.Path, r.Back) {
+				a, _ := f.ArcByName(name)
+				path = append(path, a)
+			}
+			r.Flow.DSCP = c.dscp[i/14%len(c.dscp)]
+			us := c.adds(r.Flow.DSCP, path)
+			r.RTT.Min, r.RTT.P50, r.RTT.P90, r.RTT.P99, r.RTT.Max = r.RTT.Min+us, r.RTT.P50+us, r.RTT.P90+us, r.RTT.P99+us, r.RTT.Max+us
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		if ok, _ := regexp.MatchString(c.want, got.Summary); !ok {
+			t.Errorf("%s: expected %q\n%s", c.name, c.want, got.Text())
+		}
+	}
+}
+
 // What was slow for some seconds is told when it is over, with its times; it was told that all is well. What is slow for a moment is not, nor flows that are by themselves.
 func TestWasSlow(t *testing.T) {
 	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})

@@ -98,6 +98,8 @@ type Suspect struct {
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
 	// Until is when packets were last lost, or late, where the suspect has probably stopped since.
 	Until *time.Time `json:"until,omitempty"`
+	// DSCPs are those of the flows that the suspect delays, where it lets others cross in time.
+	DSCPs []int `json:"dscps,omitempty"`
 	// Period is the rhythm of a flap, or of a delay, in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
 	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses, or adds delay, all the time there are none.

@@ -61,7 +61,7 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 			}
 			flows.explain(x.Cause, s.fabric, times)
 			i := slices.IndexFunc(now, told)
-			if slices.ContainsFunc(list, told) || i >= 0 && len(r.Episodes) == 1 {
+			if slices.ContainsFunc(list, told) || i >= 0 && (len(r.Episodes) == 1 || len(now[i].DSCPs) > 0) {
 				continue
 			}
 			out := s.slowSuspect(&x, v)
@@ -338,8 +338,9 @@ func (x *Suspect) tellSince(r *rhythm.Rhythm, start time.Time, d dial) {
 	x.dial, x.Duty = d, r.Duty
 	began := r.Episodes[0]
 	x.Episodes = []Episode{{start, duration(began.From), duration(began.To)}}
-	x.when = " since " + d.clock(start.Add(duration(began.From)))
-	x.For += "; that began at" + strings.TrimPrefix(x.when, " since")
+	since := d.clock(start.Add(duration(began.From)))
+	x.when += " since " + since
+	x.For += "; that began at " + since
 	x.Evidence[0].Text = x.For
 }
 

@@ -92,7 +92,7 @@ type Suspect struct {
 	LossHigh *float64 `json:"loss_high,omitempty"`
 	// Hit is the share of the flows that cross the suspect which lose packets there, where others cross it clean; nil where it hits all alike.
 	Hit *float64 `json:"flows_hit,omitempty"`
-	// Delay is the mean delay that the suspect adds, with a 95 % credible interval, in microseconds. Nil where the symptom has none.
+	// Delay is the typical delay that the suspect adds, with a 95 % credible interval, in microseconds: to the median of a flow's probes, or their slowest tenth, in the mean of the flows. Nil where the symptom has none.
 	Delay     *float64 `json:"delay_us,omitempty"`
 	DelayLow  *float64 `json:"delay_low_us,omitempty"`
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`

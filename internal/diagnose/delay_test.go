@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -172,6 +173,42 @@ func TestSlowForSome(t *testing.T) {
 		got := store.Diagnose()
 		if ok, _ := regexp.MatchString(c.want, got.Summary); !ok {
 			t.Errorf("%s: expected %q\n%s", c.name, c.want, got.Text())
+		}
+	}
+}
+
+// Where so many parts are slow that flows which cross none are no measure, or nothing is as long as what is slow, nobody is named, and that is told; it was told that all is well.
+func TestManySlow(t *testing.T) {
+	many, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 2, Degree: 1, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		f    *graphs.Fabric
+		slow func(a graphs.ArcID) bool
+		note string
+	}{
+		{"half of all hosts", many, func(a graphs.ArcID) bool {
+			n := many.Tail(a)
+			return many.Node(n).IsHost() && slices.Index(many.Hosts(), n)%2 == 0
+		}, "flows over .* links differ: a tenth of .* no few suspects explain that"},
+		{"no host", many, func(graphs.ArcID) bool { return false }, ""},
+		{"the only way", two, func(a graphs.ArcID) bool { return !two.IsHostArc(a) }, "flows over 6 links take [34].. us more than those over 4, and all of them cross sw.*>sw.*, sw.*>sw"},
+	} {
+		d := delayed{c.f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, _ int) (float64, float64) { return 200 * is(c.slow(a)), 200 * is(c.slow(a)) }}
+		store := diagnose.NewStore(c.f, diagnose.Config{})
+		for _, r := range d.records(20) {
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		told := slices.ContainsFunc(got.Notes, func(n string) bool { return regexp.MustCompile(cmp.Or(c.note, "flows over")).MatchString(n) })
+		if told != (c.note != "") || got.Verdict != diagnose.Healthy {
+			t.Errorf("%s: expected %q\n%s", c.name, c.note, got.Text())
 		}
 	}
 }

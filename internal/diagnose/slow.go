@@ -39,6 +39,7 @@ type slowness struct {
 	suspects []Suspect
 	// crossed is how many flows that surely cross an arc told how late the slowest tenth of their probes is.
 	crossed map[graphs.ArcID]int
+	notes   []string
 }
 
 // slow looks for what adds delay now, and for what did before. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
@@ -50,6 +51,7 @@ func (s *Store) slow() *slowness {
 	s.slowness = out
 	flows := s.delayedFlows()
 	views := flows.views()
+	var known []delay.Cause
 	for _, v := range views {
 		for i := range v.obs {
 			for _, a := range v.obs[i].Path {
@@ -59,6 +61,9 @@ func (s *Store) slow() *slowness {
 			}
 		}
 		for _, x := range s.solveDelays(v.obs, 1) {
+			if x.Probability >= Named {
+				known = append(known, x.Cause)
+			}
 			id := s.delayName(x.Cause)
 			i := slices.IndexFunc(out.suspects, func(y Suspect) bool { return y.ID == id })
 			switch {
@@ -69,6 +74,7 @@ func (s *Store) slow() *slowness {
 			} // else a plainer view tells as much
 		}
 	}
+	out.notes = views[0].slowNotes(known, s.fabric)
 	out.suspects = append(out.suspects, s.slowForSome(views, out.suspects)...)
 	out.suspects = append(out.suspects, s.wasSlow(flows, out.suspects)...)
 	slices.SortStableFunc(out.suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })

@@ -144,6 +144,22 @@ func TestHalfAreLate(t *testing.T) {
 	}
 }
 
+// TestManySlowHosts: where three of eight hosts are slow, so that two flows of three are late, these are named and no other.
+func TestManySlowHosts(t *testing.T) {
+	for seed := range uint64(8) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		for _, i := range w.rng.Perm(8)[:3] {
+			w.slow[delay.Cause{Kind: delay.Host, ID: int32(f.Hosts()[i])}] = 250
+		}
+		got := named(delay.Solve(f, w.measure(40), delay.Config{Least: 50, LeastSpreads: 3}))
+		if len(got) != len(w.slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
+			t.Errorf("seed %d: %v, want %v", seed, got, w.slow)
+		}
+	}
+}
+
 // TestHostsOfOneSwitch: where all hosts of a switch are slow, these are named and not what they share, be they slow alike or not: flows between them are later than what a slow switch explains. The switch is,
 // where it is slow.
 func TestHostsOfOneSwitch(t *testing.T) {

@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -133,6 +134,85 @@ func TestDelaySuspects(t *testing.T) {
 	}
 }
 
+// What delays flows of one DSCP only is named with that, be they half of all flows or a few; all was told to be well, or it was half as slow. What delays all flows is not of a DSCP, nor is what one is slower by everywhere.
+func TestSlowForSome(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, host := graphs.ArcID(4), f.Hosts()[3]
+	const ef = 46
+	for _, c := range []struct {
+		name string
+		dscp []uint8 // of flows, in turn
+		adds func(dscp uint8, path []graphs.ArcID) float64
+		want string
+	}{
+		{"half", []uint8{0, ef}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d == ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 46 only "},
+		{"most", []uint8{ef, ef, 0, ef}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d == ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 46 only "},
+		{"two of three", []uint8{0, ef, 34}, func(d uint8, path []graphs.ArcID) float64 { return 300 * is(d != ef && slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay for DSCP 0, 34 only "},
+		{"all", []uint8{0, ef}, func(_ uint8, path []graphs.ArcID) float64 { return 300 * is(slices.Contains(path, bad)) }, f.ArcName(bad) + " adds [23].. us of delay .p"},
+		{"a host", []uint8{0, ef}, func(_ uint8, path []graphs.ArcID) float64 {
+			return 300 * is(slices.ContainsFunc(path, func(a graphs.ArcID) bool { return f.Tail(a) == host }))
+		}, f.NodeName(host) + " or .* adds [23].. us of delay .p"},
+		{"everywhere", []uint8{0, ef}, func(d uint8, _ []graphs.ArcID) float64 { return 300 * is(d == ef) }, "healthy: "},
+	} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(graphs.ArcID, int) (float64, float64) { return 0, 0 }}
+		store := diagnose.NewStore(f, diagnose.Config{})
+		for i, r := range d.records(30) {
+			var path []graphs.ArcID
+			for _, name := range slices.Concat(r.Path, r.Back) {
+				a, _ := f.ArcByName(name)
+				path = append(path, a)
+			}
+			r.Flow.DSCP = c.dscp[i/14%len(c.dscp)]
+			us := c.adds(r.Flow.DSCP, path)
+			r.RTT.Min, r.RTT.P50, r.RTT.P90, r.RTT.P99, r.RTT.Max = r.RTT.Min+us, r.RTT.P50+us, r.RTT.P90+us, r.RTT.P99+us, r.RTT.Max+us
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		if ok, _ := regexp.MatchString(c.want, got.Summary); !ok {
+			t.Errorf("%s: expected %q\n%s", c.name, c.want, got.Text())
+		}
+	}
+}
+
+// Where so many parts are slow that flows which cross none are no measure, or nothing is as long as what is slow, nobody is named, and that is told; it was told that all is well.
+func TestManySlow(t *testing.T) {
+	many, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 2, Degree: 1, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		f    *graphs.Fabric
+		slow func(a graphs.ArcID) bool
+		note string
+	}{
+		{"half of all hosts", many, func(a graphs.ArcID) bool {
+			n := many.Tail(a)
+			return many.Node(n).IsHost() && slices.Index(many.Hosts(), n)%2 == 0
+		}, "flows over .* links differ: a tenth of .* no few suspects explain that"},
+		{"no host", many, func(graphs.ArcID) bool { return false }, ""},
+		{"the only way", two, func(a graphs.ArcID) bool { return !two.IsHostArc(a) }, "flows over 6 links take [34].. us more than those over 4, and all of them cross sw.*>sw.*, sw.*>sw"},
+	} {
+		d := delayed{c.f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, _ int) (float64, float64) { return 200 * is(c.slow(a)), 200 * is(c.slow(a)) }}
+		store := diagnose.NewStore(c.f, diagnose.Config{})
+		for _, r := range d.records(20) {
+			store.Add(r)
+		}
+		got := store.Diagnose()
+		told := slices.ContainsFunc(got.Notes, func(n string) bool { return regexp.MustCompile(cmp.Or(c.note, "flows over")).MatchString(n) })
+		if told != (c.note != "") || got.Verdict != diagnose.Healthy {
+			t.Errorf("%s: expected %q\n%s", c.name, c.note, got.Text())
+		}
+	}
+}
+
 // What was slow for some seconds is told when it is over, with its times; it was told that all is well. What is slow for a moment is not, nor flows that are by themselves.
 func TestWasSlow(t *testing.T) {
 	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})
@@ -151,7 +231,11 @@ func TestWasSlow(t *testing.T) {
 		{"a switch", func(a graphs.ArcID, at int) bool { return f.Tail(a) == node && at >= 3 && at < 8 }, f.NodeName(node) + " added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
 		{"a host", func(a graphs.ArcID, at int) bool { return f.Tail(a) == host && at >= 3 && at < 8 }, f.NodeName(host) + " or .* added [23].. us of delay from 08:00:03Z to 08:00:08Z "},
 		{"hosts, each for a moment", func(a graphs.ArcID, at int) bool { return f.IsHostArc(a) && at/2 == int(a)%4 }, "healthy: "},
-		{"now", func(a graphs.ArcID, at int) bool { return a == bad && at >= 8 }, f.ArcName(bad) + " adds [23].. us of delay "},
+		{"an arc, twice, until a moment ago", func(a graphs.ArcID, at int) bool { return a == bad && at%7 >= 3 && at%7 < 6 }, f.ArcName(bad) + " added [23].. us of delay 2 times from 08:00:03Z to 08:00:13Z "},
+		{"now", func(a graphs.ArcID, at int) bool { return a == bad && at >= 8 }, f.ArcName(bad) + " adds [23].. us of delay since 08:00:08Z "},
+		{"a switch, now", func(a graphs.ArcID, at int) bool { return f.Tail(a) == node && at >= 8 }, f.NodeName(node) + " adds [23].. us of delay since 08:00:08Z "},
+		{"a host, now", func(a graphs.ArcID, at int) bool { return f.Tail(a) == host && at >= 8 }, f.NodeName(host) + " or .* adds [23].. us of delay since 08:00:08Z "},
+		{"always", func(a graphs.ArcID, _ int) bool { return a == bad }, f.ArcName(bad) + " adds [23].. us of delay .p"},
 	} {
 		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, at int) (float64, float64) {
 			return 300 * is(c.slow(a, at)), 300 * is(c.slow(a, at))

@@ -71,7 +71,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	if then != nil && then.spells != nil {
 		d.Notes = append(d.Notes, then.spellNote())
 	}
-	d.Notes = append(append(append(d.Notes, load...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
+	d.Notes = append(append(append(append(d.Notes, load...), s.slow().notes...), ports.notes(s, d, seen)...), s.lightNotes(d)...)
 	return d
 }
 

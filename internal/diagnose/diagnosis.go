@@ -92,15 +92,17 @@ type Suspect struct {
 	LossHigh *float64 `json:"loss_high,omitempty"`
 	// Hit is the share of the flows that cross the suspect which lose packets there, where others cross it clean; nil where it hits all alike.
 	Hit *float64 `json:"flows_hit,omitempty"`
-	// Delay is the mean delay that the suspect adds, with a 95 % credible interval, in microseconds. Nil where the symptom has none.
+	// Delay is the typical delay that the suspect adds, with a 95 % credible interval, in microseconds: to the median of a flow's probes, or their slowest tenth, in the mean of the flows. Nil where the symptom has none.
 	Delay     *float64 `json:"delay_us,omitempty"`
 	DelayLow  *float64 `json:"delay_low_us,omitempty"`
 	DelayHigh *float64 `json:"delay_high_us,omitempty"`
 	// Until is when packets were last lost, or late, or the suspect was last hot, or stopped others, where it has probably ceased since.
 	Until *time.Time `json:"until,omitempty"`
-	// Period is the rhythm of a flap, or of a delay that is over, in milliseconds, 0 if not known or not regular.
+	// DSCPs are those of the flows that the suspect delays, where it lets others cross in time.
+	DSCPs []int `json:"dscps,omitempty"`
+	// Period is the rhythm of a flap, or of a delay, in milliseconds, 0 if not known or not regular.
 	PeriodMS int `json:"period_ms,omitempty"`
-	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses all the time, or adds delay or is hot now, there are none.
+	// Duty is the share of the time in which the suspect was bad, and Episodes are when that was; of a suspect that loses, or adds delay, all the time, or is hot now, there are none.
 	// DutyLow and DutyHigh are the 90 % credible interval of the duty cycle, 0 if not known.
 	Duty     float64    `json:"duty,omitempty"`
 	DutyLow  float64    `json:"duty_low,omitempty"`

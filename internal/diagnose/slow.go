@@ -39,6 +39,7 @@ type slowness struct {
 	suspects []Suspect
 	// crossed is how many flows that surely cross an arc told how late the slowest tenth of their probes is.
 	crossed map[graphs.ArcID]int
+	notes   []string
 }
 
 // slow looks for what adds delay now, and for what did before. Each flow is held against flows whose paths are as long, and, once it has a past, against that.
@@ -49,7 +50,9 @@ func (s *Store) slow() *slowness {
 	out := &slowness{at: s.to, records: s.Records(), crossed: map[graphs.ArcID]int{}}
 	s.slowness = out
 	flows := s.delayedFlows()
-	for _, v := range flows.views() {
+	views := flows.views()
+	var known []delay.Cause
+	for _, v := range views {
 		for i := range v.obs {
 			for _, a := range v.obs[i].Path {
 				if v.tail && !v.own {
@@ -58,6 +61,9 @@ func (s *Store) slow() *slowness {
 			}
 		}
 		for _, x := range s.solveDelays(v.obs, 1) {
+			if x.Probability >= Named {
+				known = append(known, x.Cause)
+			}
 			id := s.delayName(x.Cause)
 			i := slices.IndexFunc(out.suspects, func(y Suspect) bool { return y.ID == id })
 			switch {
@@ -68,6 +74,8 @@ func (s *Store) slow() *slowness {
 			} // else a plainer view tells as much
 		}
 	}
+	out.notes = views[0].slowNotes(known, s.fabric)
+	out.suspects = append(out.suspects, s.slowForSome(views, out.suspects)...)
 	out.suspects = append(out.suspects, s.wasSlow(flows, out.suspects)...)
 	slices.SortStableFunc(out.suspects, func(a, b Suspect) int { return -cmp.Compare(a.Probability, b.Probability) })
 	return out
@@ -95,6 +103,7 @@ type view struct {
 	// own holds flows against their own past.
 	own bool
 	obs []delay.Observation
+	of  []*delayedFlow // whose those are
 }
 
 // delayedFlows are flows of which it is known what they cross.
@@ -107,6 +116,7 @@ type delayedFlows struct {
 // A delayedFlow is a flow on one of its ways, with the windows in which it crossed that.
 type delayedFlow struct {
 	obs     delay.Observation
+	dscp    uint8
 	windows []delayedWindow
 	isNow   bool // it went that way last
 }
@@ -156,7 +166,7 @@ func (o *observer) delayedOn(l *flowLog, cuts [][]*cut) (list []delayedFlow) {
 		k := slices.IndexFunc(ways, e.sameWays)
 		if k < 0 {
 			obs, _ := o.delayed(l, e)
-			k, ways, list = len(ways), append(ways, e), append(list, delayedFlow{obs: obs, isNow: e.sameWays(last)})
+			k, ways, list = len(ways), append(ways, e), append(list, delayedFlow{obs: obs, dscp: l.flow.DSCP, isNow: e.sameWays(last)})
 		}
 		list[k].windows = append(list[k].windows, delayedWindow{echo: e, isNew: e.end.After(last.end.Add(-lately)), still: stoodStill(e, cuts).Seconds() / e.length().Seconds()})
 	}
@@ -198,7 +208,7 @@ func (v *view) add(x *delayedFlow, mostStill float64) {
 			return
 		}
 	}
-	v.obs = append(v.obs, o)
+	v.obs, v.of = append(v.obs, o), append(v.of, x)
 }
 
 // delayed makes an observation of a flow's round trip, without what it took.

@@ -30,7 +30,7 @@ const (
 )
 
 // wasSlow looks for what added delay at other times than now. Where most flows that cross an arc are late together, those times are held against the others,
-// as now is. Only what is named is told, and nothing of what is told of now.
+// as now is. Only what is named is told. Of what is told of now it is told when it began, and, where it came and went, when it was there.
 func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 	flows.markLate()
 	s.leaveBusy(flows)
@@ -43,7 +43,13 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 		r := flows.lateRhythm(a, s.from)
 		times := s.stretches(r.Episodes)
 		flows.explain(delay.Cause{Kind: delay.Arc, ID: int32(a)}, s.fabric, times)
-		if len(times) == 0 || s.goesOn(&r) {
+		if len(times) == 0 {
+			continue
+		}
+		if s.goesOn(&r) {
+			if i := s.slowAt(a, now); i >= 0 {
+				now[i].tellSince(&r, s.from, s.dial())
+			}
 			continue
 		}
 		v := flows.then(times)
@@ -54,9 +60,15 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 				continue
 			}
 			flows.explain(x.Cause, s.fabric, times)
-			if !slices.ContainsFunc(now, told) && !slices.ContainsFunc(list, told) {
-				out := s.slowSuspect(&x, v)
-				s.tellOver(&out, &x, &r)
+			i := slices.IndexFunc(now, told)
+			if slices.ContainsFunc(list, told) || i >= 0 && (len(r.Episodes) == 1 || len(now[i].DSCPs) > 0) {
+				continue
+			}
+			out := s.slowSuspect(&x, v)
+			s.tellOver(&out, &x, &r)
+			if i >= 0 {
+				now[i] = out
+			} else {
 				list = append(list, out)
 			}
 		}
@@ -93,6 +105,14 @@ func (s *Store) latest(flows *delayedFlows) (graphs.ArcID, bool) {
 		}
 	}
 	return best, most > 0
+}
+
+// slowAt returns which of some suspects is named for adding delay to what crosses an arc, -1 if none is.
+func (s *Store) slowAt(a graphs.ArcID, now []Suspect) int {
+	at := []string{s.fabric.ArcName(a), s.fabric.NodeName(s.fabric.Tail(a)), s.fabric.NodeName(s.fabric.Head(a))}
+	return slices.IndexFunc(now, func(x Suspect) bool {
+		return x.Probability >= Named && slices.ContainsFunc(x.Class, func(id string) bool { return slices.Contains(at, id) })
+	})
 }
 
 // goesOn reports whether something is slow from some moment on, and was so still when flows crossed it last: what is now looks into that.
@@ -311,6 +331,17 @@ func (d *delayedFlows) then(times []stretch) view {
 		v.add(&x, 1)
 	}
 	return v
+}
+
+// tellSince says when what adds delay now began to.
+func (x *Suspect) tellSince(r *rhythm.Rhythm, start time.Time, d dial) {
+	x.dial, x.Duty = d, r.Duty
+	began := r.Episodes[0]
+	x.Episodes = []Episode{{start, duration(began.From), duration(began.To)}}
+	since := d.clock(start.Add(duration(began.From)))
+	x.when += " since " + since
+	x.For += "; that began at " + since
+	x.Evidence[0].Text = x.For
 }
 
 // tellOver says when a suspect was slow that is so no more. Where it comes and goes and the evidence ends while it is there, nobody knows whether it is over.

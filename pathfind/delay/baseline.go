@@ -46,25 +46,22 @@ func (ev *evidence) classify() *baselines {
 
 type sample struct{ x, weight float64 }
 
-// fit learns the baselines from the flows, each weighing as much as it is likely to be healthy. A first fit, before anything is known, trusts only the
+// fit learns the baselines from the flows, each weighing as much as it is likely to be healthy. A first fit, before more is known than which hosts stand out, trusts only the
 // lower half of each class, and takes the rest to fall off as it does from a quarter to the half: in a small fabric a third of all flows and more cross one
 // switch, and if that is slow, they are late. Where a gap shows that half of them are, it trusts those below it. If no fault explains the others,
 // the next fit takes them in again.
-func (b *baselines) fit(ev *evidence, healthy []float64) {
+func (b *baselines) fit(ev *evidence, healthy []float64, first bool) {
 	byClass := make([][]sample, len(b.classes))
 	for i := range ev.flows {
-		w := 1.0
-		if healthy != nil {
-			w = healthy[i]
+		if c := ev.flows[i].class; !first || healthy[i] > 0 {
+			byClass[c] = append(byClass[c], sample{ev.flows[i].delay, healthy[i]})
 		}
-		c := ev.flows[i].class
-		byClass[c] = append(byClass[c], sample{ev.flows[i].delay, w})
 	}
 	weight := make([]float64, len(b.classes))
 	for c := range b.classes {
 		s := byClass[c]
 		slices.SortFunc(s, func(x, y sample) int { return compareFloat(x.x, y.x) })
-		if healthy == nil {
+		if first {
 			s = s[:belowGap(s)]
 			byClass[c] = s
 		}
@@ -83,13 +80,13 @@ func (b *baselines) fit(ev *evidence, healthy []float64) {
 		}
 	}
 	slices.SortFunc(pool, func(x, y sample) int { return compareFloat(x.x, y.x) })
-	b.spread = max(deviation(pool, total, healthy == nil), 0.5)
-	b.shapes = append(b.shapes[:0], shapeOf(pool, total, 0, healthy == nil))
+	b.spread = max(deviation(pool, total, first), 0.5)
+	b.shapes = append(b.shapes[:0], shapeOf(pool, total, 0, first))
 	for c := range b.classes {
 		b.classes[c].shape = 0
 		if weight[c] >= ample {
 			b.classes[c].shape = len(b.shapes)
-			b.shapes = append(b.shapes, shapeOf(byClass[c], weight[c], b.classes[c].at, healthy == nil))
+			b.shapes = append(b.shapes, shapeOf(byClass[c], weight[c], b.classes[c].at, first))
 		}
 	}
 }

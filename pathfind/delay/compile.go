@@ -25,6 +25,7 @@ type evidence struct {
 	times    []uint8
 	sets     []set
 	members  [][]member // by component: the sets in which it is
+	ordinary []float64  // by flow: 0 if a host of it stands out, else 1
 }
 
 // A flow is one observation.

@@ -110,7 +110,7 @@ type Suspect struct {
 	Probability float64
 	// Class is all that the evidence cannot tell from this suspect, itself first.
 	Class []Cause
-	// Excess is the mean delay that it adds, with a 95 % credible interval.
+	// Excess is what it adds to the Delay of observations in their mean, with a 95 % credible interval.
 	Excess, Low, High Microseconds
 	// Flows are known to cross it, Late of them took longer than 95 in 100 flows of their length do.
 	Flows, Late int

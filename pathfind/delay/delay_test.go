@@ -144,39 +144,6 @@ func TestHalfAreLate(t *testing.T) {
 	}
 }
 
-// TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
-// than all others.
-func TestHostsDiffer(t *testing.T) {
-	for _, fab := range fabrics {
-		for seed := range uint64(3) {
-			for _, kind := range []string{"nothing", "arc", "host"} {
-				w := fab.make(t, seed)
-				hosts := w.f.Hosts()
-				own := map[graphs.NodeID]float64{}
-				for _, h := range hosts {
-					own[h] = 300 * w.rng.Float64()
-				}
-				var want []delay.Cause
-				switch kind {
-				case "arc":
-					want = []delay.Cause{{Kind: delay.Arc, ID: int32(w.fabricArc())}}
-					w.slow[want[0]] = 200
-				case "host":
-					want = []delay.Cause{{Kind: delay.Host, ID: int32(hosts[4])}}
-					own[hosts[4]] = 1500
-				}
-				obs := w.measure(40)
-				for i := range obs {
-					obs[i].Delay += delay.Microseconds(own[obs[i].Src] + own[obs[i].Dst])
-				}
-				if got := named(delay.Solve(w.f, obs, delay.Config{})); !slices.Equal(got, want) {
-					t.Errorf("%s, %s, seed %d: %v, want %v", fab.name, kind, seed, got, want)
-				}
-			}
-		}
-	}
-}
-
 // TestSlowParts: a slow arc, host or switch, and several slow arcs, are named in round trips, in their direction, on fabrics whose paths are and are not of
 // one length; what they add lies in the interval.
 func TestSlowParts(t *testing.T) {

@@ -15,6 +15,8 @@ const (
 	differ = 2
 	// unusual is how far above the median host one stands out, in standard deviations of hosts.
 	unusual = 4
+	// twice the least delay that counts as a fault is what a host must add for its flows to be left out: cables and switches near it add some.
+	twice = 2
 	// turns is how often what a host adds is told anew, given what those at the other end of its flows do.
 	turns = 4
 )
@@ -25,55 +27,106 @@ type hostEffect struct {
 	adds  float64
 }
 
-// evenHosts takes off what hosts add, if they differ. One that stands out keeps all of it: it may be a fault. How much hosts differ is told by the faster half of them, since
-// faults only make slower.
-func (ev *evidence) evenHosts(b *baselines) {
+// evenHosts takes off what hosts add, if they differ. One that stands out keeps all of it: it may be a fault, and where most flows have such a host, they are no measure for others. How much hosts differ is told by
+// the faster half of them, since faults only make slower.
+func (ev *evidence) evenHosts(b *baselines, least float64) {
+	ev.ordinary = slices.Repeat([]float64{1}, len(ev.flows))
 	effects := ev.hostEffects()
 	if len(effects) < enoughHosts {
 		return
 	}
-	var spread float64
-	for range turns {
-		rest := ev.aside(b)
-		for k := range effects {
-			x := &effects[k]
-			more := medianOf(rest, x.flows)
-			x.adds += more
-			for _, i := range x.flows {
-				rest[i] -= more
-				ev.flows[i].ends += more
-			}
-		}
-		adds, flows := make([]float64, len(effects)), make([]float64, len(effects))
-		for k, x := range effects {
-			adds[k], flows[k] = x.adds, float64(len(x.flows))
-		}
-		middle := median(adds)
-		spread = lowerSpread(adds)
-		for k := range effects {
-			effects[k].adds -= middle
-			for _, i := range effects[k].flows {
-				ev.flows[i].ends -= middle
-			}
-		}
-		const ofMedian = 1.2533 // how much less a median is sure than a mean, of normal samples
-		if spread < differ*ofMedian*lowerSpread(rest)/math.Sqrt(median(flows)) {
-			for i := range ev.flows {
-				ev.flows[i].ends = 0
-			}
-			return
-		}
+	spread, sure := ev.learnHosts(b, effects, true)
+	if !ev.leaveOut(effects, max(unusual*spread, twice*least)) {
+		ev.forgetHosts(effects)
+		spread, sure = ev.learnHosts(b, effects, false)
+	}
+	if !sure {
+		ev.forgetHosts(effects)
+		return
 	}
 	for _, x := range effects {
 		if x.adds > unusual*spread {
-			for _, i := range x.flows {
-				ev.flows[i].ends -= x.adds
-			}
+			ev.add(&x, -x.adds)
 		}
 	}
 	for i := range ev.flows {
 		ev.flows[i].delay -= ev.flows[i].ends
 	}
+}
+
+// learnHosts learns what hosts add, and returns by how much they differ, or how unsure that is if it is more, and whether they do for sure. In each turn it learns from one host after another, or from all at
+// once and by half: that takes more turns, but where many are slow what one adds is not first laid to others.
+func (ev *evidence) learnHosts(b *baselines, effects []hostEffect, atOnce bool) (spread float64, sure bool) {
+	n := turns
+	if atOnce {
+		n *= 2
+	}
+	sure = true
+	for range n {
+		rest := ev.aside(b)
+		more := make([]float64, len(effects))
+		for k, x := range effects {
+			more[k] = medianOf(rest, x.flows) / 2
+		}
+		adds, flows := make([]float64, len(effects)), make([]float64, len(effects))
+		for k := range effects {
+			x := &effects[k]
+			if !atOnce {
+				more[k] = medianOf(rest, x.flows)
+			}
+			for _, i := range x.flows {
+				rest[i] -= more[k]
+			}
+			ev.add(x, more[k])
+			adds[k], flows[k] = x.adds, float64(len(x.flows))
+		}
+		middle := median(adds)
+		for k := range effects {
+			ev.add(&effects[k], -middle)
+		}
+		const ofMedian = 1.2533 // how much less a median is sure than a mean, of normal samples
+		unsure := ofMedian * lowerSpread(rest) / math.Sqrt(median(flows))
+		spread = lowerSpread(adds)
+		sure, spread = sure && spread >= differ*unsure, max(spread, unsure)
+	}
+	return spread, sure
+}
+
+// add takes a host to add so much more to its flows.
+func (ev *evidence) add(x *hostEffect, more float64) {
+	x.adds += more
+	for _, i := range x.flows {
+		ev.flows[i].ends += more
+	}
+}
+
+// forgetHosts takes hosts to add nothing.
+func (ev *evidence) forgetHosts(effects []hostEffect) {
+	for k := range effects {
+		effects[k].adds = 0
+	}
+	for i := range ev.flows {
+		ev.flows[i].ends = 0
+	}
+}
+
+// leaveOut takes flows of hosts that add more than some delay for out of the ordinary, where they are most, and reports that: of fewer the lower half tells what others take.
+func (ev *evidence) leaveOut(effects []hostEffect, more float64) bool {
+	out := map[int32]bool{}
+	for _, x := range effects {
+		if x.adds > more {
+			for _, i := range x.flows {
+				out[i] = true
+			}
+		}
+	}
+	if n := len(ev.flows); 2*len(out) <= n || n-len(out) < leastFlows {
+		return false
+	}
+	for i := range out {
+		ev.ordinary[i] = 0
+	}
+	return true
 }
 
 // hostEffects lists the hosts with enough flows that are compared with others of their length.

@@ -49,7 +49,7 @@ const (
 func newSearch(ev *evidence, cfg Config) *search {
 	s := &search{ev: ev, cfg: cfg, base: ev.classify(), sum: make([]float64, len(ev.flows)), shape: make([]uint8, len(ev.flows)),
 		parts: make([][]weighed, len(ev.sets))}
-	ev.evenHosts(s.base)
+	ev.evenHosts(s.base, float64(cfg.Least))
 	s.prior = priors(ev, cfg.Choices)
 	return s
 }
@@ -83,10 +83,10 @@ func priors(ev *evidence, choices float64) []float64 {
 }
 
 func (s *search) run() {
-	var healthy []float64
+	healthy := s.ev.ordinary
 	outlier := usualOutlier
-	for range rounds {
-		s.base.fit(s.ev, healthy)
+	for round := range rounds {
+		s.base.fit(s.ev, healthy, round == 0)
 		least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
 		s.t = newTable(s.ev, s.base, least)
 		s.t.fill(s.ev, s.base, outlier)
@@ -95,7 +95,8 @@ func (s *search) run() {
 		s.settle()
 		s.grow()
 		s.exchange()
-		if healthy != nil && slices.Equal(before, s.named()) {
+		s.regroup()
+		if round > 0 && slices.Equal(before, s.named()) {
 			return
 		}
 		healthy = s.healthy()

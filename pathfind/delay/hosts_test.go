@@ -1,0 +1,81 @@
+package delay_test
+
+import (
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/pathfind/delay"
+)
+
+// TestManySlowHosts: where three of eight hosts are slow, so that two flows of three are late, these are named and no other.
+func TestManySlowHosts(t *testing.T) {
+	for seed := range uint64(8) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		for _, i := range w.rng.Perm(8)[:3] {
+			w.slow[delay.Cause{Kind: delay.Host, ID: int32(f.Hosts()[i])}] = 250
+		}
+		got := named(delay.Solve(f, w.measure(40), delay.Config{Least: 50, LeastSpreads: 3}))
+		if len(got) != len(w.slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
+			t.Errorf("seed %d: %v, want %v", seed, got, w.slow)
+		}
+	}
+}
+
+// TestHostsOfOneSwitch: where all hosts of a switch are slow, these are named and not what they share, be they slow alike or not: flows between them are later than what a slow switch explains. The switch is,
+// where it is slow.
+func TestHostsOfOneSwitch(t *testing.T) {
+	for seed := range uint64(6) {
+		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 2})
+		a, b := f.Hosts()[0], f.Hosts()[1]
+		leaf := f.Head(f.Out(a)[0])
+		for _, slow := range []map[delay.Cause]float64{
+			{{Kind: delay.Host, ID: int32(a)}: 250, {Kind: delay.Host, ID: int32(b)}: 250},
+			{{Kind: delay.Host, ID: int32(a)}: 150, {Kind: delay.Host, ID: int32(b)}: 400},
+			{{Kind: delay.Node, ID: int32(leaf)}: 125},
+		} {
+			w := newWorld(t, f, err, seed)
+			w.standing, w.slow = true, slow
+			got := named(delay.Solve(f, w.measure(40), delay.Config{Least: 50, LeastSpreads: 3}))
+			if len(got) != len(slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return slow[c] == 0 }) {
+				t.Errorf("seed %d: %v, want %v", seed, got, slow)
+			}
+		}
+	}
+}
+
+// TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
+// than all others.
+func TestHostsDiffer(t *testing.T) {
+	for _, fab := range fabrics {
+		for seed := range uint64(3) {
+			for _, kind := range []string{"nothing", "arc", "host"} {
+				w := fab.make(t, seed)
+				hosts := w.f.Hosts()
+				own := map[graphs.NodeID]float64{}
+				for _, h := range hosts {
+					own[h] = 300 * w.rng.Float64()
+				}
+				var want []delay.Cause
+				switch kind {
+				case "arc":
+					want = []delay.Cause{{Kind: delay.Arc, ID: int32(w.fabricArc())}}
+					w.slow[want[0]] = 200
+				case "host":
+					want = []delay.Cause{{Kind: delay.Host, ID: int32(hosts[4])}}
+					own[hosts[4]] = 1500
+				}
+				obs := w.measure(40)
+				for i := range obs {
+					obs[i].Delay += delay.Microseconds(own[obs[i].Src] + own[obs[i].Dst])
+				}
+				if got := named(delay.Solve(w.f, obs, delay.Config{})); !slices.Equal(got, want) {
+					t.Errorf("%s, %s, seed %d: %v, want %v", fab.name, kind, seed, got, want)
+				}
+			}
+		}
+	}
+}

@@ -137,6 +137,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		s.corrupts(&out, &sus, ports.counted)
 		s.queues(&out, sus.Cause, ports.counted)
 		s.prove(&out, sus.Cause, sus.Loss, heard, ports)
+		s.doubtBusy(&out, &sus, seen, heard)
 		if x, ok := s.stops[sus.Cause]; ok {
 			x.tell(&out)
 		}

@@ -157,29 +157,6 @@ func (x *strained) holds(c *cut) bool {
 	return c.lost >= pausedLeast && float64(c.lost) >= pausedLost*c.sent
 }
 
-// busy returns the hosts that hardly run, and those that lost more packets by being busy than is left of what the flows from and to them lost: of that, too, much may be
-// their own doing.
-func (s *Store) busy() map[graphs.NodeID]bool {
-	hosts := map[graphs.NodeID]bool{}
-	for n := range s.strained.ever {
-		hosts[n] = true
-	}
-	if len(s.strained.left) == 0 {
-		return hosts
-	}
-	rest := map[graphs.NodeID]int{}
-	for _, l := range s.order {
-		for i := range l.echoes {
-			rest[l.src] += l.echoes[i].lost
-			rest[l.dst] += l.echoes[i].lost
-		}
-	}
-	for n, left := range s.strained.left {
-		hosts[n] = hosts[n] || left.lost > rest[n]
-	}
-	return hosts
-}
-
 // count is what the host says that it did.
 func (c *cut) count() int { return c.overflow + c.overdue + c.late }
 
@@ -449,37 +426,4 @@ func (x *leftover) words(d dial) string {
 	clock := func(t time.Time) string { return d.write(t, "15:04:05.0Z") }
 	return fmt.Sprintf("%s%s: what was lost by that, %s probes between %s and %s, is left out", busy, strings.Join(did, ", "), thousands(x.lost), clock(x.during.from),
 		clock(x.during.to))
-}
-
-// strainNotes say what was left out, by the order of the fabric's nodes.
-func (s *Store) strainNotes() []string {
-	var notes []string
-	for n := range graphs.NodeID(s.fabric.NumNodes()) {
-		if left := s.strained.left[n]; left != nil {
-			notes = append(notes, s.fabric.NodeName(n)+" "+left.words(s.dial()))
-		}
-		if s.strained.ever[n] {
-			notes = append(notes, s.fabric.NodeName(n)+" stood still for most of the time: what it measured is used, and may be its own doing")
-		}
-	}
-	return notes
-}
-
-// doubtStrained adds to suspects at a host that was too busy what was left out for that.
-func (s *Store) doubtStrained(d *Diagnosis) {
-	for n := range graphs.NodeID(s.fabric.NumNodes()) {
-		left := s.strained.left[n]
-		if left == nil {
-			continue
-		}
-		at := map[string]bool{s.fabric.NodeName(n): true}
-		for _, a := range s.fabric.Out(n) {
-			at[s.fabric.LinkName(a.Link())] = true
-		}
-		for i := range d.Suspects {
-			if x := &d.Suspects[i]; at[x.ID] || at[x.Link] {
-				x.Doubts = append(x.Doubts, Evidence{s.instrument(), s.fabric.NodeName(n) + " " + left.words(s.dial())})
-			}
-		}
-	}
 }

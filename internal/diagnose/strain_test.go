@@ -160,6 +160,14 @@ func TestStrain(t *testing.T) {
 				}
 			}
 		}, "link " + link + " flap", "h1-1 stood still for most of the time"},
+		{"stands still all the time, and hears nothing for moments", nil, func(p *play) func(graphs.ArcID, int) float64 {
+			l, _ := p.f.LinkByName(busyLink)
+			return func(a graphs.ArcID, w int) float64 { return is(a.Link() == l && (w == 5 || w == 9)) }
+		}, func(p *play) {
+			for w := range 24 {
+				p.strain(busy, busy, evidence.Pause, 500*w, 500*w+400, 0)
+			}
+		}, "inconclusive", "hosts were too busy for their probes, and may have lost these packets themselves"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, silent := range []bool{false, true} {

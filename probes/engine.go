@@ -124,6 +124,11 @@ func headers(a netip.Addr) int {
 	return 40 + 8
 }
 
+// packetSize is the length of the UDP payload of a probe so many bytes long, from the IP header on, or what is needed for it.
+func packetSize(size int, dst netip.AddrPort) int {
+	return min(max(size-headers(dst.Addr()), minRequest), maxPacket)
+}
+
 // EngineStats counts what an engine did since it began.
 type EngineStats struct {
 	// Sent are the packets that the kernel took, Received those that came, Errors the ICMP errors that came.

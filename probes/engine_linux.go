@@ -68,7 +68,7 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 	if size == 0 {
 		size = DefaultSize
 	}
-	size = min(max(size-headers(dst.Addr()), minRequest), maxPacket)
+	size = packetSize(size, dst)
 	if o.Outstanding <= 0 {
 		o.Outstanding = 1024
 	}
@@ -186,6 +186,7 @@ func (s *Stream) send(probes []ask, c control, hops int) int {
 	e := s.e
 	e.sending.Lock()
 	defer e.sending.Unlock()
+	size := min(s.size, packetSize(DefaultSize, s.dst)) // where a path goes, short ones tell that long ones do not pass
 	total := 0
 	for len(probes) > 0 {
 		k := min(len(probes), engineBatch)
@@ -202,7 +203,7 @@ func (s *Stream) send(probes []ask, c control, hops int) int {
 			case askBack:
 				c.replyTTL = x.ttl
 			}
-			e.queue(s, &request{seq: s.asks.enter(x), ssid: s.ssidAsk(), at: now, control: c, hops: hops, size: s.size}, ttl)
+			e.queue(s, &request{seq: s.asks.enter(x), ssid: s.ssidAsk(), at: now, control: c, hops: hops, size: size}, ttl)
 		}
 		s.mu.Unlock()
 		total += e.flush(s, false)

@@ -53,6 +53,8 @@ type SessionConfig struct {
 	SwitchRate float64
 	// Window is the time that an echo record spans; 0 is half a second.
 	Window time.Duration
+	// Size is the length of echoes in bytes, from the IP header on; 0 is DefaultSize. They are never fragmented.
+	Size   int
 	Logger *slog.Logger
 }
 
@@ -116,6 +118,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	cfg.Rate = cmp.Or(cfg.Rate, DefaultRate)
 	cfg.SwitchRate = cmp.Or(cfg.SwitchRate, DefaultSwitchRate)
 	cfg.Window = cmp.Or(cfg.Window, 500*time.Millisecond)
+	cfg.Size = cmp.Or(cfg.Size, DefaultSize)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -187,7 +190,7 @@ func (s *Session) tick() time.Duration {
 // Statement says what the session will send.
 func (s *Session) Statement() string {
 	return fmt.Sprintf("up to %.0f packets/s of %d bytes along %d flows (UDP port %d), and of any switch at most %.0f TTL-expired answers/s, by all hosts together",
-		s.cfg.Rate, DefaultSize, len(s.planned), s.cfg.Port, s.cfg.SwitchRate)
+		s.cfg.Rate, s.cfg.Size, len(s.planned), s.cfg.Port, s.cfg.SwitchRate)
 }
 
 // Ports returns the ports on which the session expects reflectors.
@@ -234,7 +237,7 @@ func (s *Session) add(p plan.Flow, extra, spare bool) (*sessionFlow, error) {
 		return nil, err
 	}
 	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port}
-	stream, err := s.engine.Add(f, Options{})
+	stream, err := s.engine.Add(f, Options{Size: s.cfg.Size})
 	if err != nil {
 		return nil, fmt.Errorf("probe %s from %s: %w", s.fabric.NodeName(p.Dst), s.fabric.NodeName(p.Src), err)
 	}

@@ -19,6 +19,9 @@ func (s *Session) record(kind evidence.Kind, fl *sessionFlow, at time.Time) *evi
 		V: evidence.Version, Time: at.UTC(), Source: evidence.SourceProbe, By: s.fabric.NodeName(s.cfg.Host),
 		Epoch: fmt.Sprint(s.epoch), Kind: kind, Flow: &flow,
 	}
+	if s.cfg.Size != DefaultSize {
+		r.Size = s.cfg.Size
+	}
 	if kind == evidence.KindHop {
 		return r
 	}

@@ -62,6 +62,9 @@ type pinging struct {
 // leastSize is the shortest echo that IPv6 can carry, in bytes: its header, that of UDP, and a STAMP packet with what asks for the way back.
 const leastSize = 124
 
+// mostSize is the longest echo that may be asked for, in bytes.
+const mostSize = 9000
+
 func newPingCmd(e *env) *cobra.Command {
 	var p pinging
 	cmd := &cobra.Command{
@@ -76,8 +79,8 @@ of --fabric or a host name. No privilege is needed. The exit code is 0 whatever 
 			if err := p.check(); err != nil {
 				return err
 			}
-			if p.count < 1 || p.duration < 0 || p.size < leastSize || p.size > 9000 {
-				return usagef("--count is at least 1, --for not negative, --size %d to 9000", leastSize)
+			if p.count < 1 || p.duration < 0 || p.size < leastSize || p.size > mostSize {
+				return usagef("--count is at least 1, --for not negative, --size %d to %d", leastSize, mostSize)
 			}
 			if p.duration > 0 {
 				p.count = 0

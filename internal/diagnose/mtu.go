@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -25,6 +26,9 @@ func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
 	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.size != 0 }) {
 		return
 	}
+	if _, ok := s.longSuffer(); ok {
+		seen = s.observe(nil, time.Time{})
+	}
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
 		c, ok := s.causeOf(x)
@@ -33,15 +37,45 @@ func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
 		}
 		if longest, shortest, long, ok := seen.mtuOf(c); ok {
 			x.Symptom, x.Hit, x.passes, x.drops = MTU, nil, longest, shortest
+			x.Until, x.Episodes, x.Duty, x.DutyLow, x.DutyHigh, x.when = nil, nil, 0, 0, 0, "" // which are when long packets were sent
 			share, n := float64(long.lost)/float64(long.sent), float64(long.sent)
 			low, high := aboutShare(share, n)
 			x.loses(share, low, high)
 			text := fmt.Sprintf("%s of %s packets of %s bytes and more that cross it were lost, and those of up to %s bytes pass", thousands(long.lost), thousands(long.sent), thousands(shortest), thousands(longest))
-			x.For = text + "; " + x.For
-			x.Evidence = append([]Evidence{{s.instrument(), text}}, x.Evidence...)
+			x.For, x.Evidence = text, []Evidence{{s.instrument(), text}}
 			x.Next = []Step{{Why: "one end of a link, or a tunnel on it, takes shorter packets than the hosts send", Do: "compare the MTU of the ports at both ends of " + x.ID + " with that of the hosts"}}
 		}
 	}
+}
+
+// longSuffer returns the shortest length of packets that was measured, if others were, too, and nearly all that was lost is of those: the short ones lose next to nothing.
+func (s *Store) longSuffer() (short int, ok bool) {
+	const most = 0.001
+	sizes := map[int]passed{}
+	for _, l := range s.order {
+		x := sizes[cmp.Or(l.size, defaultSize)]
+		for i := range l.echoes {
+			x.sent, x.lost = x.sent+l.echoes[i].sent, x.lost+l.echoes[i].lost
+		}
+		sizes[cmp.Or(l.size, defaultSize)] = x
+	}
+	if len(sizes) < 2 {
+		return 0, false
+	}
+	lost := 0
+	for _, x := range sizes {
+		lost += x.lost
+	}
+	short = slices.Min(slices.Collect(maps.Keys(sizes)))
+	x := sizes[short]
+	return short, x.sent >= LeastProbes && float64(x.lost) <= most*float64(x.sent) && float64(x.lost) <= sizePasses*float64(lost)
+}
+
+// longer sums up what was measured by packets that are longer than some.
+func (s *Store) longer(than int) *observer {
+	o := s.observe(nil, time.Time{})
+	o.list = slices.DeleteFunc(o.list, func(obs localize.Observation) bool { return cmp.Or(o.flow(&obs).size, defaultSize) <= than })
+	return o
 }
 
 // causeOf is the arc, link, switch or host that a suspect is.

@@ -120,7 +120,7 @@ type Record struct {
 	AheadMS *int `json:"ahead_ms,omitempty"`
 	// Method says how answers were got where there was no reflector: tcp-syn or port-unreachable.
 	Method string `json:"method,omitempty"`
-	// Size is the probes' length in bytes from the IP header on, where it is not the default.
+	// Size is the length of the flow's echoes in bytes from the IP header on, where it is not the default.
 	Size int `json:"size,omitempty"`
 
 	// Of a hop:

@@ -23,7 +23,7 @@ const (
 // tellSizes turns what loses packets into what drops long ones, where it loses all from some length on and passes what is shorter (RFC 2923, section 2.1): other faults do not look
 // at the length of a packet that hard.
 func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
-	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.size != 0 }) {
+	if !s.sized() {
 		return
 	}
 	if _, ok := s.longSuffer(); ok {
@@ -51,6 +51,9 @@ func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
 // longSuffer returns the shortest length of packets that was measured, if others were, too, and nearly all that was lost is of those: the short ones lose next to nothing.
 func (s *Store) longSuffer() (short int, ok bool) {
 	const most = 0.001
+	if !s.sized() {
+		return 0, false
+	}
 	sizes := map[int]passed{}
 	for _, l := range s.order {
 		x := sizes[cmp.Or(l.size, defaultSize)]
@@ -59,9 +62,6 @@ func (s *Store) longSuffer() (short int, ok bool) {
 		}
 		sizes[cmp.Or(l.size, defaultSize)] = x
 	}
-	if len(sizes) < 2 {
-		return 0, false
-	}
 	lost := 0
 	for _, x := range sizes {
 		lost += x.lost
@@ -69,6 +69,11 @@ func (s *Store) longSuffer() (short int, ok bool) {
 	short = slices.Min(slices.Collect(maps.Keys(sizes)))
 	x := sizes[short]
 	return short, x.sent >= LeastProbes && float64(x.lost) <= most*float64(x.sent) && float64(x.lost) <= sizePasses*float64(lost)
+}
+
+// sized reports whether anything was measured by packets of another length than the usual one.
+func (s *Store) sized() bool {
+	return slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.size != 0 })
 }
 
 // longer sums up what was measured by packets that are longer than some.

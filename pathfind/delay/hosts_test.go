@@ -47,6 +47,33 @@ func TestHostsOfOneSwitch(t *testing.T) {
 	}
 }
 
+// TestHostsOfOneSwitchAmongOthers: where hosts elsewhere are slow, too, both hosts of a switch are named by the few flows between them.
+func TestHostsOfOneSwitchAmongOthers(t *testing.T) {
+	for seed := range uint64(8) {
+		f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		for _, i := range append(w.rng.Perm(14)[:4], 14, 15) {
+			w.slow[delay.Cause{Kind: delay.Host, ID: int32(f.Hosts()[i])}] = 250
+		}
+		obs := w.measure(20)
+		a, b := f.Hosts()[14], f.Hosts()[15]
+		between := 0
+		for _, o := range obs {
+			if o.Src == a && o.Dst == b || o.Src == b && o.Dst == a {
+				between++
+			}
+		}
+		if between < 2 {
+			continue
+		}
+		got := named(delay.Solve(f, obs, delay.Config{Least: 50, LeastSpreads: 3}))
+		if slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
+			t.Errorf("seed %d: %v, want %v", seed, got, w.slow)
+		}
+	}
+}
+
 // TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
 // than all others.
 func TestHostsDiffer(t *testing.T) {

@@ -53,13 +53,25 @@ func (s *search) addBest(among []int32) {
 	}
 }
 
-// worth weighs the hypothesis as a whole, a logarithm. What its faults are worth one by one does not add up to that: each is held against adding as little as is no fault.
+// worth weighs the hypothesis as a whole, a logarithm. What its faults are worth one by one does not add up to that: each is held against adding as little as is no fault. Where some hosts
+// are slow, others are likelier to be.
 func (s *search) worth() (sum float64) {
 	for i := range s.ev.flows {
 		sum += math.Log(s.likelihood(int32(i)))
 	}
+	hosts, slow := 0.0, 0.0
+	for _, host := range s.ev.host {
+		if host {
+			hosts++
+		}
+	}
 	for _, x := range s.faults {
-		sum += s.prior[x.comp] - math.Log(float64(shapes*(s.most-s.least+1)))
+		prior := s.prior[x.comp]
+		if n := x.comp - s.ev.arcs; n >= 0 && s.ev.host[n] {
+			prior = math.Log((math.Exp(prior)*hosts + slow) / (hosts + slow))
+			slow++
+		}
+		sum += prior - math.Log(float64(shapes*(s.most-s.least+1)))
 	}
 	return sum
 }

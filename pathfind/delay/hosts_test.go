@@ -74,6 +74,26 @@ func TestHostsOfOneSwitchAmongOthers(t *testing.T) {
 	}
 }
 
+// TestArcsOfOneSwitch: where a link is slow both ways that half of the flows over a switch cross, it is named, and not the switch with a part of it.
+func TestArcsOfOneSwitch(t *testing.T) {
+	leaves, errLeaves := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 2, Hosts: 2})
+	tree, errTree := generate.FatTree(generate.FatTreeConfig{K: 4})
+	for seed := range uint64(24) {
+		f, err := leaves, errLeaves
+		if seed%2 == 1 {
+			f, err = tree, errTree
+		}
+		w := newWorld(t, f, err, seed/2)
+		w.standing = true
+		a := w.fabricArc()
+		w.slow = map[delay.Cause]float64{{Kind: delay.Arc, ID: int32(a)}: 150, {Kind: delay.Arc, ID: int32(a.Reverse())}: 150}
+		got := named(delay.Solve(f, w.measure(20), delay.Config{Least: 50, LeastSpreads: 3}))
+		if len(got) != len(w.slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
+			t.Errorf("seed %d: %v, want %v", seed, got, w.slow)
+		}
+	}
+}
+
 // TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
 // than all others.
 func TestHostsDiffer(t *testing.T) {

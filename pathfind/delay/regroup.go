@@ -7,33 +7,40 @@ import (
 	"whichlink/graphs"
 )
 
-// regroup puts the hosts of a switch into its place, or it into theirs, where that explains more. To exchange one for one leads from neither to the other: beside a slow switch none of its
-// hosts explains more, and without it each alone explains less. Flows between two of them tell: they cross the switch as often as others do, but both hosts.
+// regroup puts the hosts or arcs of a switch into its place, or it into that of its hosts, where that explains more. To exchange one for one leads from neither to the other: beside a slow switch
+// none of these explains more, and without it each alone explains less. Flows between two hosts tell: they cross the switch as often as others do, but both hosts; and those that cross
+// none of its slow arcs.
 func (s *search) regroup() {
 	for n, host := range s.ev.host {
 		if host {
 			continue
 		}
 		sw, hosts := s.ev.arcs+int32(n), s.hostsOn(graphs.NodeID(n))
-		slow := slices.DeleteFunc(slices.Clone(hosts), func(h int32) bool { return !s.has(h) })
-		if len(hosts) < 2 || len(slow) < 2 && !s.has(sw) {
+		parts := hosts
+		faulty := func() []int32 { return slices.DeleteFunc(slices.Clone(parts), func(c int32) bool { return !s.has(c) }) }
+		if !s.has(sw) && len(faulty()) < 2 {
 			continue
 		}
+		type try struct{ first, then []int32 }
+		tries := []try{{nil, hosts}, {[]int32{sw}, hosts}}
 		if s.has(sw) {
-			slow = append(slow, sw)
+			parts = append(s.arcsAt(graphs.NodeID(n)), hosts...)
+			tries = append(tries, try{nil, parts}, try{[]int32{sw}, parts})
 		}
-		for _, c := range slow {
-			s.take(c)
+		for _, c := range append(faulty(), sw) {
+			if s.has(c) {
+				s.take(c)
+			}
 		}
 		others := s.faults
 		best, most := others, math.Inf(-1)
-		for _, first := range [][]int32{nil, {sw}} {
+		for _, x := range tries {
 			s.faults = slices.Clone(others)
 			s.apply()
-			s.addBest(first)
-			s.addBest(hosts)
-			if x := s.worth(); x > most {
-				best, most = s.faults, x
+			s.addBest(x.first)
+			s.addBest(x.then)
+			if sum := s.worth(); sum > most {
+				best, most = s.faults, sum
 			}
 		}
 		s.faults = best
@@ -85,4 +92,17 @@ func (s *search) hostsOn(n graphs.NodeID) (list []int32) {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// arcsAt returns the arcs at a switch that lead to no host and that flows cross.
+func (s *search) arcsAt(n graphs.NodeID) (list []int32) {
+	for _, a := range s.ev.f.Out(n) {
+		for _, x := range [...]int32{int32(a), int32(a.Reverse())} {
+			if !s.ev.f.IsHostArc(a) && len(s.ev.through(x)) > 0 {
+				list = append(list, x)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
 }

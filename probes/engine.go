@@ -36,6 +36,8 @@ type Config struct {
 type Options struct {
 	// Size is the length of the probes in bytes from the IP header on; 0 means DefaultSize. It is raised to what is needed.
 	Size int
+	// TraceSize is likewise that of probes that find out where paths go; 0 means as Size.
+	TraceSize int
 	// Outstanding bounds the echoes that are neither answered nor given up (default 1024).
 	Outstanding int
 }

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -64,10 +65,8 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 	case local.Port() == 0 || dst.Port() == 0:
 		return nil, fmt.Errorf("probe flow from %s to %s: port 0", local, dst)
 	}
-	size := o.Size
-	if size == 0 {
-		size = DefaultSize
-	}
+	size := cmp.Or(o.Size, DefaultSize)
+	traceSize := packetSize(cmp.Or(o.TraceSize, size), dst)
 	size = packetSize(size, dst)
 	if o.Outstanding <= 0 {
 		o.Outstanding = 1024
@@ -96,7 +95,7 @@ func (e *Engine) Add(flow evidence.Flow, o Options) (*Stream, error) {
 		end = &farEnd{}
 		e.ends[dst] = end
 	}
-	s := &Stream{flow: flow, dst: dst, e: e, out: out, end: end, size: size, ssid: uint16(rand.IntN(1<<15-1)+1) * 2, echoes: newLedger(o.Outstanding)}
+	s := &Stream{flow: flow, dst: dst, e: e, out: out, end: end, size: size, traceSize: traceSize, ssid: uint16(rand.IntN(1<<15-1)+1) * 2, echoes: newLedger(o.Outstanding)}
 	s.asks.next, s.asks.tail = firstAsk, firstAsk
 	s.tally.lostAt = make([]int64, 0, evidence.MaxLostAt)
 	streams := make(map[netip.AddrPort]*Stream, len(old)+1)
@@ -186,7 +185,6 @@ func (s *Stream) send(probes []ask, c control, hops int) int {
 	e := s.e
 	e.sending.Lock()
 	defer e.sending.Unlock()
-	size := min(s.size, packetSize(DefaultSize, s.dst)) // where a path goes, short ones tell that long ones do not pass
 	total := 0
 	for len(probes) > 0 {
 		k := min(len(probes), engineBatch)
@@ -203,7 +201,7 @@ func (s *Stream) send(probes []ask, c control, hops int) int {
 			case askBack:
 				c.replyTTL = x.ttl
 			}
-			e.queue(s, &request{seq: s.asks.enter(x), ssid: s.ssidAsk(), at: now, control: c, hops: hops, size: size}, ttl)
+			e.queue(s, &request{seq: s.asks.enter(x), ssid: s.ssidAsk(), at: now, control: c, hops: hops, size: s.traceSize}, ttl)
 		}
 		s.mu.Unlock()
 		total += e.flush(s, false)

@@ -237,7 +237,7 @@ func (s *Session) add(p plan.Flow, extra, spare bool) (*sessionFlow, error) {
 		return nil, err
 	}
 	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port}
-	stream, err := s.engine.Add(f, Options{Size: s.cfg.Size})
+	stream, err := s.engine.Add(f, Options{Size: s.cfg.Size, TraceSize: DefaultSize})
 	if err != nil {
 		return nil, fmt.Errorf("probe %s from %s: %w", s.fabric.NodeName(p.Dst), s.fabric.NodeName(p.Src), err)
 	}

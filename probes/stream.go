@@ -11,13 +11,14 @@ import (
 
 // A Stream is one flow as an engine probes it. Its methods may be called from any goroutine.
 type Stream struct {
-	flow evidence.Flow
-	dst  netip.AddrPort
-	e    *Engine
-	out  *outlet
-	end  *farEnd
-	size int // of the UDP payload
-	ssid uint16
+	flow      evidence.Flow
+	dst       netip.AddrPort
+	e         *Engine
+	out       *outlet
+	end       *farEnd
+	size      int // of the UDP payload
+	traceSize int // likewise, of probes that find out where paths go
+	ssid      uint16
 
 	mu      sync.Mutex // guards all below
 	echoes  *ledger

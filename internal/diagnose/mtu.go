@@ -43,6 +43,7 @@ func (s *Store) tellSizes(d *Diagnosis, seen *observer) {
 			x.loses(share, low, high)
 			text := fmt.Sprintf("%s of %s packets of %s bytes and more that cross it were lost, and those of up to %s bytes pass", thousands(long.lost), thousands(long.sent), thousands(shortest), thousands(longest))
 			x.For, x.Evidence = text, []Evidence{{s.instrument(), text}}
+			x.Against, x.Doubts = fmt.Sprintf("%s of these crossed it", thousands(long.sent-long.lost)), nil // what else was told of it short packets tell
 			x.Next = []Step{{Why: "one end of a link, or a tunnel on it, takes shorter packets than the hosts send", Do: "compare the MTU of the ports at both ends of " + x.ID + " with that of the hosts"}}
 		}
 	}

@@ -97,7 +97,7 @@ func (x *sorter) take(o *outage) {
 	}
 	all := o.when.stretches()
 	maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
-		return slices.ContainsFunc(all, func(w stretch) bool { return w.from.Before(storm.to) && storm.from.Before(w.to) })
+		return slices.ContainsFunc(all, storm.overlaps)
 	})
 }
 

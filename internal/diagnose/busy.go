@@ -10,7 +10,11 @@ import (
 // busy returns the hosts that hardly run, and those that lost more packets by being busy than is left of what the flows from and to them lost: of that, too, much may be
 // their own doing.
 func (s *Store) busy() map[graphs.NodeID]bool {
+	if s.strained.busy != nil {
+		return s.strained.busy
+	}
 	hosts := map[graphs.NodeID]bool{}
+	s.strained.busy = hosts
 	for n := range s.strained.ever {
 		hosts[n] = true
 	}

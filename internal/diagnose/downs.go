@@ -127,7 +127,7 @@ func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
 	var left []stretch
 	for _, st := range storms {
 		for _, k := range known {
-			if k.from.Before(st.to) && st.from.Before(k.to) {
+			if k.overlaps(st) {
 				if st.from.Before(k.from) {
 					left = append(left, stretch{st.from, k.from})
 				}

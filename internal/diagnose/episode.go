@@ -32,6 +32,16 @@ func (e Episode) MarshalJSON() ([]byte, error) {
 	}{e.Start.Add(e.From).UTC(), e.Start.Add(e.To).UTC()})
 }
 
+// between says from when to when the episodes of a suspect were, and how many if there are several: " 3 times from 03:00:05Z to 03:01:05Z".
+func (x *Suspect) between() string {
+	first, last := &x.Episodes[0], &x.Episodes[len(x.Episodes)-1]
+	text := fmt.Sprintf(" from %s to %s", x.dial.clock(first.Start.Add(first.From)), x.dial.clock(last.Start.Add(last.To)))
+	if n := len(x.Episodes); n > 1 {
+		text = fmt.Sprintf(" %d times%s", n, text)
+	}
+	return text
+}
+
 func (e Episode) String() string { return e.words(false) }
 
 func (e Episode) words(d dial) string {

@@ -360,8 +360,11 @@ func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 			x.Evidence = append(x.Evidence, p.Evidence)
 		}
 	}
+	if x.Symptom != Flap {
+		return
+	}
 	// Ports count outages; when each was, and how long it lasted, packets tell better.
-	if r := s.rhythmOf(sus.Cause); x.Symptom == Flap && (r.Kind == rhythm.Flapping || r.Kind == rhythm.Once && x.once) {
+	if r := s.rhythmOf(sus.Cause); r.Kind == rhythm.Flapping || r.Kind == rhythm.Once && x.once {
 		x.Episodes, x.Probability = nil, max(x.Probability, min(sus.Probability, surest))
 		x.TellRhythm(&r, s.from, s.instrument())
 	}

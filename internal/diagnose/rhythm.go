@@ -388,7 +388,7 @@ func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
 			met, near := false, time.Duration(0) // when it would meet one
 			for _, d := range down {
 				d = stretch{d.from.Add(-stormBin), d.to.Add(stormBin)}
-				met = met || bad.from.Before(d.to) && d.from.Before(bad.to)
+				met = met || bad.overlaps(d)
 				near += d.to.Sub(d.from) + bad.to.Sub(bad.from)
 			}
 			if likely *= near.Seconds() / s.to.Sub(s.from).Seconds(); !met {

@@ -179,7 +179,7 @@ func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) 
 	}
 	bad := unbroken(times)
 	then := func(e echo) bool {
-		return e.sent > 0 && slices.ContainsFunc(bad, func(t stretch) bool { return e.start.Before(t.to) && t.from.Before(e.end) })
+		return e.sent > 0 && slices.ContainsFunc(bad, stretch{e.start, e.end}.overlaps)
 	}
 	list := slices.Clone(o.list)
 	most := map[crossing]int32{}

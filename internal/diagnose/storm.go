@@ -14,6 +14,11 @@ import (
 // A stretch is a span of time.
 type stretch struct{ from, to time.Time }
 
+// overlaps reports whether two stretches have some time in common.
+func (st stretch) overlaps(other stretch) bool {
+	return st.from.Before(other.to) && other.from.Before(st.to)
+}
+
 const (
 	// stormBin is the resolution at which storms are told from calm: about half of what routing takes to go around a dead link.
 	stormBin = 100 * time.Millisecond

@@ -62,6 +62,7 @@ type strained struct {
 	cuts map[cutScope][]*cut         // in the order of time, none overlapping another
 	ever map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
 	left map[graphs.NodeID]*leftover // what was left out in the end
+	busy map[graphs.NodeID]bool      // see Store.busy; nil where nobody asked
 }
 
 // A leftover is what was left out for the sake of a host.

@@ -66,10 +66,6 @@ func (s *Store) wasHot(now []float64) (past []pastHeat) {
 	return past
 }
 
-func (st stretch) overlaps(other stretch) bool {
-	return st.from.Before(other.to) && other.from.Before(st.to)
-}
-
 // timesOf are the times in which an arc was full, in their order.
 func timesOf(list []fullness, a graphs.ArcID) (times []stretch) {
 	for _, x := range list {
@@ -180,12 +176,9 @@ func (s *Store) tellCooled(out *Suspect, x *pastHeat) {
 	for _, t := range x.times {
 		out.Episodes = append(out.Episodes, Episode{s.from, t.from.Sub(s.from), t.to.Sub(s.from)})
 	}
-	first, until := x.times[0].from, x.times[len(x.times)-1].to.UTC()
+	until := x.times[len(x.times)-1].to.UTC()
 	out.Until = &until
-	out.when = fmt.Sprintf(" from %s to %s", out.dial.clock(first), out.dial.clock(until))
-	if n := len(x.times); n > 1 {
-		out.when = fmt.Sprintf(" %d times%s", n, out.when)
-	}
+	out.when = out.between()
 	out.For = strings.NewReplacer("it is ", "it was ", "matrix puts", "matrix put", "fullest arc is", "fullest arc was").Replace(out.For) + "; it was so" + out.when
 	out.Evidence[0].Text = out.For
 	out.Against = fmt.Sprintf("it is %.0f %% full now; ", 100*x.now/x.hot.Speed) + out.Against

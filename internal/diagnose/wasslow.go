@@ -350,12 +350,9 @@ func (s *Store) tellOver(out *Suspect, x *delay.Suspect, r *rhythm.Rhythm) {
 	for _, e := range r.Episodes {
 		out.Episodes = append(out.Episodes, Episode{s.from, duration(e.From), duration(e.To)})
 	}
-	first, last := &out.Episodes[0], &r.Episodes[len(r.Episodes)-1]
+	last := &r.Episodes[len(r.Episodes)-1]
 	until := s.from.Add(duration(last.To)).UTC()
-	out.when = fmt.Sprintf(" from %s to %s", out.dial.clock(first.Start.Add(first.From)), out.dial.clock(until))
-	if n := len(r.Episodes); n > 1 {
-		out.when = fmt.Sprintf(" %d times%s", n, out.when)
-	}
+	out.when = out.between()
 	if r.Period > 0 {
 		out.PeriodMS = int(r.Period + 0.5)
 		out.when += ", one every " + Micros(1e3*r.Period)

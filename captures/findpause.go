@@ -153,8 +153,12 @@ func (f *pauseFinder) report(r *Report) {
 			continue
 		}
 		r.PFC.Storms += p.storms
+		address := ""
+		if host, ok := f.hostOf(p.mac); ok {
+			address = host.Netip().String()
+		}
 		r.Findings = append(r.Findings, Finding{
-			Finding: "pfc-storm", Severity: Critical, Subject: p.name(), about: chooseMAC(p.mac[:]), Count: int64(p.storms), From: instant(p.stormFirst), To: instant(p.stormLastTo),
+			Finding: "pfc-storm", Severity: Critical, Subject: p.name(), Address: address, about: chooseMAC(p.mac[:]), Count: int64(p.storms), From: instant(p.stormFirst), To: instant(p.stormLastTo),
 			Text: fmt.Sprintf("%s without break for up to %s, %.3g %% of the capture, by %s%s", p.paused(), duration(p.longest),
 				100*float64(p.total)/float64(span), plural(p.frames, "frame"), atMost),
 			Rule:   "pause frames, each holding its quanta of 512 bit times, followed each other without break for more than 200 ms",

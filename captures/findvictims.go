@@ -33,11 +33,28 @@ type victim struct {
 	stops, waited, first, last int64
 }
 
-// A neighbour is what frames say of a sender of pauses: whom it pauses, and whether it is a host, which sends from one address.
+// A neighbour is what frames say of a sender of pauses: whom it pauses, and whether it is a host, which sends from one address, and at first hand.
 type neighbour struct {
 	partner [6]byte // who sends to it
 	addr    frames.Addr
-	many    bool // it sends from several addresses, as routers do
+	router  bool // it sends from several addresses, or what others sent
+}
+
+// sent takes in a packet that a sender of pauses sent. What was forwarded has no TTL any more with which packets are sent.
+func (n *neighbour) sent(ip *frames.IP, first bool) {
+	forwarded := ip.TTL != 64 && ip.TTL != 128 && ip.TTL != 255
+	n.router = n.router || forwarded || !first && n.addr != (frames.Addr{}) && n.addr != ip.Src
+	n.addr = ip.Src
+}
+
+// hostOf returns the address of the host that an address of Ethernet is; not ok if it is a router or nothing that it sent was seen.
+func (f *pauseFinder) hostOf(mac [6]byte) (addr frames.Addr, ok bool) {
+	i, known := f.held.neighbours.index[mac]
+	if !known {
+		return addr, false
+	}
+	n := &f.held.neighbours.all[i]
+	return n.addr, !n.router && n.addr != (frames.Addr{})
 }
 
 // heldUp follows the flows towards senders of pauses.
@@ -98,8 +115,7 @@ func (f *pauseFinder) victim(s *Sight) {
 	dst, src := s.Frame.DstMAC(), s.Frame.SrcMAC()
 	if f.held.senders[from] {
 		if n, fresh := f.held.neighbours.of([6]byte(src)); n != nil {
-			n.many = n.many || !fresh && n.addr != (frames.Addr{}) && n.addr != s.Frame.IPs[0].Src
-			n.addr = s.Frame.IPs[0].Src
+			n.sent(&s.Frame.IPs[0], fresh)
 		}
 	}
 	if !f.held.senders[to] || s.flow == nil {
@@ -196,8 +212,7 @@ func (f *pauseFinder) heldText(p *pause, held []*victim) string {
 	})
 	text := fmt.Sprintf("%s stopped with its pauses and went on after them, %s of %s on average", plural(int64(len(held)), "flow"), plural(stops, "time"),
 		duration(waited/stops))
-	n, known := f.held.neighbours.index[p.mac]
-	if host := &f.held.neighbours.all; known && !(*host)[n].many && (*host)[n].addr != (frames.Addr{}) && len(order) == 1 && order[0] == (*host)[n].addr {
+	if host, ok := f.hostOf(p.mac); ok && len(order) == 1 && order[0] == host {
 		return text + fmt.Sprintf(": it is the host %s, to which they go, and receives too slowly", order[0].Netip())
 	}
 	var names []string

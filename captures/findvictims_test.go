@@ -17,9 +17,9 @@ func (w *wire) pauseFrom(after int64, port byte, quanta uint16) {
 }
 
 // datagram sends one of class 3 from a port to another, of a flow to a host.
-func (w *wire) datagram(after int64, from, to, flow, host byte) {
+func (w *wire) datagram(after int64, from, to, flow, host, ttl byte) {
 	w.id++
-	ip := []byte{0x45, 26 << 2, 0, 60, byte(w.id >> 8), byte(w.id), 0, 0, 62, frames.ProtoUDP, 0, 0, 10, 0, 0, 100 + flow, 10, 0, 0, host, 0x10, flow, 0x20, 0, 0, 40, 0, 0}
+	ip := []byte{0x45, 26 << 2, 0, 60, byte(w.id >> 8), byte(w.id), 0, 0, ttl, frames.ProtoUDP, 0, 0, 10, 0, 0, 100 + flow, 10, 0, 0, host, 0x10, flow, 0x20, 0, 0, 40, 0, 0}
 	head := []byte{2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 8, 0}
 	w.frame(after, append(append(head, ip...), make([]byte, 32)...))
 }
@@ -28,8 +28,8 @@ func (w *wire) datagram(after int64, from, to, flow, host byte) {
 func (w *wire) heldUp(from, to, host, other byte) {
 	const us = 1000
 	for range 10 {
-		w.datagram(5*us, from, to, 1, host)
-		w.datagram(5*us, from, to, 2, other)
+		w.datagram(5*us, from, to, 1, host, 62)
+		w.datagram(5*us, from, to, 2, other, 62)
 	}
 	w.pauseFrom(0, to, 0xffff)
 	w.pauseFrom(300*us, to, 0)
@@ -44,9 +44,23 @@ func TestPauseVictims(t *testing.T) {
 	}{
 		{"a slow host", "pfc-pause pfc-victims", []string{"", "2 flows stopped with its pauses and went on after them, 18 times of 310µs on average: it is the host 10.0.0.107, to which they go"}, func(w *wire) {
 			w.pauseFrom(0, 7, 0)
-			w.datagram(0, 7, 2, 7, 99)
+			w.datagram(0, 7, 2, 7, 99, 64)
 			for range 10 {
 				w.heldUp(2, 7, 107, 107)
+			}
+		}},
+		{"a switch before a slow host", "pfc-pause pfc-victims", []string{"", "on average: to 10.0.0.107 (2)"}, func(w *wire) {
+			w.pauseFrom(0, 7, 0)
+			w.datagram(0, 7, 2, 7, 99, 63)
+			for range 10 {
+				w.heldUp(2, 7, 107, 107)
+			}
+		}},
+		{"a storm of a host", "pfc-storm", []string{"host 10.0.0.107: class 3 was paused without break for up to 209.7ms"}, func(w *wire) {
+			w.pauseFrom(0, 7, 0)
+			w.datagram(0, 7, 2, 7, 99, 64)
+			for range 700 {
+				w.pauseFrom(300*us, 7, 0xffff)
 			}
 		}},
 		{"a switch that holds up others", "pfc-pause pfc-victims", []string{"", "to 10.0.0.7 (1), 10.0.0.8 (1); at most one of these receives too slowly"}, func(w *wire) {
@@ -58,7 +72,7 @@ func TestPauseVictims(t *testing.T) {
 			for range 10 {
 				w.pauseFrom(0, 7, 0xffff)
 				for range 60 {
-					w.datagram(10*us, 2, 7, 1, 7)
+					w.datagram(10*us, 2, 7, 1, 7, 62)
 				}
 			}
 		}},
@@ -79,8 +93,8 @@ func TestPauseVictims(t *testing.T) {
 			continue
 		}
 		for i, text := range c.texts {
-			if !strings.Contains(r.Findings[i].Text, text) {
-				t.Errorf("%s: %q, want %q", c.name, r.Findings[i].Text, text)
+			if got := r.Findings[i].Text; !strings.Contains("host "+r.Findings[i].Address+": "+got, text) {
+				t.Errorf("%s: %q of %q, want %q", c.name, got, r.Findings[i].Address, text)
 			}
 		}
 	}

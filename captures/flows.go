@@ -100,7 +100,7 @@ func (a *Analyzer) Evidence(r *Report, by string, each func(*evidence.Record) er
 		}
 		f := &r.Findings[i]
 		rec := &evidence.Record{
-			Source: evidence.SourcePcap, By: by, Kind: evidence.KindFinding, Finding: f.Finding, Severity: string(f.Severity), Subject: f.Subject,
+			Source: evidence.SourcePcap, By: by, Kind: evidence.KindFinding, Finding: f.Finding, Severity: string(f.Severity), Subject: f.Subject, Address: f.Address,
 			Count: evidence.Int(int(f.Count)), Text: f.Text, Rule: f.Rule, Filter: f.Filter, Time: *instant(a.last),
 		}
 		if f.To != nil {

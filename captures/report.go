@@ -31,6 +31,8 @@ type Finding struct {
 	From    *time.Time `json:"from"`
 	To      *time.Time `json:"to"`
 	Text    string     `json:"text"`
+	// Address is that of the host that the subject is, which is named by its address of Ethernet; "" where that is none, or is not known to be one.
+	Address string `json:"address,omitempty"`
 	// Rule is how it was told, Filter a Wireshark display filter that shows its packets, "" where a finding sums up others for which there is none.
 	Rule   string `json:"rule"`
 	Filter string `json:"filter"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -350,6 +351,11 @@ func (s *Store) addPauseStorm(r *evidence.Record) bool {
 	n := at.node
 	if at.port != graphs.None {
 		n = s.fabric.Port(at.port).Node
+	}
+	if address, err := netip.ParseAddr(r.Address); n == graphs.None && err == nil {
+		if owner, ok := s.fabric.Owner(address); ok {
+			n = owner.Node
+		}
 	}
 	if n == graphs.None {
 		return false

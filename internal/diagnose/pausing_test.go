@@ -29,6 +29,7 @@ func TestPauses(t *testing.T) {
 		unread string             // a switch of which no port tells of pause frames
 		over   bool               // there were none in the second interval
 		storm  string             // of whom a capture proves a storm
+		from   string             // the address of that host
 		named  string             // kind, id and symptom of all that is named
 		low    float64            // least and most probability of the first suspect
 		high   float64
@@ -50,6 +51,7 @@ func TestPauses(t *testing.T) {
 		{name: "captured", storm: "h2-1:eth1", named: "host h2-1 pause", low: 0.6, high: 0.8},
 		{name: "captured of one that passes on", got: spread, storm: "spine1", named: "host h2-1 pause", low: 0.5, high: 0.75, says: []string{"spine1 passes on pauses that begin elsewhere"}},
 		{name: "captured of somebody", storm: "02:00:00:00:00:01", says: []string{"note       a.pcap: 02:00:00:00:00:01 class 3: was paused"}},
+		{name: "captured of a host's card", storm: "02:00:00:00:00:01", from: "10.32.0.5", named: "host h2-1 pause", low: 0.6, high: 0.8},
 		{name: "round", got: map[string]int{"leaf1:swp1": 500_000, "spine1:swp2": 500_000, "leaf2:swp2": 500_000, "spine2:swp1": 500_000}, says: []string{"as in a deadlock: leaf1:swp1, spine2:swp1, spine1:swp2, leaf2:swp2"}},
 	} {
 		f := file.Fabric
@@ -79,7 +81,7 @@ func TestPauses(t *testing.T) {
 		}
 		if c.storm != "" {
 			store.Add(&evidence.Record{Time: time.Date(2026, 11, 20, 8, 0, 9, 0, time.UTC), Source: evidence.SourcePcap, By: "a.pcap", Kind: evidence.KindFinding, Finding: "pfc-storm",
-				Severity: "critical", Subject: c.storm + " class 3", Text: "was paused"})
+				Severity: "critical", Subject: c.storm + " class 3", Address: c.from, Text: "was paused"})
 		}
 		d := store.Diagnose()
 		var named []string

@@ -125,7 +125,8 @@ type Record struct {
 
 	// Of a hop:
 	TTL int `json:"ttl,omitempty"`
-	// Node is the fabric's name for the node that answered; absent where the address is not known to the fabric.
+	// Node is the fabric's name for the node that answered; absent where the address is not known to the fabric. Address is also that of the host that a finding is about, where
+	// that names it otherwise.
 	Node    string `json:"node,omitempty"`
 	Address string `json:"address,omitempty"`
 	// Answered counts answers; absent means not measured, zero that nobody answered.

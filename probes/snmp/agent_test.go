@@ -63,7 +63,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"text for numbers", agentsim.Faults{Mistyped: ifXEntry + "6"}, quick, 40, nil},
 		{"OIDs that go in a circle", agentsim.Faults{Loop: ifEntry + "7"}, quick, 40, ErrAgent},
 		{"a table without end", agentsim.Faults{Endless: ifEntry + "8"}, Limits{Rows: 2000}, 40, ErrLimit},
-		{"a table without end, slowly", agentsim.Faults{Endless: ifEntry + "8", Delay: 40 * time.Millisecond}, Limits{Time: time.Second}, 40, ErrLimit},
+		{"a table without end, slowly", agentsim.Faults{Endless: ifEntry + "8", Delay: 40 * time.Millisecond}, Limits{Time: 4 * time.Second}, 40, ErrLimit},
 		{"values in driblets", agentsim.Faults{MaxValues: 2, Delay: 40 * time.Millisecond}, Limits{Time: time.Second}, 0, ErrLimit},
 		{"never answers", agentsim.Faults{Loss: 1}, quick, 0, ErrNoAnswer},
 	} {

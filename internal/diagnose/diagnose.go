@@ -43,6 +43,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	d.Coverage = s.coverage()
 	causes := s.lossSuspects(d, over, then, ports, gone)
 	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone))
+	s.addBouts(d, causes, ports, gone)
 	s.shade(d, causes, seen, ports.counted)
 	shadeByClass(s.fabric, d)
 	seen.mute = s.mute(d, causes, seen)

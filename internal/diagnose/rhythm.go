@@ -47,11 +47,7 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 
 // rhythmWithout finds the rhythm of what crossed a cause and none of some arcs, nor of some links while they were down. What crosses the other direction of an arc tells nothing of it: that may be well.
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool, down downs) rhythm.Rhythm {
-	if s.lists == nil {
-		s.lists = s.observer()
-		s.lists.many = true
-	}
-	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.lists, pairs: map[[2]graphs.NodeID]pairShare{},
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.allowed(), pairs: map[[2]graphs.NodeID]pairShare{},
 		thin: map[[2]float64]float64{}}
 	t.settle()
 	for _, l := range s.order {
@@ -61,6 +57,15 @@ func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool, d
 	r := rhythm.Find(t.counts, milliseconds(quiet))
 	t.lookAway(&r)
 	return r
+}
+
+// allowed tells which ways the forwarding model allows to flows that were never traced.
+func (s *Store) allowed() *observer {
+	if s.lists == nil {
+		s.lists = s.observer()
+		s.lists.many = true
+	}
+	return s.lists
 }
 
 // lookAway leaves out of the duty of a rhythm when nothing crossed that was measured, as between two runs of probers; where that is most of the time, no period is known.

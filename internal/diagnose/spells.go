@@ -37,11 +37,21 @@ func (s *Store) retry(d *Diagnosis, seen *observer, solved *localize.Result, cfg
 
 // observeThen sums up what was measured in some stretches of time, or outside of them.
 func (s *Store) observeThen(spells []stretch, inside bool) *observer {
+	return s.observeSpells(spells, inside, nil)
+}
+
+// observeSpells does so of what did not cross arcs while they are known to have been bad.
+func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *observer {
 	o := s.observer()
 	o.many = true
 	for i, l := range s.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
+			if len(known) > 0 {
+				if path, back := l.at(e, true); known.on(e, path, back) != nil {
+					continue
+				}
+			}
 			if e.lost == 0 || len(e.lostAt) > 0 {
 				part := e.within(spells, inside)
 				o.echo(i, l, &part, false)

@@ -60,12 +60,14 @@ func (s *Store) storms(known downs) []stretch {
 // stormsIn finds storms in what was lost in bins of time, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a share
 // of the time.
 func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, known downs) []stretch {
-	limit := stormLosses + 4*float64(usual) + 6*math.Sqrt(float64(usual))
+	limit := func(usual float64) float64 { return stormLosses + 4*usual + 6*math.Sqrt(usual) }
+	least := limit(float64(usual))
 	more := func(b int) bool { return lost[b] != nil && lost[b].n > calm }
 	var found []stretch
 	done := -1
 	for _, b := range slices.Sorted(maps.Keys(lost)) {
-		if b <= done || float64(lost[b].n) < limit {
+		// What is lost all the time for a while, as of something that loses a part, comes together by chance, too.
+		if b <= done || float64(lost[b].n) < least || float64(lost[b].n) < limit(around(lost, b, least)) {
 			continue
 		}
 		// What was lost just before and after is of the same storm. Its edges are those of the losses: beside them is calm.
@@ -93,6 +95,18 @@ func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, kno
 		return nil
 	}
 	return found
+}
+
+// around is how much was lost on average in the bins of some seconds before and after one, those left out in which as much was lost as in a storm.
+func around(lost map[int]*spell, b int, storm float64) float64 {
+	const bins = 50
+	n, sum := 0, 0
+	for i := b - bins; i <= b+bins; i++ {
+		if x := lost[i]; x != nil && i != b && float64(x.n) < storm {
+			n, sum = n+1, sum+x.n
+		}
+	}
+	return float64(sum) / float64(max(1, n))
 }
 
 // weather returns what was lost in each bin of the time in which probes were sent, by the number of the bin: that nothing was lost between two runs of probers says

@@ -246,12 +246,18 @@ func (s *search) fitAnew(c int32, k *cached) fit {
 	return s.model.fit(c, over, k.exact)
 }
 
-// least is the least bad rate of a component. Who crosses a switch crosses two arcs, each of which may lose the normal loss: a switch at which all do is good.
+// least is the least bad rate that a component may be fitted with. Who crosses a switch crosses two arcs, each of which may lose the normal loss: a switch at which all do is good, and one
+// is bad that rather loses twice as much as a bad arc than nothing, by some nats.
 func (m *model) least(c int32) float64 {
-	if m.ix.kindOf(c) == 2 {
-		return min(2*m.bad[0], 0.9*m.bad[1]) // fit needs them in order, and they lie close where the background is high
+	const rather = 5
+	if m.ix.kindOf(c) != 2 {
+		return m.bad[0]
 	}
-	return m.bad[0]
+	twice := min(2*m.bad[0], 0.9*m.bad[1]) // fit needs them in order, and they lie close where the background is high
+	if m.gain(c, twice) > rather {
+		return m.bad[0]
+	}
+	return twice
 }
 
 // fit integrates the hazard of a component without excess over the bad rates, given bounds on the gain times the prior density at these, of which every

@@ -415,3 +415,24 @@ func TestGoodSwitch(t *testing.T) {
 		}
 	}
 }
+
+// TestWeakSwitch: a switch that loses little more than a good one may is told as it is, and not as what it is linked to, each of which loses as much then.
+func TestWeakSwitch(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newWorld(leafSpine(t, 8, 4, 2), seed)
+		hosts := w.Hosts()
+		leaf := Cause{Node, int32(w.Head(w.Out(hosts[0])[0]))}
+		w.fault(leaf.Kind, leaf.ID, 4*NormalLoss)
+		for i := range 128 {
+			if dst := hosts[w.rng.IntN(len(hosts))]; dst != hosts[i%len(hosts)] {
+				w.echo(hosts[i%len(hosts)], dst, 20000)
+			}
+		}
+		w.echo(hosts[0], hosts[1], 20000)
+		for _, x := range w.solve().Suspects {
+			if x.Probability >= 0.5 && x.Cause != leaf || x.Probability < 0.5 && x.Cause == leaf {
+				t.Errorf("seed %d: %v has %.2f", seed, x.Cause, x.Probability)
+			}
+		}
+	}
+}

@@ -73,7 +73,7 @@ func (s *search) settle(comps []int32, rates []float64) bool {
 		r := rates[i]
 		rates[i] = rounded(r)
 		s.occam[i] = math.NaN()
-		if r <= s.least(c) || r >= 1 {
+		if r <= s.bad[0] || r >= 1 {
 			y.alone[i] = 0
 		} else if bend := r * r * y.alone[i]; y.losses[i] >= sharply && bend > sharply/2 {
 			s.occam[i] = 0.5*log(2*math.Pi/bend) + s.logRatePrior(log(r)) + s.ix.logPrior(c)
@@ -88,20 +88,20 @@ func (s *search) weighFreedom(comps []int32, rates []float64) {
 	s.each(len(comps), func(m *model, i int) {
 		if bend := s.system.alone[i]; math.IsNaN(s.occam[i]) && bend > 0 {
 			gain := func(h float64) float64 { return m.gainOfTerms(comps[i], h-rates[i]) }
-			s.occam[i] = m.around(gain, rates[i], m.least(comps[i]), bend*rates[i]*rates[i]).bayes + m.priorOf(comps[i])
+			s.occam[i] = m.around(gain, rates[i], m.bad[0], bend*rates[i]*rates[i]).bayes + m.priorOf(comps[i])
 		}
 	})
 }
 
 // newton changes all rates together, step by step, and reports whether it could. None becomes less than the least.
 func (y *system) newton(m *model, comps []int32, rates []float64) bool {
-	for i, c := range comps {
-		rates[i] = max(rates[i], m.least(c))
+	for i := range comps {
+		rates[i] = max(rates[i], m.bad[0])
 	}
 	for range steps {
 		y.fill(m, comps, rates)
-		for i, c := range comps {
-			if rates[i] <= m.least(c) && y.slope[i] <= 0 {
+		for i := range comps {
+			if rates[i] <= m.bad[0] && y.slope[i] <= 0 {
 				y.hold(i)
 			}
 		}
@@ -111,7 +111,7 @@ func (y *system) newton(m *model, comps []int32, rates []float64) bool {
 			return false
 		}
 		for i, r := range rates {
-			rates[i] = min(max(r+y.slope[i], r/16, m.least(comps[i])), 4*r, mostHazard)
+			rates[i] = min(max(r+y.slope[i], r/16, m.bad[0]), 4*r, mostHazard)
 		}
 		if gain < still {
 			break

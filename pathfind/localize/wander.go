@@ -223,7 +223,7 @@ func (w *wanderer) refill(j int) {
 
 // possible reports whether a component may have a rate.
 func (w *wanderer) possible(c int32, rate float64) bool {
-	return rate >= log(w.least(c)) && rate < log(mostHazard)
+	return rate >= log(w.bad[0]) && rate < log(mostHazard)
 }
 
 // chance returns the log of how much less likely the next step may be than that it is not made.

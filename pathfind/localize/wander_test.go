@@ -54,7 +54,7 @@ func TestWander(t *testing.T) {
 			if len(logs) == len(comps) {
 				hazards := make([]float64, len(logs))
 				for i, u := range logs {
-					if hazards[i] = math.Exp(u); hazards[i] < s.least(comps[i]) {
+					if hazards[i] = math.Exp(u); hazards[i] < s.bad[0] {
 						return
 					}
 				}

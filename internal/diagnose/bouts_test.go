@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"whichlink/graphs"
+)
+
+// TestBouts: what loses packets for a while is told beside what lost more at another time, or loses some all the time, each with its own times; and where nothing did, nothing is.
+func TestBouts(t *testing.T) {
+	const windows = 900
+	for _, c := range []struct {
+		name        string
+		first, last int     // windows in which something else loses packets
+		loss        float64 // the share of them
+	}{{"after something else", 100, 180, 0.2}, {"beside something else", 0, windows, 0.01}, {"alone", 0, 0, 0}} {
+		p := newPlay(t, 128)
+		p.rng = rand.New(rand.NewPCG(7, 'B'))
+		var other, sick graphs.ArcID
+		for p.f.IsHostArc(other) || p.f.IsHostArc(sick) || other.Link() == sick.Link() {
+			other, sick = graphs.ArcID(p.rng.IntN(p.f.NumArcs())), graphs.ArcID(p.rng.IntN(p.f.NumArcs()))
+		}
+		p.run(windows, func(a graphs.ArcID, w int) float64 {
+			switch {
+			case a == other && w >= c.first && w < c.last:
+				return c.loss
+			case a == sick && w >= windows-12:
+				return 0.02
+			}
+			return 1e-5
+		})
+		d, named := p.store.Diagnose(), 0
+		for _, x := range d.Suspects {
+			if x.Probability < Named {
+				continue
+			}
+			named++
+			from := p.store.to
+			if len(x.Episodes) > 0 {
+				from = x.Episodes[0].Start.Add(x.Episodes[0].From)
+			}
+			switch x.ID {
+			case p.f.ArcName(sick):
+				if now := p.store.to.Sub(from).Seconds(); now < 4 || now > 7 || x.Until != nil || *x.Loss < 0.01 || *x.Loss > 0.04 || x.Rank != 1 && c.first > 0 {
+					t.Errorf("%s: told is %s", c.name, d.Text())
+				}
+			case p.f.ArcName(other):
+				if *x.LossLow > c.loss || *x.LossHigh < c.loss {
+					t.Errorf("%s: told is %s", c.name, d.Text())
+				}
+			default:
+				t.Errorf("%s: told is %s", c.name, d.Text())
+			}
+		}
+		if named != 2 && c.last > 0 || named != 1 && c.last == 0 {
+			t.Errorf("%s: %d are named: %s", c.name, named, d.Text())
+		}
+	}
+}

@@ -152,11 +152,11 @@ func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
 			}
 			path, back := l.at(e, true)
 			path, back = s.orAny(path, l.src, l.dst, ways), s.orAny(back, l.dst, l.src, ways)
-			bad := known.on(e, path, back)
+			bad := append(known.onMost(e, path), known.onMost(e, back)...)
 			for _, x := range [...]struct {
 				way  way
 				none bool
-			}{{path, e.split && e.lostForward == 0}, {back, e.split && e.lostBack == 0}} {
+			}{{path, e.split && e.lostForward == 0 && e.lostBack > 0}, {back, e.split && e.lostBack == 0 && e.lostForward > 0}} {
 				if x.none {
 					continue
 				}
@@ -176,6 +176,20 @@ func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
 		}
 	}
 	return by
+}
+
+// onMost returns when most of the ways that an echo may have gone crossed an arc that was bad.
+func (d downs) onMost(e *echo, w way) []stretch {
+	crosses := 0
+	for _, arcs := range w.alternatives {
+		if d.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
+			crosses++
+		}
+	}
+	if 2*crosses < max(1, len(w.alternatives)) {
+		return nil
+	}
+	return d.on(e, w, way{})
 }
 
 // orAny returns a way, or where it is not known any that the model allows between two nodes; ways are those that were asked for before.

@@ -150,3 +150,26 @@ func TestArcBesideItsLink(t *testing.T) {
 		}
 	}
 }
+
+// TestFlapIsOver: a link that went down regularly and has been well for long since is told as one that did, behind what loses packets now, however little that is.
+func TestFlapIsOver(t *testing.T) {
+	p := newPlay(t, 256)
+	link, now := p.flows[0].path[1].Link(), p.flows[0].path[2]
+	p.run(400, func(a graphs.ArcID, w int) float64 {
+		switch {
+		case a.Link() == link && w >= 20 && w < 60 && w%8 < 2:
+			return 1
+		case a == now && w > 360:
+			return 0.03
+		}
+		return 1e-5
+	})
+	d := p.store.Diagnose()
+	if len(d.Suspects) < 2 || d.Suspects[0].ID != p.f.ArcName(now) || d.Suspects[0].Until != nil || d.Suspects[1].ID != p.f.LinkName(link) || d.Suspects[1].Until == nil ||
+		!strings.HasPrefix(d.Suspects[1].Sentence(), p.f.LinkName(link)+" flapped every 4.0 s, 5 times from 03:00:12Z to 03:00:28Z, and does no more") {
+		t.Fatalf("told is %s", d.Text())
+	}
+	if strings.Contains(d.Text(), "drain "+p.f.LinkName(link)) {
+		t.Errorf("what is over is to be drained: %s", d.Text())
+	}
+}

@@ -341,7 +341,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
-	if r.Kind == rhythm.Once || r.Kind == rhythm.Until {
+	if r.Kind == rhythm.Once || r.Kind == rhythm.Until || ceased(&r) && slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) }) {
 		over := end.UTC()
 		out.Until = &over
 	}
@@ -372,6 +372,23 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
 		s.isLink(out, sus)
 	}
+}
+
+// ceased reports whether what came and went does so no more: it was well since for many times as long as it ever was between two outages.
+func ceased(r *rhythm.Rhythm) bool {
+	const long, least = 5, 10_000 // ms
+	n := len(r.Episodes)
+	if r.Kind != rhythm.Flapping || n < 2 {
+		return false
+	}
+	apart := 0.0
+	for i := 1; i < n; i++ {
+		apart = max(apart, r.Episodes[i].From-r.Episodes[i-1].From)
+	}
+	if n == 2 {
+		apart *= 2
+	}
+	return r.To-r.Episodes[n-1].To > max(least, long*apart)
 }
 
 // downWith names what was down whenever a cause lost some of its packets, if there is one and that is no chance: when a link goes down its flows move to others, where some of what it lost

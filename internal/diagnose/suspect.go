@@ -404,10 +404,16 @@ func (x *Suspect) Sentence() string {
 				break
 			}
 		}
+		over := x.Until != nil && len(x.Episodes) > 1
+		if over {
+			does = "flapped"
+		}
 		if x.PeriodMS > 0 {
 			does += " every " + Micros(1e3*float64(x.PeriodMS))
 		}
-		if x.Duty > 0 {
+		if over {
+			does += "," + x.between() + ", and does no more"
+		} else if x.Duty > 0 {
 			does += fmt.Sprintf(", %s of the time", Percent(x.Duty))
 		}
 	case Down:

@@ -32,7 +32,8 @@ type bout struct {
 // addBouts looks for what failed for a while beside all that is named: of hours, what lost one packet in a hundred for minutes is next to nothing, and where something else failed, the time of
 // that is not its own. Such times are told by the arcs whose losses lie together, and what is to blame by what was measured in them of flows that cross nothing that is named.
 func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *portWords, gone []withdrawal) {
-	known, tried, named := s.badTimes(d, causes)
+	known, tried := downs{}, map[graphs.ArcID]bool{}
+	named := s.badTimes(d, causes, known, tried)
 	for range mostBouts {
 		b := s.worstBout(known, tried)
 		if b == nil {
@@ -44,27 +45,33 @@ func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *
 		if then.unanswered() > 0 {
 			continue
 		}
-		found := slices.DeleteFunc(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, func(x localize.Suspect) bool {
-			if x.Probability >= Named {
-				known.bad(arcsOf(s.fabric, x.Cause), b.when)
+		var found []localize.Suspect
+		for _, x := range localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects {
+			if x.Probability < Named {
+				continue
 			}
-			return x.Probability < Named || named[x.Cause]
-		})
-		s.flapping = append(slices.Clip(s.flapping), found...)
-		for i := range found {
-			named[found[i].Cause] = true
+			before := slices.ContainsFunc(x.Class, func(c localize.Cause) bool { return named[c] })
+			for _, c := range x.Class {
+				named[c] = true
+				known.bad(arcsOf(s.fabric, c), b.when)
+			}
+			if !before {
+				found = append(found, x)
+			}
 		}
+		s.flapping = append(slices.Clip(s.flapping), found...)
 		maps.Copy(causes, s.lossSuspects(d, found, then, ports, gone))
 	}
 }
 
-// badTimes returns when the arcs were bad of what is named, or would be if it were not doubted for what packets cannot tell.
-func (s *Store) badTimes(d *Diagnosis, causes map[string]localize.Cause) (known downs, arcs map[graphs.ArcID]bool, named map[localize.Cause]bool) {
-	known, arcs, named = downs{}, map[graphs.ArcID]bool{}, map[localize.Cause]bool{}
+// badTimes adds to known when the arcs were bad of what is named, or would be if it were not doubted for what packets cannot tell, with all of their class, and to arcs which they are. It
+// returns those causes.
+func (s *Store) badTimes(d *Diagnosis, causes map[string]localize.Cause, known downs, arcs map[graphs.ArcID]bool) map[localize.Cause]bool {
+	named, classes := map[localize.Cause]bool{}, map[localize.Cause][]localize.Cause{}
 	for _, list := range [][]localize.Suspect{s.flapping, s.solved.Suspects} {
 		for i := range list {
-			if list[i].Probability >= Named {
-				named[list[i].Cause] = true
+			if x := &list[i]; x.Probability >= Named {
+				classes[x.Cause] = x.Class
 			}
 		}
 	}
@@ -74,10 +81,10 @@ func (s *Store) badTimes(d *Diagnosis, causes map[string]localize.Cause) (known 
 		if !ok {
 			c, ok = s.causeOf(x)
 		}
-		if !ok || x.Probability < Named && !named[c] {
+		class, solved := classes[c]
+		if !ok || x.Probability < Named && !solved {
 			continue
 		}
-		named[c] = true
 		var when []stretch
 		for _, e := range x.Episodes {
 			when = append(when, stretch{e.Start.Add(e.From - verge), e.Start.Add(e.To + verge)})
@@ -85,11 +92,14 @@ func (s *Store) badTimes(d *Diagnosis, causes map[string]localize.Cause) (known 
 		if when == nil {
 			when = []stretch{{s.from, s.to}}
 		}
-		bad := arcsOf(s.fabric, c)
-		known.bad(bad, when)
-		maps.Copy(arcs, bad)
+		for _, c := range append([]localize.Cause{c}, class...) {
+			named[c] = true
+			bad := arcsOf(s.fabric, c)
+			known.bad(bad, when)
+			maps.Copy(arcs, bad)
+		}
 	}
-	return known, arcs, named
+	return named
 }
 
 // bad adds when some arcs were bad.

@@ -162,7 +162,7 @@ func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
 			}
 			path, back := l.at(e, true)
 			path, back = s.orAny(path, l.src, l.dst, ways), s.orAny(back, l.dst, l.src, ways)
-			bad := append(known.onMost(e, path), known.onMost(e, back)...)
+			bad := append(s.explain(known, e, path), s.explain(known, e, back)...)
 			for _, x := range [...]struct {
 				way  way
 				none bool
@@ -188,18 +188,15 @@ func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
 	return by
 }
 
-// onMost returns when most of the ways that an echo may have gone crossed an arc that was bad.
-func (d downs) onMost(e *echo, w way) []stretch {
-	crosses := 0
+// explain returns when an echo may have lost packets to arcs that are known to be bad: of those that are for most of the time if most of its ways cross one.
+func (s *Store) explain(known downs, e *echo, w way) []stretch {
+	bad, crosses := known.on(e, w, way{}), 0
 	for _, arcs := range w.alternatives {
-		if d.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
+		if len(bad) > 0 && known.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
 			crosses++
 		}
 	}
-	if 2*crosses < max(1, len(w.alternatives)) {
-		return nil
-	}
-	return d.on(e, w, way{})
+	return slices.DeleteFunc(bad, func(x stretch) bool { return 2*crosses < len(w.alternatives) && 2*x.to.Sub(x.from) > s.to.Sub(s.from) })
 }
 
 // orAny returns a way, or where it is not known any that the model allows between two nodes; ways are those that were asked for before.

@@ -441,9 +441,9 @@ func (s *Store) isLink(out *Suspect, sus *localize.Suspect) {
 	out.Class = class
 }
 
-// lossThen is the share that a cause lost in the last episode of a rhythm, and of how many packets. What went there and back over a link was in danger twice.
+// lossThen is the share that a cause lost in the last episode of a rhythm, and of how many packets. What went there and back over a link or a switch was in danger twice.
 func (s *Store) lossThen(c localize.Cause, r *rhythm.Rhythm) (loss, n float64) {
-	if c.Kind == localize.Link {
+	if c.Kind == localize.Link || c.Kind == localize.Node {
 		if x := s.observeThen(s.stretches(r.Episodes), true).outage(c); x.Sent > 0 {
 			return x.Loss, float64(x.Sent)
 		}

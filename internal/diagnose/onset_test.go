@@ -173,3 +173,21 @@ func TestFlapIsOver(t *testing.T) {
 		t.Errorf("what is over is to be drained: %s", d.Text())
 	}
 }
+
+// TestTooEarly: probes that cross a link right after it went down may be told to by a path that is not theirs any more, and prove that it is up again only later.
+func TestTooEarly(t *testing.T) {
+	for windows, want := range map[int]string{46: "it is too early to tell whether it is up again", 60: "and is up again"} {
+		p := newPlay(t, 256)
+		link := p.flows[0].path[1].Link()
+		p.run(windows, func(a graphs.ArcID, w int) float64 {
+			if a.Link() == link && (w == 40 || w == 41) {
+				return 1
+			}
+			return 1e-5
+		})
+		d := p.store.Diagnose()
+		if len(d.Suspects) == 0 || d.Suspects[0].ID != p.f.LinkName(link) || d.Suspects[0].Symptom != Flap || !strings.Contains(d.Suspects[0].Sentence(), want) || (d.Suspects[0].Until == nil) != (windows == 46) {
+			t.Errorf("%d windows: told is %s", windows, d.Text())
+		}
+	}
+}

@@ -337,7 +337,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
 	oneWay := (r.Kind == rhythm.Once || r.Kind == rhythm.Flapping) && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
-	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay) && r.To-last.To < milliseconds(quiet) {
+	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay && r.Loss >= stormLoss) && r.To-last.To < milliseconds(lastWindows(&r)) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
@@ -365,13 +365,26 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		return
 	}
 	out.once = r.Kind == rhythm.Once && slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) })
-	if r.Kind == rhythm.Once && !out.once {
+	switch out.fresh = s.to.Before(end.Add(stale)); {
+	case r.Kind != rhythm.Once || out.once:
+		out.fresh = false
+	case out.fresh:
+		out.Until = nil
+	default:
 		out.Symptom, out.Until = Down, nil
 		out.For += "; no flow was seen on it since"
 	}
 	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
 		s.isLink(out, sus)
 	}
+}
+
+// lastWindows is for how long what a cause loses may not show at the end of the evidence, though it goes on: of what loses a part, windows in which some was lost may be the next to end.
+func lastWindows(r *rhythm.Rhythm) time.Duration {
+	if r.Loss < stormLoss {
+		return 2 * time.Second
+	}
+	return quiet
 }
 
 // ceased reports whether what came and went does so no more: it was well since for many times as long as it ever was between two outages.

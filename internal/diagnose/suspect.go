@@ -397,6 +397,10 @@ func (x *Suspect) Sentence() string {
 		does = fmt.Sprintf("corrupts %s of packets", Percent(*x.Loss))
 	case Flap:
 		does = "flaps"
+		if x.fresh {
+			does = "went down a moment ago, and it is too early to tell whether it is up again"
+			break
+		}
 		if x.once {
 			does = "went down once and is up again"
 			if x.when != "" {

@@ -210,8 +210,11 @@ type silence struct {
 	chance float64
 }
 
+// stale is how long a prober may take to see that a flow has another path, and name the old one.
+const stale = 3 * time.Second
+
 // crossedSince reports whether a flow was seen to go over a link after a time: when it was traced, or, where echoes alone tell its path, by one that was
-// answered.
+// answered long enough after it for its path not to be one from before.
 func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
 	for _, l := range s.order {
 		if len(l.paths) == 0 && slices.ContainsFunc(l.echoes, func(e echo) bool {
@@ -220,7 +223,7 @@ func (s *Store) crossedSince(k graphs.LinkID, t time.Time) bool {
 			return true
 		}
 		for i := range l.paths {
-			if p := &l.paths[i]; p.at.After(t) && surelyCrosses(p.path, p.back, k) {
+			if p := &l.paths[i]; p.at.After(t.Add(stale)) && surelyCrosses(p.path, p.back, k) {
 				return true
 			}
 		}

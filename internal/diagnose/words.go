@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 )
 
 // Percent writes a fraction as an engineer reads it: two significant digits and never a false zero.
@@ -60,6 +61,15 @@ func times(nats float64) string {
 // Micros writes a time in microseconds as an engineer reads it.
 func Micros(us float64) string {
 	switch {
+	case us >= 600e6:
+		text := time.Duration(us * 1e3).Round(time.Second).String()
+		if short, ok := strings.CutSuffix(text, "m0s"); ok {
+			text = short + "m"
+		}
+		if short, ok := strings.CutSuffix(text, "h0m"); ok {
+			text = short + "h"
+		}
+		return text
 	case us >= 1e6:
 		return fmt.Sprintf("%.1f s", us/1e6)
 	case us >= 1e4:

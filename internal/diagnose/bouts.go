@@ -14,8 +14,9 @@ import (
 const (
 	// mostBouts bounds how many bouts are looked at, one by one.
 	mostBouts = 16
-	// boutLosses and boutFlows are how many packets are lost in a bout at least, and by how many flows.
-	boutLosses, boutFlows = 10, 2
+	// boutLosses and boutFlows are how many packets are lost in a bout at least, and by how many flows. What a flow loses within boutRun counts once: it may have one reason, which is that flow's.
+	boutLosses, boutFlows = 10, 3
+	boutRun               = time.Second
 	// boutProof is how much likelier a bout must be than that losses fell together by chance, a logarithm, beyond the number of arcs and times to choose from.
 	boutProof = 8
 )
@@ -133,7 +134,8 @@ func (s *Store) worstBout(known downs, tried map[graphs.ArcID]bool) *bout {
 		// Of flows whose way is not known it is not known either when something else was to blame.
 		for _, without := range []map[graphs.ArcID]bool{nil, bad} {
 			r := s.rhythmWithout(c, without, known)
-			if b.when = s.stretches(r.Episodes); r.Bayes >= boutProof && slices.ContainsFunc(b.when, b.around.overlaps) {
+			b.when = slices.DeleteFunc(s.stretches(r.Episodes), func(x stretch) bool { return x.to.Sub(x.from) < onsetTime }) // moments are those of storms
+			if r.Bayes >= boutProof && slices.ContainsFunc(b.when, b.around.overlaps) {
 				return b
 			}
 		}
@@ -179,7 +181,10 @@ func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
 						continue
 					}
 					for _, a := range arcs {
-						by[a] = append(by[a], loss{at.Sub(s.from), i})
+						x := loss{at.Sub(s.from), i}
+						if n := len(by[a]); n == 0 || by[a][n-1].flow != i || x.at-by[a][n-1].at >= boutRun {
+							by[a] = append(by[a], x)
+						}
 					}
 				}
 			}

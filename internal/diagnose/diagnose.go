@@ -134,6 +134,9 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		heard := s.observed(sus.Cause, seen).hear(sus.Cause)
 		heard.recount(&sus)
 		out := s.lossSuspect(&sus, Loss, seen.looked())
+		if seen.storms > 0 && out.Symptom == Loss && out.when == "" {
+			out.then, out.when = true, " in some moments" // of which flows do not tell a rhythm
+		}
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}

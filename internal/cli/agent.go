@@ -28,7 +28,8 @@ func newAgentCmd(e *env) *cobra.Command {
 		Short: "Answer probes on a host",
 		Long: `Agent answers the probes of other hosts (a STAMP reflector, RFC 8762) until it is stopped, on the ports that it is told to and on
 no others. Its answers are never longer than what it got, and it answers no answers. With --fabric it also sends this host's
-share of the probe plan, as whichlink probe does, and writes evidence to --out.`,
+share of the probe plan, as whichlink probe does, and adds evidence to the end of --out: what was written before it was restarted stays.
+That file may be rotated by copying and emptying it (copytruncate of logrotate).`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := agentConfig(ports, allow, listen)
@@ -80,7 +81,7 @@ share of the probe plan, as whichlink probe does, and writes evidence to --out.`
 	f.Float64Var(&m.rate, "rate", probes.DefaultRate, "with --fabric, most packets a second sent by this host beside answers")
 	f.Float64Var(&m.switchRate, "switch-rate", probes.DefaultSwitchRate, "with --fabric, most TTL-expired probes a second asked of any one switch, by all hosts together")
 	f.Uint64Var(&m.seed, "seed", 1, "with --fabric, seed of the probe plan; the same on all hosts")
-	f.StringVar(&out, "out", "-", "with --fabric, write evidence to `FILE`")
+	f.StringVar(&out, "out", "-", "with --fabric, add evidence to the end of `FILE`")
 	return cmd
 }
 
@@ -115,7 +116,7 @@ func agentConfig(ports []uint, allow []string, listen string) (probes.ReflectorC
 
 // runAgentAndProbe answers and sends until ctx ends or one of the two fails.
 func (e *env) runAgentAndProbe(ctx context.Context, r *probes.Reflector, f *graphs.Fabric, m *measuring, out string) error {
-	w, closeOut, err := e.evidenceOut(out)
+	w, closeOut, err := e.evidenceOut(out, lengthen)
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}

@@ -82,7 +82,7 @@ func (e *env) check(ctx context.Context, how *checking, measure func(context.Con
 	if how.evidence == "" {
 		d, err = measure(ctx)
 	} else {
-		w, closeOut, oerr := e.evidenceOut(how.evidence)
+		w, closeOut, oerr := e.evidenceOut(how.evidence, overwrite)
 		if oerr != nil {
 			return nil, oerr
 		}

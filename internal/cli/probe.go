@@ -1,23 +1,18 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
-	"whichlink/internal/evidence"
 	"whichlink/pathfind/plan"
 	"whichlink/probes"
 	"whichlink/probes/snmp"
@@ -193,7 +188,7 @@ passes short packets and drops long ones. New flows have other ports in each run
 			if len(to) > 0 && !cmd.Flags().Changed("seed") {
 				cfg.PortsFrom = rand.IntN(plan.MaxMaxFlows)
 			}
-			w, closeOut, err := e.evidenceOut(out)
+			w, closeOut, err := e.evidenceOut(out, overwrite)
 			if err != nil {
 				return err
 			}
@@ -232,55 +227,3 @@ passes short packets and drops long ones. New flows have other ports in each run
 
 // echoesPursued says how far a diagnosis was followed.
 const echoesPursued = "%d echoes went along flows that the diagnosis asked for"
-
-// evidenceWriter writes records as they come, at most a second late, and remembers the first error.
-type evidenceWriter struct {
-	mu    sync.Mutex // guards all below
-	buf   *bufio.Writer
-	flush time.Time
-	count int
-	err   error
-}
-
-func (w *evidenceWriter) record(r *evidence.Record) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return
-	}
-	w.err = evidence.Write(w.buf, r)
-	w.count++
-	if now := time.Now(); now.Sub(w.flush) > time.Second && w.err == nil {
-		w.flush = now
-		w.err = w.buf.Flush()
-	}
-}
-
-// evidenceOut opens where evidence goes. The function that it returns may be called twice.
-func (e *env) evidenceOut(name string) (*evidenceWriter, func() error, error) {
-	var out io.Writer = e.stdout
-	closeFile := func() error { return nil }
-	if name != "-" {
-		file, err := os.Create(name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("write evidence: %w", err)
-		}
-		out, closeFile = file, file.Close
-	}
-	w := &evidenceWriter{buf: bufio.NewWriterSize(out, 64<<10)}
-	return w, sync.OnceValue(func() error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		err := w.err
-		if err == nil {
-			err = w.buf.Flush()
-		}
-		if cerr := closeFile(); err == nil { // of one full disk one error is enough
-			err = cerr
-		}
-		if err != nil {
-			return fmt.Errorf("write evidence: %w", err)
-		}
-		return nil
-	}), nil
-}

@@ -78,7 +78,7 @@ func (e *env) snmpWatch(ctx context.Context, w *watching, out string, duration t
 	if err != nil {
 		return err
 	}
-	records, closeOut, err := e.evidenceOut(out)
+	records, closeOut, err := e.evidenceOut(out, overwrite)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func newLocalizeCmd(e *env) *cobra.Command {
 		Use:   "localize --fabric FILE EVIDENCE...",
 		Short: "Rank suspects from evidence files",
 		Long: `Localize reads evidence (JSON Lines, as whichlink probe writes it) and says which links, switches or hosts explain it.
-A file named - is standard input. A file that breaks off in the middle is used as far as it goes.
+A file named - is standard input. Lines that are no records, as a crash leaves them, are told and left out.
 
 What ports carry is held against what the forwarding model makes of a traffic matrix: one that is estimated from the loads, or --matrix, such as
 csv:FILE with lines of src,dst,rate or with the flows of whichlink pcap -o csv.
@@ -113,8 +113,8 @@ func measuredTraffic(f *graphs.Fabric, name string) ([]heat.Flow, error) {
 	return traffic, nil
 }
 
-// readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What stands before an error in a
-// file is kept; the errors are returned.
+// readEvidence adds evidence files to a store and hands each record to also, if that is not nil. What can be
+// read of a file with errors is kept; the errors are returned.
 func (e *env) readEvidence(ctx context.Context, store *diagnose.Store, files []string, also func(*evidence.Record)) error {
 	var failed error
 	var seen []os.FileInfo

@@ -17,8 +17,8 @@ func newReportCmd(e *env) *cobra.Command {
 		Short: "The incident as Markdown or as one page of HTML",
 		Long: `Report reads evidence (JSON Lines, as whichlink probe, check and pcap write it) and writes the incident down for people who were not there:
 the verdict, the suspects with what speaks for and against them, a timeline, a map of the fabric, the paths across the first suspect, and series
-over time. The page of HTML is one file that fetches nothing and runs no script. A file named - is standard input. A file that breaks off in the
-middle is used as far as it goes.`,
+over time. The page of HTML is one file that fetches nothing and runs no script. A file named - is standard input. Lines that are no
+records, as a crash leaves them, are told and left out.`,
 		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			f, err := e.readFabric(fabric)

@@ -74,9 +74,10 @@ func (s *Store) probeFor(seconds float64, flags ...string) string {
 	return fmt.Sprintf("%s --for %.0fs --out %s", strings.Join(words, " "), seconds, runFile)
 }
 
-// runFile is where a run's evidence goes: each to a file of its own, and runFiles are all of them.
+// runFile is where a run's evidence goes: each to a file of its own, also where several hosts or shells begin at once in a shared directory, and runFiles are
+// all of them.
 const (
-	runFile  = "next-$(date +%s).jsonl"
+	runFile  = "next-$(hostname)-$(date +%s)-$$.jsonl"
 	runFiles = "next-*.jsonl"
 )
 

@@ -119,7 +119,7 @@ func TestOnLink(t *testing.T) {
 func TestCommand(t *testing.T) {
 	q := newInquest(t)
 	q.open(false)
-	if got := q.step(); got.On != "h1-1" || !strings.HasPrefix(got.Do, "whichlink probe --fabric FILE --to h") || !strings.HasSuffix(got.Do, " --for 6s --out next-$(date +%s).jsonl") ||
+	if got := q.step(); got.On != "h1-1" || !strings.HasPrefix(got.Do, "whichlink probe --fabric FILE --to h") || !strings.HasSuffix(got.Do, " --for 6s --out next-$(hostname)-$(date +%s)-$$.jsonl") ||
 		!strings.Contains(got.Why, "next-*.jsonl") {
 		t.Errorf("%+v", got)
 	}

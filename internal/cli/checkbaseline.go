@@ -125,20 +125,34 @@ func (e *env) holdAgainst(d *diagnose.Diagnosis, known *baseline.Baseline, how *
 		e.say("nothing was learned: the baseline is to be learned while all is well, and the verdict is %s", d.Verdict)
 		return d, nil
 	}
-	if known == nil {
-		known = baseline.New(how.meter.Fabric())
-	}
-	keys, err := known.Learn(how.meter)
+	keys, err := learn(how)
 	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := known.Write(&b); err != nil {
-		return nil, err
-	}
-	if err := writeWhole(how.baseline, b.Bytes()); err != nil {
 		return nil, err
 	}
 	e.say("learned %d pairs and path lengths into %s", keys, graphs.Clean(how.baseline))
 	return d, nil
+}
+
+// learn adds what was measured to the file of the baseline as it is now: another check may have added to it since this one began. It returns to how many keys.
+func learn(how *checking) (keys int, err error) {
+	unlock, err := lockBeside(how.baseline)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	known, err := readBaseline(how.baseline, true)
+	if err != nil {
+		return 0, err
+	}
+	if known == nil {
+		known = baseline.New(how.meter.Fabric())
+	}
+	if keys, err = known.Learn(how.meter); err != nil {
+		return 0, err
+	}
+	var b bytes.Buffer
+	if err := known.Write(&b); err != nil {
+		return 0, err
+	}
+	return keys, writeWhole(how.baseline, b.Bytes())
 }

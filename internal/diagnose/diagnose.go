@@ -263,7 +263,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 	switch {
 	case 2*s.skipped[elsewhere] > s.routed && s.routed > 0:
 		d.Summary = fmt.Sprintf("the fabric file does not fit: %s of %s records of paths name arcs that it does not have", thousands(s.skipped[elsewhere]), thousands(s.routed))
-		d.Notes = append(d.Notes, "give the fabric file with which this was measured")
+		d.Notes = append(d.Notes, rightFile)
 	case named > 0:
 		d.Verdict = Suspects
 		d.Summary = d.Suspects[0].Sentence()
@@ -301,6 +301,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		d.Summary = NothingStandsOut
 		d.Notes = append(d.Notes, EverywhereNote(solved))
 	default:
+		if d.Summary = s.misfit(); d.Summary != "" {
+			d.Notes = append(d.Notes, rightFile)
+			break
+		}
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs) + s.slowLinks()
 		d.Notes = append(d.Notes, d.Coverage.Unseen(solved.Least))
@@ -312,6 +316,9 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		d.Notes = append(d.Notes, s.foreign.note())
 	}
 }
+
+// rightFile is what to do where the fabric file does not fit.
+const rightFile = "give the fabric file with which this was measured"
 
 // NothingStandsOut is the summary where many arcs lose packets, none of them more than the others make usual: see [TailNote] and [EverywhereNote].
 const NothingStandsOut = "no link stands out, but many lose packets"

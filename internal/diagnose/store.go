@@ -37,18 +37,19 @@ type Store struct {
 	misplaced, nextTo map[graphs.LinkID]bool
 	spared            map[localize.Cause]bool // suspects of that diagnosis from which only packets of captures suffer
 
-	arcs    map[string]graphs.ArcID
-	flows   map[flowKey]*tellers // by what switches hash of them
-	retold  []*tellers           // those of which more than one tells
-	order   []*flowLog           // in the order of their keys when there is a diagnosis, so that answers depend neither on a map nor on what was read first
-	mixed   bool                 // it is not in that order
-	sources map[sourceKey]*Source
-	keys    []sourceKey
-	skipped map[string]int // records that could not be used, by reason
-	foreign foreign        // those of them that tell of arcs which the fabric does not have
-	strange map[string]int // addresses that answered and are not in the fabric
-	routed  int            // records of probes that told a path
-	words   said           // what sources had to say in words
+	arcs      map[string]graphs.ArcID
+	flows     map[flowKey]*tellers // by what switches hash of them
+	retold    []*tellers           // those of which more than one tells
+	order     []*flowLog           // in the order of their keys when there is a diagnosis, so that answers depend neither on a map nor on what was read first
+	mixed     bool                 // it is not in that order
+	sources   map[sourceKey]*Source
+	keys      []sourceKey
+	skipped   map[string]int // records that could not be used, by reason
+	foreign   foreign        // those of them that tell of arcs which the fabric does not have
+	strange   map[string]int // addresses that answered and are not in the fabric
+	strangers strangers      // where they did
+	routed    int            // records of probes that told a path
+	words     said           // what sources had to say in words
 	// pauseStorms are what captures prove of who sends pause frames without break, in words.
 	pauseStorms map[graphs.NodeID][]string
 	strains     []strain // when hosts were too busy for probes
@@ -90,13 +91,14 @@ type sourceKey struct{ by, source string }
 func NewStore(f *graphs.Fabric, cfg Config) *Store {
 	s := &Store{
 		fabric: f, ecmp: pathfind.NewECMP(f), cfg: cfg,
-		arcs:    make(map[string]graphs.ArcID, f.NumArcs()),
-		flows:   map[flowKey]*tellers{},
-		sources: map[sourceKey]*Source{},
-		spans:   map[sourceKey]stretch{},
-		skipped: map[string]int{},
-		strange: map[string]int{},
-		words:   said{},
+		arcs:      make(map[string]graphs.ArcID, f.NumArcs()),
+		flows:     map[flowKey]*tellers{},
+		sources:   map[sourceKey]*Source{},
+		spans:     map[sourceKey]stretch{},
+		skipped:   map[string]int{},
+		strange:   map[string]int{},
+		strangers: strangers{},
+		words:     said{},
 
 		pauseStorms: map[graphs.NodeID][]string{},
 	}
@@ -176,6 +178,9 @@ func (s *Store) Add(r *evidence.Record) {
 	case evidence.KindHop:
 		h := hop{at: r.Time, start: r.Start(), ttl: r.TTL, node: s.nodeOf(r), sent: *r.Sent, answered: *r.Answered}
 		h.port = s.portOfAddress(r, h.node)
+		if h.node == graphs.None {
+			s.strangers.meet(afar{l.src, r.TTL, r.Flow.Src.Is6()}, r)
+		}
 		l.hops = filed(l.hops, h, compareHops, &l.late)
 	}
 }

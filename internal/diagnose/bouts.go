@@ -61,7 +61,9 @@ func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *
 			}
 		}
 		s.flapping = append(slices.Clip(s.flapping), found...)
-		maps.Copy(causes, s.lossSuspects(d, found, then, ports, gone))
+		arcs := maps.Clone(causes) // each may fail at its own times, also those of one link
+		maps.DeleteFunc(arcs, func(_ string, c localize.Cause) bool { return c.Kind != localize.Arc })
+		maps.Copy(causes, s.lossSuspects(d, found, then, ports, gone, arcs))
 	}
 }
 

@@ -14,12 +14,16 @@ func TestBouts(t *testing.T) {
 		name        string
 		first, last int     // windows in which something else loses packets
 		loss        float64 // the share of them
-	}{{"after something else", 100, 180, 0.2}, {"beside something else", 0, windows, 0.01}, {"alone", 0, 0, 0}} {
+		back        bool    // that is the other way of the same link
+	}{{"after something else", 100, 180, 0.2, false}, {"after the other way", 100, 180, 0.05, true}, {"beside something else", 0, windows, 0.01, false}, {"alone", 0, 0, 0, false}} {
 		p := newPlay(t, 128)
 		p.rng = rand.New(rand.NewPCG(7, 'B'))
 		var other, sick graphs.ArcID
 		for p.f.IsHostArc(other) || p.f.IsHostArc(sick) || other.Link() == sick.Link() {
 			other, sick = graphs.ArcID(p.rng.IntN(p.f.NumArcs())), graphs.ArcID(p.rng.IntN(p.f.NumArcs()))
+		}
+		if c.back {
+			other = sick.Reverse()
 		}
 		p.run(windows, func(a graphs.ArcID, w int) float64 {
 			switch {

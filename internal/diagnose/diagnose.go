@@ -41,8 +41,8 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.flapping = over
 	seen, solved := s.solve(d, rest, then == nil, ports)
 	d.Coverage = s.coverage()
-	causes := s.lossSuspects(d, over, then, ports, gone)
-	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone))
+	causes := s.lossSuspects(d, over, then, ports, gone, nil)
+	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone, nil))
 	s.addBouts(d, causes, ports, gone)
 	s.shade(d, causes, seen, ports.counted)
 	shadeByClass(s.fabric, d)
@@ -123,9 +123,10 @@ func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords
 	return seen, solved
 }
 
-// lossSuspects tells what loses packets and is not told already, with its proof. It returns the causes by their names.
-func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal) map[string]localize.Cause {
+// lossSuspects tells what loses packets and is not told already, with its proof. Beside are causes that are told and stay as they are. It returns them with its own, by their names.
+func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal, beside map[string]localize.Cause) map[string]localize.Cause {
 	causes, refused := map[string]localize.Cause{}, s.refused()
+	maps.Copy(causes, beside)
 	for _, sus := range suspects {
 		if sus.Probability < leastListed || s.explainedByDown(d, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
 			continue

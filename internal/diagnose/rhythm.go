@@ -164,7 +164,8 @@ func (t *timeline) flow(l *flowLog) {
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
 			path, back := l.at(e, false)
-			for _, part := range e.beyond(t.down.on(e, path, back)) {
+			one := e.oneWay(there > 0, home > 0)
+			for _, part := range one.beyond(t.down.on(e, path, back)) {
 				t.echo(&part, share)
 				t.watch(part.start, part.end)
 			}
@@ -180,6 +181,23 @@ func (t *timeline) flow(l *flowLog) {
 	for j := range l.captured {
 		t.captured(l, &l.captured[j], lossy)
 	}
+}
+
+// oneWay returns what an echo tells of what only its way there crosses, or only its way back, where it is told on which its losses were. When those of one way were is not known where both
+// had some.
+func (e *echo) oneWay(there, home bool) *echo {
+	if !e.split || there == home || e.lostForward+e.lostBack != e.lost {
+		return e
+	}
+	part := *e
+	if part.lost = e.lostForward; home {
+		part.sent, part.lost = e.sent-e.lostForward, e.lostBack
+	}
+	if part.lost == e.lost {
+		return e
+	}
+	part.lostAt, part.split = nil, false
+	return &part
 }
 
 // watch notes when a flow was under way, of which what is next mostly follows at once.

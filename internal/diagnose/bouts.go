@@ -30,97 +30,111 @@ type bout struct {
 	proof  float64
 }
 
+// A boutSearch looks for bouts beside what is known.
+type boutSearch struct {
+	store *Store
+	// known is when arcs were bad that are known to be, and named what these are.
+	known downs
+	named map[localize.Cause]bool
+	tried map[graphs.ArcID]bool      // arcs whose losses tell of no bout, or of one that was looked at
+	ways  map[[2]graphs.NodeID]way   // that the model allows, as far as was asked
+	lost  map[graphs.ArcID]arcLosses // beside what is known
+}
+
 // addBouts looks for what failed for a while beside all that is named: of hours, what lost one packet in a hundred for minutes is next to nothing, and where something else failed, the time of
 // that is not its own. Such times are told by the arcs whose losses lie together, and what is to blame by what was measured in them of flows that cross nothing that is named.
 func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *portWords, gone []withdrawal) {
-	known, tried := downs{}, map[graphs.ArcID]bool{}
-	named := s.badTimes(d, causes, known, tried)
+	x := boutSearch{store: s, known: downs{}, named: map[localize.Cause]bool{}, tried: map[graphs.ArcID]bool{}, ways: map[[2]graphs.NodeID]way{}}
+	x.leaveAlone(d, causes)
+	x.sumUp()
 	for range mostBouts {
-		b := s.worstBout(known, tried)
+		b := x.worst()
 		if b == nil {
 			return
 		}
-		then := s.observeSpells(b.when, true, known)
+		then := s.observeSpells(b.when, true, x.known)
 		then.spells = b.when
-		tried[b.arc] = true
-		if then.unanswered() > 0 {
+		if x.tried[b.arc] = true; then.unanswered() > 0 {
 			continue
 		}
-		var found []localize.Suspect
-		for _, x := range localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects {
-			if x.Probability < Named {
-				continue
-			}
-			before := slices.ContainsFunc(x.Class, func(c localize.Cause) bool { return named[c] })
-			for _, c := range x.Class {
-				named[c] = true
-				known.bad(arcsOf(s.fabric, c), b.when)
-			}
-			if !before {
-				found = append(found, x)
-			}
+		found, blamed := x.take(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, b.when)
+		if !blamed {
+			continue
 		}
 		s.flapping = append(slices.Clip(s.flapping), found...)
 		arcs := maps.Clone(causes) // each may fail at its own times, also those of one link
 		maps.DeleteFunc(arcs, func(_ string, c localize.Cause) bool { return c.Kind != localize.Arc })
 		maps.Copy(causes, s.lossSuspects(d, found, then, ports, gone, arcs))
+		x.sumUp()
 	}
 }
 
-// badTimes adds to known when the arcs were bad of what is named, or would be if it were not doubted for what packets cannot tell, with all of their class, and to arcs which they are. It
-// returns those causes.
-func (s *Store) badTimes(d *Diagnosis, causes map[string]localize.Cause, known downs, arcs map[graphs.ArcID]bool) map[localize.Cause]bool {
-	named, classes := map[localize.Cause]bool{}, map[localize.Cause][]localize.Cause{}
+// leaveAlone takes for known what is named, or would be if it were not doubted for what packets cannot tell, with all of its class.
+func (x *boutSearch) leaveAlone(d *Diagnosis, causes map[string]localize.Cause) {
+	s := x.store
+	classes := map[localize.Cause][]localize.Cause{}
 	for _, list := range [][]localize.Suspect{s.flapping, s.solved.Suspects} {
 		for i := range list {
-			if x := &list[i]; x.Probability >= Named {
-				classes[x.Cause] = x.Class
+			if sus := &list[i]; sus.Probability >= Named {
+				classes[sus.Cause] = sus.Class
 			}
 		}
 	}
 	for i := range d.Suspects {
-		x := &d.Suspects[i]
-		c, ok := causes[x.ID]
+		told := &d.Suspects[i]
+		c, ok := causes[told.ID]
 		if !ok {
-			c, ok = s.causeOf(x)
+			c, ok = s.causeOf(told)
 		}
 		class, solved := classes[c]
-		if !ok || x.Probability < Named && !solved {
+		if !ok || told.Probability < Named && !solved {
 			continue
 		}
-		var when []stretch
-		for _, e := range x.Episodes {
-			when = append(when, stretch{e.Start.Add(e.From - verge), e.Start.Add(e.To + verge)})
-		}
+		when := told.times(verge)
 		if when == nil {
 			when = []stretch{{s.from, s.to}}
 		}
 		for _, c := range append([]localize.Cause{c}, class...) {
-			named[c] = true
-			bad := arcsOf(s.fabric, c)
-			known.bad(bad, when)
-			maps.Copy(arcs, bad)
+			x.know(c, when)
+			maps.Copy(x.tried, arcsOf(s.fabric, c))
 		}
 	}
-	return named
 }
 
-// bad adds when some arcs were bad.
-func (d downs) bad(arcs map[graphs.ArcID]bool, when []stretch) {
-	for a := range arcs {
-		d[a] = unbroken(append(slices.Clone(d[a]), when...))
+// know takes for known when a cause was bad.
+func (x *boutSearch) know(c localize.Cause, when []stretch) {
+	x.named[c] = true
+	for a := range arcsOf(x.store.fabric, c) {
+		x.known[a] = unbroken(append(slices.Clone(x.known[a]), when...))
 	}
 }
 
-// worstBout returns the bout that is the least likely by chance, beside what is known, of arcs that were not tried; nil if there is none.
-func (s *Store) worstBout(known downs, tried map[graphs.ArcID]bool) *bout {
-	lost := s.lossesByArc(known)
-	var list []*bout
-	for _, a := range slices.Sorted(maps.Keys(lost)) {
-		if tried[a] {
+// take takes for known what is to blame for what was lost in some stretches of time, and returns what of it was not named before; blamed tells whether anything is to blame.
+func (x *boutSearch) take(suspects []localize.Suspect, when []stretch) (found []localize.Suspect, blamed bool) {
+	for _, sus := range suspects {
+		if sus.Probability < Named {
 			continue
 		}
-		b := lost[a].together(s.from, s.to)
+		blamed = true
+		if !slices.ContainsFunc(sus.Class, func(c localize.Cause) bool { return x.named[c] }) {
+			found = append(found, sus)
+		}
+		for _, c := range sus.Class {
+			x.know(c, when)
+		}
+	}
+	return found, blamed
+}
+
+// worst returns the bout that is the least likely by chance of arcs that were not tried; nil if there is none.
+func (x *boutSearch) worst() *bout {
+	s := x.store
+	var list []*bout
+	for _, a := range slices.Sorted(maps.Keys(x.lost)) {
+		if x.tried[a] {
+			continue
+		}
+		b := x.lost[a].together(s.from, s.to)
 		b.arc = a
 		if b.proof -= math.Log(float64(s.fabric.NumArcs())); b.proof >= boutProof {
 			list = append(list, &b)
@@ -128,20 +142,20 @@ func (s *Store) worstBout(known downs, tried map[graphs.ArcID]bool) *bout {
 	}
 	slices.SortStableFunc(list, func(a, b *bout) int { return cmp.Compare(b.proof, a.proof) })
 	bad := map[graphs.ArcID]bool{}
-	for a := range known {
+	for a := range x.known {
 		bad[a] = true
 	}
 	for _, b := range list {
 		c := localize.Cause{Kind: localize.Arc, ID: int32(b.arc)}
 		// Of flows whose way is not known it is not known either when something else was to blame.
 		for _, without := range []map[graphs.ArcID]bool{nil, bad} {
-			r := s.rhythmWithout(c, without, known)
-			b.when = slices.DeleteFunc(s.stretches(r.Episodes), func(x stretch) bool { return x.to.Sub(x.from) < onsetTime }) // moments are those of storms
+			r := s.rhythmWithout(c, without, x.known)
+			b.when = slices.DeleteFunc(s.stretches(r.Episodes), func(st stretch) bool { return st.to.Sub(st.from) < onsetTime }) // moments are those of storms
 			if r.Bayes >= boutProof && slices.ContainsFunc(b.when, b.around.overlaps) {
 				return b
 			}
 		}
-		tried[b.arc] = true
+		x.tried[b.arc] = true
 	}
 	return nil
 }
@@ -155,69 +169,68 @@ type loss struct {
 // arcLosses are those of flows that crossed an arc.
 type arcLosses []loss
 
-// lossesByArc returns when packets were lost, beside what is known of bad arcs, by the arcs that they may have been lost on.
-func (s *Store) lossesByArc(known downs) map[graphs.ArcID]arcLosses {
-	by, ways := map[graphs.ArcID]arcLosses{}, map[[2]graphs.NodeID]way{}
-	for i, l := range s.order {
+// sumUp finds when packets were lost, beside what is known of bad arcs, by the arcs that they may have been lost on.
+func (x *boutSearch) sumUp() {
+	x.lost = map[graphs.ArcID]arcLosses{}
+	for i, l := range x.store.order {
 		for j := range l.echoes {
 			e := &l.echoes[j]
 			if e.lost == 0 {
 				continue
 			}
 			path, back := l.at(e, true)
-			path, back = s.orAny(path, l.src, l.dst, ways), s.orAny(back, l.dst, l.src, ways)
-			bad := append(s.explain(known, e, path), s.explain(known, e, back)...)
-			for _, x := range [...]struct {
-				way  way
-				none bool
-			}{{path, e.split && e.lostForward == 0 && e.lostBack > 0}, {back, e.split && e.lostBack == 0 && e.lostForward > 0}} {
-				if x.none {
-					continue
-				}
-				arcs := slices.Concat(x.way.alternatives...)
-				slices.Sort(arcs)
-				arcs = slices.Compact(arcs)
-				for _, ms := range e.lossTimes() {
-					at := e.start.Add(time.Duration(ms) * time.Millisecond)
-					if during(bad, at) {
-						continue
-					}
-					for _, a := range arcs {
-						x := loss{at.Sub(s.from), i}
-						if n := len(by[a]); n == 0 || by[a][n-1].flow != i || x.at-by[a][n-1].at >= boutRun {
-							by[a] = append(by[a], x)
-						}
-					}
-				}
+			path, back = x.orAny(path, l.src, l.dst), x.orAny(back, l.dst, l.src)
+			bad := append(x.explain(e, path), x.explain(e, back)...)
+			if !e.split || e.lostForward > 0 || e.lostBack == 0 {
+				x.add(i, e, path, bad)
+			}
+			if !e.split || e.lostBack > 0 || e.lostForward == 0 {
+				x.add(i, e, back, bad)
 			}
 		}
 	}
-	return by
+}
+
+// add adds what an echo of a flow lost at other times than some to all arcs of a way.
+func (x *boutSearch) add(flow int, e *echo, w way, bad []stretch) {
+	arcs := slices.Concat(w.alternatives...)
+	slices.Sort(arcs)
+	arcs = slices.Compact(arcs)
+	for at := range e.lossesBeside(bad) {
+		one := loss{at.Sub(x.store.from), flow}
+		for _, a := range arcs {
+			before := x.lost[a]
+			if n := len(before); n == 0 || before[n-1].flow != flow || one.at-before[n-1].at >= boutRun {
+				x.lost[a] = append(before, one)
+			}
+		}
+	}
 }
 
 // explain returns when an echo may have lost packets to arcs that are known to be bad: of those that are for most of the time if most of its ways cross one.
-func (s *Store) explain(known downs, e *echo, w way) []stretch {
-	bad, crosses := known.on(e, w, way{}), 0
+func (x *boutSearch) explain(e *echo, w way) []stretch {
+	bad, crosses := x.known.on(e, w, way{}), 0
 	for _, arcs := range w.alternatives {
-		if len(bad) > 0 && known.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
+		if len(bad) > 0 && x.known.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
 			crosses++
 		}
 	}
-	return slices.DeleteFunc(bad, func(x stretch) bool { return 2*crosses < len(w.alternatives) && 2*x.to.Sub(x.from) > s.to.Sub(s.from) })
+	whole := x.store.to.Sub(x.store.from)
+	return slices.DeleteFunc(bad, func(st stretch) bool { return 2*crosses < len(w.alternatives) && 2*st.to.Sub(st.from) > whole })
 }
 
-// orAny returns a way, or where it is not known any that the model allows between two nodes; ways are those that were asked for before.
-func (s *Store) orAny(w way, src, dst graphs.NodeID, ways map[[2]graphs.NodeID]way) way {
+// orAny returns a way, or where it is not known any that the model allows between two nodes.
+func (x *boutSearch) orAny(w way, src, dst graphs.NodeID) way {
 	if w.known() || src == graphs.None || dst == graphs.None {
 		return w
 	}
 	pair := [2]graphs.NodeID{src, dst}
-	w, ok := ways[pair]
+	w, ok := x.ways[pair]
 	if !ok {
-		for _, alt := range s.allowed().set(src, dst) {
+		for _, alt := range x.store.allowed().set(src, dst) {
 			w.alternatives = append(w.alternatives, alt.Arcs)
 		}
-		ways[pair] = w
+		x.ways[pair] = w
 	}
 	return w
 }

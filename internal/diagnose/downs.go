@@ -88,15 +88,19 @@ func (s *Store) observed(c localize.Cause, seen *observer) *observer {
 
 // losses iterates over when an echo lost packets, but for those that one of the arcs lost.
 func (d downs) losses(l *flowLog, e *echo) iter.Seq[time.Time] {
+	if e.lost == 0 {
+		return func(func(time.Time) bool) {}
+	}
+	path, back := l.at(e, true)
+	return e.lossesBeside(d.on(e, path, back))
+}
+
+// lossesBeside iterates over when an echo lost packets at other times than some.
+func (e *echo) lossesBeside(bad []stretch) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
-		if e.lost == 0 {
-			return
-		}
-		path, back := l.at(e, true)
-		known := d.on(e, path, back)
 		for _, ms := range e.lossTimes() {
 			at := e.start.Add(time.Duration(ms) * time.Millisecond)
-			if !during(known, at) && !yield(at) {
+			if !during(bad, at) && !yield(at) {
 				return
 			}
 		}

@@ -32,6 +32,16 @@ func (e Episode) MarshalJSON() ([]byte, error) {
 	}{e.Start.Add(e.From).UTC(), e.Start.Add(e.To).UTC()})
 }
 
+// times are when the episodes of a suspect were, each begun and ended by so much earlier and later; of those without a known beginning none are.
+func (x *Suspect) times(wider time.Duration) (list []stretch) {
+	for _, e := range x.Episodes {
+		if !e.Start.IsZero() {
+			list = append(list, stretch{e.Start.Add(e.From - wider), e.Start.Add(e.To + wider)})
+		}
+	}
+	return list
+}
+
 // between says from when to when the episodes of a suspect were, and how many if there are several: " 3 times from 03:00:05Z to 03:01:05Z".
 func (x *Suspect) between() string {
 	first, last := &x.Episodes[0], &x.Episodes[len(x.Episodes)-1]

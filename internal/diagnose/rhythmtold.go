@@ -20,7 +20,6 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if sus.Kind == localize.Host {
 		return
 	}
-	links := linksOf(s.fabric, sus.Cause)
 	r := s.rhythmOf(sus.Cause)
 	if r.Kind == rhythm.Steady {
 		return
@@ -35,7 +34,10 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
 	out.TellRhythm(&r, s.from, s.instrument())
-	if r.Kind == rhythm.Once || r.Kind == rhythm.Until || ceased(&r) && slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) }) {
+	crossed := func() bool {
+		return slices.ContainsFunc(linksOf(s.fabric, sus.Cause), func(l graphs.LinkID) bool { return s.crossedSince(l, end) })
+	}
+	if r.Kind == rhythm.Once || r.Kind == rhythm.Until || ceased(&r) && crossed() {
 		over := end.UTC()
 		out.Until = &over
 	}
@@ -58,15 +60,12 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return
 	}
-	out.once = r.Kind == rhythm.Once && slices.ContainsFunc(links, func(l graphs.LinkID) bool { return s.crossedSince(l, end) })
-	switch out.fresh = s.to.Before(end.Add(stale)); {
-	case r.Kind != rhythm.Once || out.once:
-		out.fresh = false
-	case out.fresh:
+	if out.once = r.Kind == rhythm.Once && crossed(); r.Kind == rhythm.Once && !out.once {
 		out.Until = nil
-	default:
-		out.Symptom, out.Until = Down, nil
-		out.For += "; no flow was seen on it since"
+		if out.fresh = s.to.Before(end.Add(stale)); !out.fresh {
+			out.Symptom = Down
+			out.For += "; no flow was seen on it since"
+		}
 	}
 	if sus.Kind == localize.Arc && !oneWay || sus.Kind == localize.Link {
 		s.isLink(out, sus)

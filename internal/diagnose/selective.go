@@ -65,11 +65,7 @@ func (d *Diagnosis) flaps() []stretch {
 		if x.Symptom != Flap || x.Probability < Named {
 			continue
 		}
-		for _, e := range x.Episodes {
-			if !e.Start.IsZero() {
-				times = append(times, stretch{e.Start.Add(e.From - stormBin), e.Start.Add(e.To + stormBin)})
-			}
-		}
+		times = append(times, x.times(stormBin)...)
 	}
 	return unbroken(times)
 }

@@ -32,12 +32,16 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 
 // blunt fits a component whose losses are few.
 func (m *model) blunt(c int32, rate, losses, bend float64) (fit, bool) {
-	if m.unsure[c] || losses > 2*sharply || rate <= m.least(c) || rate >= 1 {
+	if m.unsure[c] || losses > 2*sharply || rate >= 1 {
 		return fit{}, false
 	}
-	f := m.around(func(h float64) float64 { return m.gain(c, h) }, rate, m.least(c), bend*rate*rate)
+	least := m.least(c)
+	if rate <= least {
+		return fit{}, false
+	}
+	f := m.around(func(h float64) float64 { return m.gain(c, h) }, rate, least, bend*rate*rate)
 	f.peak = m.gain(c, f.rate)
-	return f, f.rate > m.least(c)
+	return f, f.rate > least
 }
 
 // around integrates the likelihood over the bad rates, given the log of it, a rate near its peak and how it bends there, by the log of the rate. A sum of steps of

@@ -158,7 +158,7 @@ func (w *wanderer) attempt(out []int, in []int32, rates []float64, back float64)
 		}
 	}
 	for i, c := range in {
-		if !w.possible(c, rates[i]) || slices.Contains(comps, c) {
+		if !w.possible(rates[i]) || slices.Contains(comps, c) {
 			return
 		}
 		comps, all = append(comps, c), append(all, rates[i])
@@ -201,7 +201,7 @@ func (w *wanderer) refill(j int) {
 		if comps[j], rates[j] = w.comps[j], w.rates[j]+wobble*w.rng.NormFloat64(); w.rng.Float64() < removed {
 			comps[j], rates[j], back = w.another(j)
 		}
-		if c := comps[j]; c < 0 || c != w.comps[j] && slices.Contains(w.comps, c) || !w.possible(c, rates[j]) {
+		if c := comps[j]; c < 0 || c != w.comps[j] && slices.Contains(w.comps, c) || !w.possible(rates[j]) {
 			continue
 		}
 		prior := w.logPriorOf(comps, rates)
@@ -221,8 +221,8 @@ func (w *wanderer) refill(j int) {
 	w.sum = with
 }
 
-// possible reports whether a component may have a rate.
-func (w *wanderer) possible(c int32, rate float64) bool {
+// possible reports whether a component may have a rate, of which the logarithm is given.
+func (w *wanderer) possible(rate float64) bool {
 	return rate >= log(w.bad[0]) && rate < log(mostHazard)
 }
 

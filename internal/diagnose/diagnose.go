@@ -25,10 +25,13 @@ const LeastProbes = 200
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
 	s.lists = nil
+	s.restore()
 	s.arrange()
 	s.setClocks()
 	s.prune()
 	s.leaveOut()
+	s.leaveOutSilent()
+	s.leaveOutUnmet()
 	s.atOnce = s.together()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
@@ -44,6 +47,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	causes := s.lossSuspects(d, over, then, ports, gone, nil)
 	maps.Copy(causes, s.lossSuspects(d, solved.Suspects, seen, ports, gone, nil))
 	s.addBouts(d, causes, ports, gone)
+	s.addUnmet(d, causes)
 	s.shade(d, causes, seen, ports.counted)
 	shadeByClass(s.fabric, d)
 	seen.mute = s.mute(d, causes, seen)
@@ -54,7 +58,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.oneQueue(d, causes, ports.counted)
 	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
-	unheard := s.addUnheard(d, solved.Background)
+	s.addUnheard(d, solved.Background)
 	if then == nil {
 		s.addSelective(d, seen, solved)
 	}
@@ -67,7 +71,7 @@ func (s *Store) Diagnose() *Diagnosis {
 		d.Suspects[i].Rank = i + 1
 	}
 	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects, seen)...)
-	s.conclude(d, seen, solved, unheard)
+	s.conclude(d, seen, solved)
 	if then != nil && then.spells != nil {
 		d.Notes = append(d.Notes, then.spellNote())
 	}
@@ -245,7 +249,7 @@ func (s *Store) totals() (probes, lost, captured int) {
 }
 
 // conclude writes the verdict, the summary and the notes.
-func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, unheard *unheard) {
+func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) {
 	probes, lost, captured := s.totals()
 	lost += captured
 	what := "probes"
@@ -253,7 +257,6 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		what = "packets"
 	}
 	d.Notes = append(TailNote(solved), s.notes(seen)...)
-	deaf := unheard.note(s)
 	named := 0
 	for i := range d.Suspects {
 		if d.Suspects[i].Probability >= Named {
@@ -288,12 +291,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
 	case solved.Tail > 0:
 		d.Summary = NothingStandsOut
-	case Unexplained(probes, lost, solved.Background), 1000*captured > probes:
-		if deaf != "" && mostly(unheard.lost, lost) {
-			d.Summary = fmt.Sprintf("%d of %d %s lost, nearly all of them on no link: %s", lost, probes, what, deaf)
-			d.Notes = append(d.Notes, "see there that whichlink agent runs and no firewall or filter drops UDP to its port")
-			return
-		}
+	case len(s.unmet) == 0 && Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
 	case s.foreign.ails(solved):
@@ -306,12 +304,18 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result, 
 			d.Notes = append(d.Notes, rightFile)
 			break
 		}
+		if len(s.unmet) > 0 {
+			d.Summary = "nothing else found, but " + s.unmetWords()
+			break
+		}
+		if now, gone := s.silentNow(); now != nil {
+			d.Summary = fmt.Sprintf("%s %s lost, nearly all of them on no link: %s", thousands(lost+gone), what, s.silenceWords(now))
+			d.Notes = append(d.Notes, now.next())
+			break
+		}
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs) + s.slowLinks()
 		d.Notes = append(d.Notes, d.Coverage.Unseen(solved.Least))
-	}
-	if deaf != "" {
-		d.Notes = append(d.Notes, deaf)
 	}
 	if s.foreign.ails(solved) {
 		d.Notes = append(d.Notes, s.foreign.note())
@@ -358,7 +362,7 @@ func Unexplained(probes, lost int, background float64) bool {
 }
 
 func (s *Store) notes(seen *observer) []string {
-	notes := append(s.words.notes(), s.strainNotes()...)
+	notes := slices.Concat(s.words.notes(), s.strainNotes(), s.silenceNotes(), s.unmetNote())
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		records := "records"
 		if s.skipped[why] == 1 {

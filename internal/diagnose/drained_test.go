@@ -10,8 +10,9 @@ import (
 	"whichlink/internal/evidence"
 )
 
-// playDrained plays flows that routing takes around a whole spine, as the hosts of some name see it, and what its ports say some time before the end.
-func playDrained(t *testing.T, by, oper string, before time.Duration) *Suspect {
+// playDrained plays flows that routing takes around a whole spine, as the hosts of some name see it, and what its ports say some time before the end. Plain leaves out
+// all records of paths but those of echoes.
+func playDrained(t *testing.T, by, oper string, before time.Duration, plain bool) *Suspect {
 	t.Helper()
 	var down []graphs.LinkID
 	f := newPlay(t, 0).f
@@ -20,6 +21,7 @@ func playDrained(t *testing.T, by, oper string, before time.Duration) *Suspect {
 		down = append(down, a.Link())
 	}
 	p := newPlay(t, 600, down...)
+	p.plain = plain
 	p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool { return !strings.HasPrefix(fl.by, by) })
 	p.run(8, func(graphs.ArcID, int) float64 { return 0 })
 	for _, a := range f.Out(spine) {
@@ -45,13 +47,14 @@ func TestDrained(t *testing.T) {
 		class          []string
 	}{
 		{"all hosts", "h", "", 0, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"echoes alone tell paths", "h", "", 0, "spine2", "spine2 is down or drained", []string{"spine2"}},
 		{"one host", "h1-1", "", 0, "leaf1:swp2--spine2:swp1", "one of 2: leaf1:swp2--spine2:swp1 or spine2 is down or drained", []string{"leaf1:swp2--spine2:swp1", "spine2"}},
 		{"its ports are up", "h", evidence.Up, time.Second, "spine2", "spine2 carries nothing, though its ports are up", []string{"spine2"}},
 		{"they were up before", "h", evidence.Up, 5 * time.Second, "spine2", "spine2 is down or drained", []string{"spine2"}},
 		{"its ports are down", "h", evidence.Down, time.Second, "spine2", "spine2 is down (", []string{"spine2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := playDrained(t, c.by, c.oper, c.before)
+			x := playDrained(t, c.by, c.oper, c.before, c.name == "echoes alone tell paths")
 			if x.ID != c.id || x.Symptom != Down || !slices.Equal(x.Class, c.class) || !strings.HasPrefix(x.Sentence(), c.says) {
 				t.Errorf("told is %s, class %v", x.Sentence(), x.Class)
 			}

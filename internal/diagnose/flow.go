@@ -29,7 +29,7 @@ type flowLog struct {
 	late     bool // something was added that is older than what was there
 }
 
-func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
+func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
 	if n := len(l.echoes); n > 0 { // a flow mostly stays where it is: its echoes share one path in memory
 		path, back = path.shared(l.echoes[n-1].path), back.shared(l.echoes[n-1].back)
 	}
@@ -52,6 +52,7 @@ func (l *flowLog) addEcho(r *evidence.Record, path, back way) {
 	if r.CorruptBack != nil {
 		e.corruptBack = *r.CorruptBack
 	}
+	s.meet(l, &e)
 	l.echoes = filed(l.echoes, e, compareEchoes, &l.late)
 }
 

@@ -55,8 +55,12 @@ type Store struct {
 	strains     []strain // when hosts were too busy for probes
 	// refusals are when hosts dropped what they were to send.
 	refusals []strain
-	// strained is what was left out for that in the newest diagnosis.
+	// strained is what was left out for that in the newest diagnosis, silences for hosts whose agents or filters kept silent.
 	strained strained
+	silences []silentTime
+	// met are the hosts, by node, that were ever heard of; unmet those that are suspected of nothing for that they never were.
+	met   []bool
+	unmet []graphs.NodeID
 
 	ports   portRecords              // what switches and hosts said of their ports
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
@@ -168,7 +172,7 @@ func (s *Store) Add(r *evidence.Record) {
 	}
 	switch r.Kind {
 	case evidence.KindEcho:
-		l.addEcho(r, path, back)
+		s.addEcho(l, r, path, back)
 	case evidence.KindPath:
 		seen := sighting{at: r.Time, previous: r.Time, changed: r.Changed, path: path, back: back}
 		if r.PreviousTime != nil {

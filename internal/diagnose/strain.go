@@ -94,7 +94,19 @@ func (s *Store) addStrain(r *evidence.Record) {
 	}
 }
 
-// leaveOut takes out of the evidence what hosts did to probes themselves: no link did. It begins from all that was measured each time.
+// restore puts back what an earlier diagnosis left out.
+func (s *Store) restore() {
+	if len(s.strained.cuts)+len(s.silences)+len(s.unmet) == 0 {
+		return
+	}
+	for _, l := range s.order {
+		for i := range l.echoes {
+			l.echoes[i] = *l.echoes[i].measured()
+		}
+	}
+}
+
+// leaveOut takes out of the evidence what hosts did to probes themselves: no link did.
 func (s *Store) leaveOut() {
 	s.strained = strained{}
 	if len(s.strains) == 0 {
@@ -260,22 +272,24 @@ func (e *echo) measured() *echo {
 
 // leaveOutOf takes cuts out of one echo of a flow. Each list of them is in the order of time.
 func (s *Store) leaveOutOf(l *flowLog, e *echo, lists [][]*cut) {
-	whole := e.measured()
 	var mine []*cut
 	for _, cuts := range lists {
-		for i := firstCut(cuts, whole.start); i < len(cuts) && cuts[i].from.Before(whole.end); i++ {
+		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
 			mine = append(mine, cuts[i])
 		}
 	}
-	switch {
-	case len(mine) > 0:
-		kept := *whole
-		part := s.without(l, &kept, mine)
-		part.whole = &kept
-		*e = part
-	case e.whole != nil:
-		*e = *whole
+	if len(mine) > 0 {
+		*e = e.keeping(s.without(l, e, mine))
 	}
+}
+
+// keeping returns a part of an echo that keeps how it was measured.
+func (e *echo) keeping(part echo) echo {
+	if part.whole = e.whole; part.whole == nil {
+		whole := *e
+		part.whole = &whole
+	}
+	return part
 }
 
 // without returns an echo without what was sent in cuts. Losses of which nobody knows when they were stay.

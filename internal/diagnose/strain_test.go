@@ -193,7 +193,7 @@ func TestStrain(t *testing.T) {
 				switch {
 				case !silent:
 					holdStrain(t, d, c.want, c.note)
-				case d.Verdict == Healthy:
+				case d.Verdict == Healthy && !strings.Contains(d.Text(), "no link lost these"):
 					t.Error("healthy even if nobody says why: this proves nothing")
 				}
 			}

@@ -33,20 +33,16 @@ type pairing [2]graphs.NodeID
 
 func pairingOf(a, b graphs.NodeID) pairing { return pairing{min(a, b), max(a, b)} }
 
-// The unheard are those who lose packets that no link does: hosts whose reflector answers nobody though they are alive, and pairs of live hosts that do not hear
-// each other whatever way their packets take, as filters and missing routes make them.
+// The unheard are those who lose packets that no link does: pairs of live hosts that do not hear each other whatever way their packets take, as filters and missing routes make them.
 type unheard struct {
-	deaf  map[graphs.NodeID]fate // by host, what others sent to it
-	pairs map[pairing]fate       // of hosts, or of the switches that they are at if all of these are
-	lost  int                    // by all of them
+	pairs map[pairing]fate // of hosts, or of the switches that they are at if all of these are
+	lost  int              // by all of them
 }
 
 // unheardOf looks for them.
 func (s *Store) unheardOf() *unheard {
-	u := &unheard{deaf: map[graphs.NodeID]fate{}, pairs: map[pairing]fate{}}
-	asked := map[[2]graphs.NodeID]fate{} // by who asked whom
-	to, from := map[graphs.NodeID]fate{}, map[graphs.NodeID]fate{}
-	peers := map[graphs.NodeID]int{}
+	u := &unheard{pairs: map[pairing]fate{}}
+	of, all := map[graphs.NodeID]fate{}, map[pairing]fate{}
 	for _, l := range s.order {
 		one := fate{flows: 1}
 		for i := range l.echoes {
@@ -55,37 +51,17 @@ func (s *Store) unheardOf() *unheard {
 		if l.src == graphs.None || l.dst == graphs.None || one.sent == 0 {
 			continue
 		}
-		k := [2]graphs.NodeID{l.src, l.dst}
-		if _, known := asked[k]; !known {
-			peers[l.dst]++
-		}
-		for _, sum := range []struct {
-			of map[graphs.NodeID]fate
-			n  graphs.NodeID
-		}{{to, l.dst}, {from, l.src}} {
-			x := sum.of[sum.n]
+		for _, h := range []graphs.NodeID{l.src, l.dst} {
+			x := of[h]
 			x.add(one)
-			sum.of[sum.n] = x
+			of[h] = x
 		}
-		x := asked[k]
+		p := pairingOf(l.src, l.dst)
+		x := all[p]
 		x.add(one)
-		asked[k] = x
+		all[p] = x
 	}
-	for h, x := range to {
-		if x.dead() && peers[h] > 1 && from[h].lost < from[h].sent {
-			u.deaf[h], u.lost = x, u.lost+x.lost
-		}
-	}
-	alive := func(h graphs.NodeID) bool { return to[h].lost+from[h].lost < to[h].sent+from[h].sent }
-	all := map[pairing]fate{}
-	for k, x := range asked {
-		if _, deaf := u.deaf[k[1]]; !deaf {
-			p := pairingOf(k[0], k[1])
-			sum := all[p]
-			sum.add(x)
-			all[p] = sum
-		}
-	}
+	alive := func(h graphs.NodeID) bool { return of[h].lost < of[h].sent }
 	for p, x := range all {
 		if x.dead() && alive(p[0]) && alive(p[1]) {
 			u.pairs[p], u.lost = x, u.lost+x.lost
@@ -95,18 +71,16 @@ func (s *Store) unheardOf() *unheard {
 	return u
 }
 
-// isUnheard reports whether two hosts do not hear each other, or one of them is deaf.
+// isUnheard reports whether two hosts do not hear each other.
 func (s *Store) isUnheard(u *unheard, a, b graphs.NodeID) bool {
 	if a == graphs.None || b == graphs.None {
 		return false
 	}
-	_, aDeaf := u.deaf[a]
-	_, bDeaf := u.deaf[b]
 	_, dead := u.pairs[pairingOf(a, b)]
 	if near, far := s.fabric.Out(a), s.fabric.Out(b); !dead && len(near) > 0 && len(far) > 0 {
 		_, dead = u.pairs[pairingOf(s.fabric.Head(near[0]), s.fabric.Head(far[0]))]
 	}
-	return aDeaf || bDeaf || dead
+	return dead
 }
 
 // joinRacks puts two switches in the place of several pairs of their hosts, if no pair of theirs is heard.
@@ -140,21 +114,20 @@ func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
 }
 
 // addUnheard names the pairs that do not hear each other, if nothing else explains what was lost: links that others cross clean lose no packets of one pair alone.
-func (s *Store) addUnheard(d *Diagnosis, background float64) *unheard {
+func (s *Store) addUnheard(d *Diagnosis, background float64) {
 	probes, lost, _ := s.totals()
 	doubted := slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Doubted })
 	if doubted || !Unexplained(probes, lost, background) {
-		return &unheard{}
+		return
 	}
 	u := s.unheardOf()
 	if !mostly(u.lost, lost) || len(u.pairs) > mostUnheard {
-		return u
+		return
 	}
 	order := slices.SortedFunc(maps.Keys(u.pairs), func(a, b pairing) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	for _, p := range order {
 		d.Suspects = append(d.Suspects, s.unheardPair(p, u.pairs[p]))
 	}
-	return u
 }
 
 // mostly reports whether a part is nearly all of what was lost.
@@ -179,21 +152,4 @@ func (s *Store) unheardPair(p pairing, x fate) Suspect {
 		}
 	}
 	return out
-}
-
-// note tells of hosts that answer nobody; empty if there are none.
-func (u *unheard) note(s *Store) string {
-	if len(u.deaf) == 0 {
-		return ""
-	}
-	var names []string
-	sent := 0
-	for _, h := range slices.Sorted(maps.Keys(u.deaf)) {
-		names, sent = append(names, s.fabric.NodeName(h)), sent+u.deaf[h].sent
-	}
-	answers, own := "answers", "its own are"
-	if len(names) > 1 {
-		answers, own = "answer", "their own are"
-	}
-	return fmt.Sprintf("%s %s none of %s probes, though %s answered: a firewall, a reflector that does not run, or a filter", firstOf(names, 4), answers, thousands(sent), own)
 }

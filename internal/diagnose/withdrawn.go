@@ -80,6 +80,9 @@ const freshSighting = 20 * time.Second
 // for its budget, which says nothing of where it goes.
 const firstTrace = 3 * time.Second
 
+// mostForeign is of how many records of paths one may name arcs that the fabric does not have, for the others to tell what no flow crosses.
+const mostForeign = 20
+
 // maxWithdrawn bounds the search: beyond it the fabric file and the fabric have little in common.
 const maxWithdrawn = 8
 
@@ -87,6 +90,9 @@ const maxWithdrawn = 8
 func (s *Store) withdrawn() []withdrawal {
 	if s.model != pathfind.Model(s.ecmp) {
 		return nil // where flows are expected is known of shortest paths only
+	}
+	if mostForeign*s.skipped[elsewhere] > s.routed {
+		return nil // those that cross it may be the ones of which the fabric file does not have the paths
 	}
 	return s.absences(s.currentWays())
 }
@@ -180,10 +186,13 @@ func (w *tracedWay) spares(l graphs.LinkID) bool { return w.oneOf.known() && !w.
 func (s *Store) currentWays() []tracedWay {
 	var ways []tracedWay
 	for _, l := range s.order {
-		if l.src == graphs.None || l.dst == graphs.None || len(l.paths) == 0 {
+		if l.src == graphs.None || l.dst == graphs.None {
 			continue
 		}
-		p := &l.paths[len(l.paths)-1]
+		p := l.sighted()
+		if p == nil {
+			continue
+		}
 		if age := s.newestOf(l.by).Sub(p.at); age > freshSighting || len(l.paths) == 1 && !p.path.known() && age > firstTrace {
 			continue
 		}
@@ -201,6 +210,18 @@ func (s *Store) currentWays() []tracedWay {
 		}
 	}
 	return ways
+}
+
+// sighted returns where a flow was last seen to go: by its last trace or, where echoes alone tell its path, by the last of them; nil if that is not known.
+func (l *flowLog) sighted() *sighting {
+	if n := len(l.paths); n > 0 {
+		return &l.paths[n-1]
+	}
+	if n := len(l.echoes); n > 0 && l.echoes[n-1].path.known() {
+		e := &l.echoes[n-1]
+		return &sighting{at: e.end, previous: e.start, path: e.path, back: e.back}
+	}
+	return nil
 }
 
 // A silence is a link between switches that no way crosses against expectation.
@@ -239,6 +260,12 @@ func (s *Store) leftAt(k graphs.LinkID) time.Time {
 			was, is := &l.paths[i-1], &l.paths[i]
 			if (was.path.crosses(k) || was.back.crosses(k)) && !is.path.crosses(k) && !is.back.crosses(k) {
 				at = later(at, is.previous)
+			}
+		}
+		for i := 1; len(l.paths) == 0 && i < len(l.echoes); i++ {
+			was, is := &l.echoes[i-1], &l.echoes[i]
+			if (was.path.crosses(k) || was.back.crosses(k)) && is.path.known() && !is.path.crosses(k) && !is.back.crosses(k) {
+				at = later(at, was.end)
 			}
 		}
 	}

@@ -1,0 +1,436 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+const (
+	// leastHeard is of how many probes the other way about a host must have been answered meanwhile for its silence to be its own, and heardShare at least which part.
+	leastHeard, heardShare = 10, 0.8
+	// A flow that hears nothing although others cross all switches and links of its way clean proves more that no link does it, at most clearedFlow of them, than one whose
+	// way is not known, at most doubtedFlow: together they must leave no more than elsewhereChance for another cause.
+	clearedFlow, doubtedFlow, elsewhereChance = 0.05, 0.5, 0.01
+	// leastClean is how many probes must have crossed a link without loss for it not to be what loses all.
+	leastClean = 5
+)
+
+// An end is one address of a host as one end of flows: where they come from, or where they go to.
+type end struct {
+	addr netip.Addr
+	asks bool
+}
+
+// A silentTime is a time in which all probes from one address of a host, or all to it, were lost, while those the other way about were answered: as where no reflector runs, or a
+// filter is in the way. No link does that, since probes and answers of either kind cross the same ones.
+type silentTime struct {
+	host graphs.NodeID
+	end
+	stretch
+	fate
+}
+
+// leaveOutSilent takes out of the evidence what was lost because an agent or a filter of a host was silent, and notes it in s.silences.
+func (s *Store) leaveOutSilent() {
+	s.silences = nil
+	ends, runs := s.silentRuns()
+	order := make([]end, 0, len(ends))
+	for x, flows := range ends {
+		if len(flows) >= leastUnheardFlows {
+			order = append(order, x)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	// Who asks two that are silent is not: those of the most flows come first.
+	slices.SortFunc(order, func(a, b end) int {
+		return cmp.Or(cmp.Compare(len(ends[b]), len(ends[a])), a.addr.Compare(b.addr), cmp.Compare(bit(a.asks), bit(b.asks)))
+	})
+	x := silentEnds{s: s, of: s.flowsOf(ends), found: map[end][]stretch{}}
+	for before := -1; before < len(s.silences); { // of whom the silence of another hides something, that is seen once this is known
+		before = len(s.silences)
+		for _, e := range order {
+			x.find(e, runs)
+		}
+	}
+	for e, times := range x.found {
+		for _, l := range x.of[e] {
+			for i := range l.echoes {
+				if e := &l.echoes[i]; e.lost > 0 && slices.ContainsFunc(times, stretch{e.start, e.end}.overlaps) {
+					*e = e.keeping(e.within(times, false))
+				}
+			}
+		}
+	}
+	slices.SortFunc(s.silences, func(a, b silentTime) int {
+		return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.host, b.host), a.addr.Compare(b.addr), cmp.Compare(bit(a.asks), bit(b.asks)))
+	})
+}
+
+// silentEnds looks for ends that were silent.
+type silentEnds struct {
+	s     *Store
+	of    map[end][]*flowLog
+	found map[end][]stretch
+}
+
+// find adds the times in which an end was silent, as far as they were not found before.
+func (x *silentEnds) find(e end, runs map[*flowLog][]stretch) {
+	for _, st := range silentTimes(x.of[e], runs) {
+		if slices.ContainsFunc(x.found[e], st.overlaps) {
+			continue
+		}
+		if one, ok := x.silence(e, st); ok {
+			x.s.silences = append(x.s.silences, one)
+			x.found[e] = append(x.found[e], st)
+		}
+	}
+}
+
+// elsewhere reports whether the other end of a flow is known to have been silent in a time, or neither end of anything that was heard then.
+func (x *silentEnds) elsewhere(l *flowLog, e end, st stretch) bool {
+	far := end{l.flow.Dst, false}
+	if far.addr == e.addr {
+		far = end{l.flow.Src, true}
+	}
+	return slices.ContainsFunc(x.found[far], st.overlaps) || !slices.ContainsFunc(x.of[far], func(l *flowLog) bool {
+		sum := l.in(st)
+		return sum.lost < sum.sent
+	})
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// silentRuns returns for each flow when it lost several probes with none answered between them, and for each end which flows did.
+func (s *Store) silentRuns() (ends map[end][]*flowLog, runs map[*flowLog][]stretch) {
+	ends, runs = map[end][]*flowLog{}, map[*flowLog][]stretch{}
+	for _, l := range s.order {
+		if l.src == graphs.None || l.dst == graphs.None {
+			continue
+		}
+		var own []stretch
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			every := e.every()
+			for _, r := range e.runs() {
+				if r.lost > 1 || e.sent == 1 {
+					own = append(own, stretch{e.start.Add(time.Duration(r.from) * time.Millisecond), e.start.Add(time.Duration(r.to)*time.Millisecond + every)})
+				}
+			}
+		}
+		if own != nil {
+			runs[l] = unbroken(own)
+			for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
+				ends[x] = append(ends[x], l)
+			}
+		}
+	}
+	return ends, runs
+}
+
+// every is how long an echo's flow waited from one probe to the next.
+func (e *echo) every() time.Duration { return e.end.Sub(e.start) / time.Duration(max(1, e.sent)) }
+
+// flowsOf returns the flows of some ends, and those of the same addresses the other way about.
+func (s *Store) flowsOf(ends map[end][]*flowLog) map[end][]*flowLog {
+	asked := map[netip.Addr]bool{}
+	for x := range ends {
+		asked[x.addr] = true
+	}
+	of := map[end][]*flowLog{}
+	for _, l := range s.order {
+		if l.src == graphs.None || l.dst == graphs.None {
+			continue
+		}
+		for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
+			if asked[x.addr] {
+				of[x] = append(of[x], l)
+			}
+		}
+	}
+	return of
+}
+
+// silentTimes returns when all of some flows that were measured lost all, to the probes before and after.
+func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) []stretch {
+	var dead, alive []stretch
+	var margin time.Duration
+	for _, l := range flows {
+		dead = append(dead, runs[l]...)
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			if e.sent == 0 {
+				continue
+			}
+			alive = append(alive, beside(stretch{e.start, e.end}, runs[l])...)
+			if e.lost > 0 {
+				margin = max(margin, e.every())
+			}
+		}
+	}
+	alive = unbroken(alive)
+	var times []stretch
+	for _, st := range unbroken(dead) {
+		for _, core := range beside(st, alive) {
+			times = append(times, stretch{core.from.Add(-margin), core.to.Add(margin)})
+		}
+	}
+	return unbroken(times)
+}
+
+// beside returns what of a stretch lies in none of others, which are in the order of time, none overlapping another.
+func beside(st stretch, others []stretch) (rest []stretch) {
+	i, _ := slices.BinarySearchFunc(others, st.from, func(x stretch, t time.Time) int { return x.to.Compare(t) })
+	for ; i < len(others) && others[i].from.Before(st.to); i++ {
+		if others[i].from.After(st.from) {
+			rest = append(rest, stretch{st.from, others[i].from})
+		}
+		st.from = later(st.from, others[i].to)
+	}
+	if st.to.After(st.from) {
+		rest = append(rest, st)
+	}
+	return rest
+}
+
+// silence sums up what an end did not hear in a time, and reports whether it was silent then, and no link lost it.
+func (x *silentEnds) silence(e end, st stretch) (silentTime, bool) {
+	out := silentTime{end: e, stretch: st}
+	peers := map[graphs.NodeID]bool{}
+	var dead []*flowLog
+	for _, l := range x.of[e] {
+		one := l.in(st)
+		if one.lost == 0 || x.elsewhere(l, e, st) {
+			continue
+		}
+		one.flows = 1
+		out.add(one)
+		dead = append(dead, l)
+		host, peer := l.dst, l.src
+		if e.asks {
+			host, peer = l.src, l.dst
+		}
+		out.host = host
+		peers[peer] = true
+	}
+	var other fate
+	for _, l := range x.of[end{e.addr, !e.asks}] {
+		if !x.elsewhere(l, e, st) {
+			other.add(l.in(st))
+		}
+	}
+	heard := other.sent - other.lost
+	if out.lost < leastUnheard || out.flows < leastUnheardFlows || len(peers) < 2 || heard < leastHeard || float64(heard) < heardShare*float64(other.sent) {
+		return out, false
+	}
+	at := x.s.lookAt(st, func(l *flowLog) bool { return l.flow.Src == e.addr || l.flow.Dst == e.addr })
+	return out, x.s.noLink(dead, st, at)
+}
+
+// firstAt returns the first of a flow's echoes that may not have ended at a time.
+func (l *flowLog) firstAt(at time.Time) int {
+	i, _ := slices.BinarySearchFunc(l.echoes, at, func(e echo, t time.Time) int { return e.end.Compare(t) })
+	return i
+}
+
+// in returns what became of a flow's probes in a time.
+func (l *flowLog) in(st stretch) (sum fate) {
+	for i := l.firstAt(st.from); i < len(l.echoes) && l.echoes[i].start.Before(st.to); i++ {
+		if e := &l.echoes[i]; (stretch{e.start, e.end}).overlaps(st) {
+			part := e.within([]stretch{st}, true)
+			sum.sent, sum.lost = sum.sent+part.sent, sum.lost+part.lost
+		}
+	}
+	return sum
+}
+
+// A spot is a link's arc, or a switch.
+type spot struct {
+	arc  graphs.ArcID
+	node graphs.NodeID
+}
+
+// noLink reports whether nothing between switches explains that several flows lost all in a time: what others crossed clean meanwhile does not, nor what hardly all of
+// them cross.
+func (s *Store) noLink(dead []*flowLog, st stretch, at *meanwhile) bool {
+	chance := 1.0
+	var common map[spot]float64
+	for _, l := range dead {
+		on, known := s.spotsOf(l, st)
+		cleared := known
+		for p := range on {
+			if at.sent[p] >= leastClean {
+				delete(on, p)
+			} else {
+				cleared = false
+			}
+		}
+		if cleared {
+			chance *= min(clearedFlow, at.deadShare())
+		} else {
+			chance *= min(doubtedFlow, at.deadShare())
+		}
+		switch {
+		case len(on) == 0 && !cleared: // nobody knows
+		case common == nil:
+			common = on
+		default:
+			for p := range common {
+				if common[p] *= on[p]; common[p] == 0 {
+					delete(common, p)
+				}
+			}
+		}
+	}
+	most := 0.0
+	for _, share := range common {
+		most = max(most, share)
+	}
+	return max(chance, most*at.deadShare()) <= elsewhereChance // what these flows may cross others may, too
+}
+
+// spotsOf returns how probably a flow crosses each arc and switch between hosts, there or back, and whether that is known.
+func (s *Store) spotsOf(l *flowLog, st stretch) (on map[spot]float64, known bool) {
+	var path, back way
+	for i := l.firstAt(st.from); i < len(l.echoes) && l.echoes[i].start.Before(st.to); i++ {
+		path, back = l.at(&l.echoes[i], true)
+	}
+	there, home := s.allowed().waysOf(l, path, back)
+	on = map[spot]float64{}
+	for _, set := range [][]localize.Alternative{there, home} {
+		for _, alt := range set {
+			for _, a := range alt.Arcs {
+				if !s.fabric.IsHostArc(a) {
+					on[spot{a, graphs.None}] += alt.Share
+				}
+				if n := s.fabric.Head(a); !s.fabric.Node(n).IsHost() {
+					on[spot{0, n}] += alt.Share
+				}
+			}
+		}
+	}
+	for p := range on {
+		on[p] = min(1, on[p])
+	}
+	return on, path.certain() && back.certain()
+}
+
+// meanwhile is what flows met in a time: how much crossed each place in records without loss, as far as ways are known, and of how many flows how many heard nothing at all.
+type meanwhile struct {
+	sent        map[spot]int
+	flows, dead int
+}
+
+// deadShare is how likely a flow hears nothing for reasons that others suffer from as well.
+func (m *meanwhile) deadShare() float64 { return float64(m.dead+1) / float64(m.flows+2) }
+
+// lookAt sums up what flows met in a time. Those that are left out do not count for how many hear nothing.
+func (s *Store) lookAt(st stretch, leftOut func(*flowLog) bool) *meanwhile {
+	m := &meanwhile{sent: map[spot]int{}}
+	for _, l := range s.order {
+		var sum fate
+		for i := l.firstAt(st.from); i < len(l.echoes) && l.echoes[i].start.Before(st.to); i++ {
+			e := &l.echoes[i]
+			part := e.within([]stretch{st}, true)
+			sum.sent, sum.lost = sum.sent+part.sent, sum.lost+part.lost
+			if part.lost == 0 && part.sent > 0 {
+				m.cross(s.fabric, l, e, part.sent)
+			}
+		}
+		if sum.sent > 0 && !leftOut(l) {
+			m.flows++
+			m.dead += bit(sum.lost == sum.sent)
+		}
+	}
+	return m
+}
+
+// cross adds probes that crossed all of their way; the switches of hosts that have but one are known.
+func (m *meanwhile) cross(f *graphs.Fabric, l *flowLog, e *echo, sent int) {
+	for _, h := range []graphs.NodeID{l.src, l.dst} {
+		if h == graphs.None {
+			continue
+		}
+		if out := f.Out(h); len(out) == 1 {
+			m.sent[spot{0, f.Head(out[0])}] += sent
+		}
+	}
+	path, back := l.at(e, false)
+	for _, w := range []way{path, back} {
+		if !w.certain() {
+			continue
+		}
+		for _, a := range w.alternatives[0] {
+			m.sent[spot{a, graphs.None}] += sent
+			m.sent[spot{0, f.Head(a)}] += sent
+		}
+	}
+}
+
+// mostSilences is how many silences are told one by one.
+const mostSilences = 4
+
+// silenceNotes say which hosts were silent, when, and that what was lost to that is left out.
+func (s *Store) silenceNotes() (notes []string) {
+	for i := range s.silences {
+		if more := len(s.silences) - i; i == mostSilences && more > 1 {
+			return append(notes, fmt.Sprintf("%d more times that a host was silent, and no link lost what it did not hear or answer, are left out", more))
+		}
+		notes = append(notes, s.silenceWords(&s.silences[i])+"; no link lost these, and they are left out")
+	}
+	return notes
+}
+
+// silenceWords say which host was silent, and when that was not all the time.
+func (s *Store) silenceWords(x *silentTime) string {
+	when, over := "", !s.lasts(x)
+	if x.from.After(s.from.Add(stale)) {
+		when = " from " + s.dial().clock(x.from)
+	}
+	if over {
+		when += " until " + s.dial().clock(x.to)
+	}
+	words := "%s answers none of %s probes%s, though its own are answered: a firewall, a reflector that does not run, or a filter"
+	switch {
+	case x.asks && over:
+		words = "%s heard no answer to %s probes of its own%s, though it answered others: a firewall or a filter"
+	case x.asks:
+		words = "%s hears no answer to %s probes of its own%s, though it answers others: a firewall or a filter"
+	case over:
+		words = "%s answered none of %s probes%s, though its own were answered: a reflector that did not run, a firewall or a filter"
+	}
+	return fmt.Sprintf(words, s.fabric.NodeName(x.host), thousands(x.lost), when)
+}
+
+// lasts reports whether a silence was not over when the evidence ended.
+func (s *Store) lasts(x *silentTime) bool { return !x.to.Before(s.to.Add(-stale)) }
+
+// silentNow returns the first of the silences that were not over when the evidence ended, or nil, and what was lost to all of these.
+func (s *Store) silentNow() (first *silentTime, lost int) {
+	for i := range s.silences {
+		if x := &s.silences[i]; s.lasts(x) {
+			first, lost = cmp.Or(first, x), lost+x.lost
+		}
+	}
+	return first, lost
+}
+
+// next is what to do about a silence.
+func (x *silentTime) next() string {
+	if x.asks {
+		return "see there which firewall or filter drops what comes back to UDP ports of its probes"
+	}
+	return "see there that whichlink agent runs and no firewall or filter drops UDP to its port"
+}

@@ -32,6 +32,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.leaveOut()
 	s.leaveOutSilent()
 	s.leaveOutUnmet()
+	s.leaveOutBeyond()
 	s.atOnce = s.together()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
@@ -62,6 +63,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	if then == nil {
 		s.addSelective(d, seen, solved)
 	}
+	s.doubtBeyond(d, seen, solved.Background)
 	s.tellSizes(d, seen)
 	s.rank(d)
 	s.tellShared(d)
@@ -291,6 +293,10 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
 	case solved.Tail > 0:
 		d.Summary = NothingStandsOut
+	case s.beyond.ails(solved.Background):
+		d.Summary = fmt.Sprintf("%s of %s probes lost on flows that pass %s, which the fabric file does not have: nothing can be said of these", thousands(s.beyond.lost),
+			thousands(s.beyond.sent), s.beyond.words())
+		d.Notes = append(d.Notes, rightFile+", or add the link that it lacks")
 	case len(s.unmet) == 0 && Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
@@ -371,9 +377,10 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, fmt.Sprintf("%d %s left out: %s", s.skipped[why], records, why))
 	}
 	notes = append(notes, s.outsideNotes()...)
-	if len(s.strange) > 0 {
+	if len(s.strange) > len(s.beyond.addresses) {
 		notes = append(notes, fmt.Sprintf("unknown nodes answer: %s; their flows are used by the paths that the fabric file allows", firstOf(slices.Sorted(maps.Keys(s.strange)), 5)))
 	}
+	notes = append(notes, s.beyond.note()...)
 	if !seen.since.IsZero() {
 		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", s.dial().write(seen.since, "15:04:05.0Z")))
 	}

@@ -56,3 +56,31 @@ func TestMisfit(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkThatTheFileLacks: flows that take a lossy link of which the fabric file knows nothing are not traced to the end, and meet addresses that no switch of the file has. None
+// of its links is blamed for what they lose.
+func TestLinkThatTheFileLacks(t *testing.T) {
+	p := newPlay(t, 400)
+	lacks := map[*playFlow]bool{}
+	for i := range p.flows {
+		if fl := &p.flows[i]; len(fl.path) == 4 && p.f.NodeName(p.f.Tail(fl.path[1])) == "leaf2" && i%3 == 0 {
+			lacks[fl], fl.untraced = true, true
+		}
+	}
+	p.host = func(fl *playFlow, _, _ int) (there, home bool) { return lacks[fl] && p.rng.IntN(20) == 0, false }
+	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
+	for i := range p.flows {
+		fl := &p.flows[i]
+		for ttl := 1; ttl < len(fl.path); ttl++ {
+			r := &evidence.Record{Time: p.start, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindHop, Flow: &fl.flow, TTL: ttl, Sent: evidence.Int(2), Answered: evidence.Int(2)}
+			if r.Node = p.f.NodeName(p.f.Head(fl.path[ttl-1])); lacks[fl] && ttl == 2 {
+				r.Node, r.Address = "", "192.0.2.7"
+			}
+			p.store.Add(r)
+		}
+	}
+	d := p.store.Diagnose()
+	if d.Verdict != Inconclusive || !strings.Contains(d.Summary, "flows that pass 192.0.2.7") || len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted {
+		t.Error(d.Text())
+	}
+}

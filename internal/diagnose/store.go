@@ -44,12 +44,14 @@ type Store struct {
 	mixed     bool                 // it is not in that order
 	sources   map[sourceKey]*Source
 	keys      []sourceKey
-	skipped   map[string]int // records that could not be used, by reason
-	foreign   foreign        // those of them that tell of arcs which the fabric does not have
-	strange   map[string]int // addresses that answered and are not in the fabric
-	strangers strangers      // where they did
-	routed    int            // records of probes that told a path
-	words     said           // what sources had to say in words
+	skipped   map[string]int         // records that could not be used, by reason
+	foreign   foreign                // those of them that tell of arcs which the fabric does not have
+	strange   map[string]int         // addresses that answered and are not in the fabric
+	strangers strangers              // where they did
+	beyond    beyond                 // what was lost by flows that met some of them
+	answering map[graphs.NodeID]bool // switches that answered from addresses of theirs
+	routed    int                    // records of probes that told a path
+	words     said                   // what sources had to say in words
 	// pauseStorms are what captures prove of who sends pause frames without break, in words.
 	pauseStorms map[graphs.NodeID][]string
 	strains     []strain // when hosts were too busy for probes
@@ -102,6 +104,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		skipped:   map[string]int{},
 		strange:   map[string]int{},
 		strangers: strangers{},
+		answering: map[graphs.NodeID]bool{},
 		words:     said{},
 
 		pauseStorms: map[graphs.NodeID][]string{},
@@ -184,6 +187,8 @@ func (s *Store) Add(r *evidence.Record) {
 		h.port = s.portOfAddress(r, h.node)
 		if h.node == graphs.None {
 			s.strangers.meet(afar{l.src, r.TTL, r.Flow.Src.Is6()}, r)
+		} else if h.answered > 0 {
+			s.answering[h.node] = true
 		}
 		l.hops = filed(l.hops, h, compareHops, &l.late)
 	}

@@ -96,7 +96,7 @@ func (s *Store) addStrain(r *evidence.Record) {
 
 // restore puts back what an earlier diagnosis left out.
 func (s *Store) restore() {
-	if len(s.strained.cuts)+len(s.silences)+len(s.unmet) == 0 {
+	if len(s.strained.cuts)+len(s.silences)+len(s.unmet)+s.beyond.sent == 0 {
 		return
 	}
 	for _, l := range s.order {

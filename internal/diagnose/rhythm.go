@@ -225,9 +225,10 @@ func (t *timeline) echo(e *echo, share float64) {
 	if len(times) < e.lost && !e.goesOn() {
 		times = e.lossTimes()
 	}
+	phase := sendPhase(times, every)
 	for i, ms := range times {
 		lost := from + float64(ms)
-		n := min(int(math.Round((lost-from)/every))-i, answered) - passed // of what was sent before it
+		n := min(int(math.Round(float64(ms)/every-phase))-i, answered) - passed // of what was sent before it
 		t.pass(at, lost, n, every, share)
 		passed += max(n, 0)
 		t.lose(lost, share)
@@ -239,6 +240,22 @@ func (t *timeline) echo(e *echo, share float64) {
 		return
 	}
 	t.pass(at, to, answered-passed, every, share)
+}
+
+// sendPhase returns how long after the window began its first probe was sent, as a part of the interval in which they were, as the times of those that were lost tell: of their parts of the
+// interval, which lie on a circle, the mean. Which of two is first, one at the very beginning or the end of it, clocks do not tell: it is at the beginning, where probers begin their windows.
+func sendPhase(times []int, every float64) float64 {
+	const late = 0.9
+	x, y := 0.0, 0.0
+	for _, ms := range times {
+		sin, cos := math.Sincos(2 * math.Pi * float64(ms) / every)
+		x, y = x+cos, y+sin
+	}
+	phase := math.Atan2(y, x) / (2 * math.Pi)
+	if phase < late-1 {
+		phase++
+	}
+	return phase
 }
 
 // lose adds a probe that was lost.

@@ -37,14 +37,14 @@ type boutSearch struct {
 	known downs
 	named map[localize.Cause]bool
 	tried map[graphs.ArcID]bool      // arcs whose losses tell of no bout, or of one that was looked at
-	ways  map[[2]graphs.NodeID]way   // that the model allows, as far as was asked
+	ways  map[trip]way               // that the model allows, as far as was asked
 	lost  map[graphs.ArcID]arcLosses // beside what is known
 }
 
 // addBouts looks for what failed for a while beside all that is named: of hours, what lost one packet in a hundred for minutes is next to nothing, and where something else failed, the time of
 // that is not its own. Such times are told by the arcs whose losses lie together, and what is to blame by what was measured in them of flows that cross nothing that is named.
 func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *portWords, gone []withdrawal) {
-	x := boutSearch{store: s, known: downs{}, named: map[localize.Cause]bool{}, tried: map[graphs.ArcID]bool{}, ways: map[[2]graphs.NodeID]way{}}
+	x := boutSearch{store: s, known: downs{}, named: map[localize.Cause]bool{}, tried: map[graphs.ArcID]bool{}, ways: map[trip]way{}}
 	x.leaveAlone(d, causes)
 	x.sumUp()
 	for range mostBouts {
@@ -179,7 +179,7 @@ func (x *boutSearch) sumUp() {
 				continue
 			}
 			path, back := l.at(e, true)
-			path, back = x.orAny(path, l.src, l.dst), x.orAny(back, l.dst, l.src)
+			path, back = x.orAny(path, l.there()), x.orAny(back, l.home())
 			bad := append(x.explain(e, path), x.explain(e, back)...)
 			if !e.split || e.lostForward > 0 || e.lostBack == 0 {
 				x.add(i, e, path, bad)
@@ -220,14 +220,13 @@ func (x *boutSearch) explain(e *echo, w way) []stretch {
 }
 
 // orAny returns a way, or where it is not known any that the model allows between two nodes.
-func (x *boutSearch) orAny(w way, src, dst graphs.NodeID) way {
-	if w.known() || src == graphs.None || dst == graphs.None {
+func (x *boutSearch) orAny(w way, pair trip) way {
+	if w.known() || pair.src == graphs.None || pair.dst == graphs.None {
 		return w
 	}
-	pair := [2]graphs.NodeID{src, dst}
 	w, ok := x.ways[pair]
 	if !ok {
-		for _, alt := range x.store.allowed().set(src, dst) {
+		for _, alt := range x.store.allowed().set(pair) {
 			w.alternatives = append(w.alternatives, alt.Arcs)
 		}
 		x.ways[pair] = w

@@ -80,7 +80,7 @@ func (s *Store) addFlow(r *evidence.Record) {
 // captured adds what a capture counted: each part of the path, before and behind the point of capture, as far as it is known which
 // arcs lie in it. Where it is not known both losses are of the whole path.
 func (o *observer) captured(i int, l *flowLog, c *captured) {
-	set := o.set(l.src, l.dst)
+	set := o.set(l.there())
 	if c.paired {
 		o.addSet(count{flow: i, src: graphs.None, dst: graphs.None, sent: c.packets, lost: c.between}, c.part(o.s.fabric, l, set))
 		return
@@ -154,9 +154,9 @@ func (s *Store) Passes(flow *evidence.Flow, at, to string) bool {
 	if !known || !also || !of || !goes || at == "" || to == "" {
 		return false
 	}
-	l := flowLog{src: src.Node, dst: dst.Node}
+	l := flowLog{src: src.Node, dst: dst.Node, intoSrc: s.arcTo(flow.Src), intoDst: s.arcTo(flow.Dst)}
 	passes := false
-	for _, w := range s.observer().set(l.src, l.dst) {
+	for _, w := range s.observer().set(l.there()) {
 		cut := from.cut(s.fabric, &l, w.Arcs)
 		if cut < 0 {
 			continue

@@ -29,6 +29,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.arrange()
 	s.setClocks()
 	s.prune()
+	s.leave = s.leavings()
 	s.leaveOut()
 	s.leaveOutSilent()
 	s.leaveOutUnmet()

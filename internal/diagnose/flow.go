@@ -21,12 +21,14 @@ type flowKey struct {
 type flowLog struct {
 	flowKey
 	src, dst graphs.NodeID // None where the address is not the fabric's
-	paths    []sighting
-	echoes   []echo
-	hops     []hop
-	captured []captured
-	method   string
-	late     bool // something was added that is older than what was there
+	// intoSrc and intoDst are the arcs over which packets come to the ends, as their addresses tell at hosts of several links; else None.
+	intoSrc, intoDst graphs.ArcID
+	paths            []sighting
+	echoes           []echo
+	hops             []hop
+	captured         []captured
+	method           string
+	late             bool // something was added that is older than what was there
 }
 
 func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {

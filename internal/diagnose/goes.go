@@ -70,7 +70,7 @@ func (o *observer) turnsBack(i int, path, back way) bool {
 
 // addOnward adds answers that came back over links on which their probes had come, see [observer.turnsBack]: they tell of the other links alone.
 func (o *observer) addOnward(c count, path, back way) {
-	src, dst := c.src, c.dst
+	way := o.trip(c)
 	c.src, c.dst = graphs.None, graphs.None
 	onward := func(arcs []graphs.ArcID) []graphs.ArcID {
 		return slices.DeleteFunc(slices.Clone(arcs), func(a graphs.ArcID) bool {
@@ -81,10 +81,10 @@ func (o *observer) addOnward(c count, path, back way) {
 		if arcs := onward(back.alternatives[0]); len(arcs) > 0 && len(o.s.misplaced) == 0 {
 			o.addCertain(c, arcs, nil)
 		}
-	} else if x, ok := o.spread(src, dst); ok {
+	} else if x, ok := o.spread(way); ok {
 		x.ends = nil
 		o.addSpread(c, x)
-	} else if set := slices.Clone(o.set(src, dst)); len(o.s.misplaced) == 0 && set != nil {
+	} else if set := slices.Clone(o.set(way)); len(o.s.misplaced) == 0 && set != nil {
 		for i := range set {
 			set[i].Arcs = onward(set[i].Arcs)
 		}

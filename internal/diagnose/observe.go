@@ -18,7 +18,7 @@ type observer struct {
 	s       *Store
 	list    []localize.Observation
 	by      map[string]int // index into list
-	sets    map[[2]graphs.NodeID]listing
+	sets    map[trip]listing
 	key     []byte
 	origin  []int        // by identity beyond those of flows, the flow
 	goes    map[int]bool // by flow, whether what it loses comes and goes
@@ -35,7 +35,7 @@ type observer struct {
 }
 
 func (s *Store) observer() *observer {
-	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[[2]graphs.NodeID]listing{}}
+	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[trip]listing{}}
 }
 
 // observe sums up what was measured outside of storms, and since a moment, unless that is zero.
@@ -196,21 +196,20 @@ type listing struct {
 }
 
 // set returns the forwarding model's paths with their shares; nil if there are too many to say anything.
-func (o *observer) set(src, dst graphs.NodeID) []localize.Alternative { return o.listing(src, dst).set }
+func (o *observer) set(x trip) []localize.Alternative { return o.listing(x).set }
 
-func (o *observer) listing(src, dst graphs.NodeID) listing {
-	if src == graphs.None || dst == graphs.None || src == dst {
+func (o *observer) listing(x trip) listing {
+	if x.src == graphs.None || x.dst == graphs.None || x.src == x.dst {
 		return listing{}
 	}
-	k := [2]graphs.NodeID{src, dst}
-	l, ok := o.sets[k]
+	l, ok := o.sets[x]
 	if !ok {
 		var paths []pathfind.Path
-		paths, l.count = o.s.paths(src, dst)
+		paths, l.count = o.s.pathsOf(x, o.s.leave)
 		for _, p := range paths {
 			l.set = append(l.set, localize.Alternative(p))
 		}
-		o.sets[k] = l
+		o.sets[x] = l
 	}
 	return l
 }
@@ -243,7 +242,7 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 		return
 	}
 	c := count{flow: i, src: l.src, dst: graphs.None, responder: responder, hop: true, sent: h.sent, lost: h.sent - h.answered}
-	home := o.set(responder, l.src)
+	home := o.set(l.trip(responder, l.src))
 	switch len(home) {
 	case 0:
 		o.dropped += h.sent
@@ -265,15 +264,18 @@ func (o *observer) add(c count, w way) {
 	case !planned:
 		o.strays(c)
 	default:
-		if x, ok := o.spread(c.src, c.dst); ok {
+		if x, ok := o.spread(o.trip(c)); ok {
 			o.addSpread(c, x)
-		} else if set := o.set(c.src, c.dst); set != nil {
+		} else if set := o.set(o.trip(c)); set != nil {
 			o.addCertain(c, nil, set)
 		} else {
 			o.leaveOut(c)
 		}
 	}
 }
+
+// trip returns from where to where packets went.
+func (o *observer) trip(c count) trip { return o.s.order[c.flow].trip(c.src, c.dst) }
 
 // addEither adds packets that went one of several ways, as far as these do not cross cables that are elsewhere than the plan has them.
 func (o *observer) addEither(c count, set []localize.Alternative) {
@@ -291,7 +293,7 @@ func (o *observer) addEither(c count, set []localize.Alternative) {
 // leaveOut counts packets of which it is not known, or not told, which way they went.
 func (o *observer) leaveOut(c count) {
 	o.dropped += c.sent
-	if paths := o.listing(c.src, c.dst).count; paths > maxAlternatives {
+	if paths := o.listing(o.trip(c)).count; paths > maxAlternatives {
 		o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, paths)}
 	}
 }

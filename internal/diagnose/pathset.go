@@ -34,11 +34,17 @@ type spreading struct {
 
 // spread returns between which switches packets from one host to another spread. It reports false where their few paths are better listed, or
 // not known.
-func (o *observer) spread(src, dst graphs.NodeID) (spreading, bool) {
-	if !o.many || src == graphs.None || dst == graphs.None || src == dst || o.s.pathSets() == nil {
+func (o *observer) spread(way trip) (spreading, bool) {
+	if !o.many || way.src == graphs.None || way.dst == graphs.None || way.src == way.dst || o.s.pathSets() == nil {
 		return spreading{}, false
 	}
-	up, down := o.s.ecmp.Live(src), o.s.ecmp.Live(dst)
+	up, down := o.s.ecmp.Live(way.src), o.s.ecmp.Live(way.dst)
+	if way.out != graphs.None && !o.s.leave.weak {
+		up = []graphs.ArcID{way.out}
+	}
+	if way.in != graphs.None {
+		down = []graphs.ArcID{way.in.Reverse()}
+	}
 	if len(up) != 1 || len(down) != 1 {
 		return spreading{}, false // which of its links a host takes is not known
 	}

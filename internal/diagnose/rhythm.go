@@ -45,7 +45,7 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 
 // rhythmWithout finds the rhythm of what crossed a cause and none of some arcs, nor of some links while they were down. What crosses the other direction of an arc tells nothing of it: that may be well.
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool, down downs) rhythm.Rhythm {
-	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.allowed(), pairs: map[[2]graphs.NodeID]pairShare{},
+	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.allowed(), pairs: map[trip]pairShare{},
 		thin: map[[2]float64]float64{}}
 	t.settle()
 	for _, l := range s.order {
@@ -132,7 +132,7 @@ type timeline struct {
 	down downs
 	// model knows which ways flows may take that were never traced, pairs what it said.
 	model *observer
-	pairs map[[2]graphs.NodeID]pairShare
+	pairs map[trip]pairShare
 	// thin is how many packets of flows that hardly cross the arcs are to be expected there, by from when to when they were sent.
 	thin map[[2]float64]float64
 	// settled is the probability that flows cross the arcs which are known to do so by some of their ways only.
@@ -299,7 +299,7 @@ func (t *timeline) captured(l *flowLog, c *captured, lossy losses) {
 	if !c.start.Before(c.at) {
 		return
 	}
-	set := t.model.set(l.src, l.dst)
+	set := t.model.set(l.there())
 	if c.paired {
 		t.add(c, c.part(t.store.fabric, l, set), c.packets, c.between, lossy.between)
 		return

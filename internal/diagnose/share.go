@@ -35,11 +35,11 @@ func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (there, home fl
 	there, aside := t.share(path), path.someOf(t.without) || back.someOf(t.without)
 	home = t.share(back)
 	if untraced[0] {
-		x := t.pair(l.src, l.dst)
+		x := t.pair(l.there())
 		there, aside = x.share, aside || x.aside
 	}
 	if untraced[1] {
-		x := t.pair(l.dst, l.src)
+		x := t.pair(l.home())
 		home, aside = x.share, aside || x.aside
 	}
 	if aside {
@@ -80,11 +80,10 @@ type pairShare struct {
 }
 
 // pair asks the forwarding model for the ways of a pair; there are none that it knows where cables are elsewhere than planned.
-func (t *timeline) pair(src, dst graphs.NodeID) pairShare {
-	k := [2]graphs.NodeID{src, dst}
+func (t *timeline) pair(k trip) pairShare {
 	x, ok := t.pairs[k]
 	if !ok && len(t.store.misplaced) == 0 {
-		x = pairShare{t.model.over(src, dst, t.arcs), t.model.over(src, dst, t.without) > 0}
+		x = pairShare{t.model.over(k, t.arcs), t.model.over(k, t.without) > 0}
 		t.pairs[k] = x
 	}
 	return x
@@ -92,11 +91,11 @@ func (t *timeline) pair(src, dst graphs.NodeID) pairShare {
 
 // over returns the share of what is sent from one host to another, by ways that are not known, that crosses some arcs: of several that one way does not cross
 // together, the one that most cross.
-func (o *observer) over(src, dst graphs.NodeID, arcs map[graphs.ArcID]bool) float64 {
+func (o *observer) over(k trip, arcs map[graphs.ArcID]bool) float64 {
 	sum := 0.0
-	x, many := o.spread(src, dst)
+	x, many := o.spread(k)
 	if !many {
-		for _, alt := range o.set(src, dst) {
+		for _, alt := range o.set(k) {
 			if slices.ContainsFunc(alt.Arcs, func(a graphs.ArcID) bool { return arcs[a] }) {
 				sum += alt.Share
 			}

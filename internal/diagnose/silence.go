@@ -13,10 +13,18 @@ import (
 
 const (
 	// leastHeard is of how many probes the other way about a host must have been answered meanwhile for its silence to be its own, and heardShare at least which part.
-	leastHeard, heardShare = 10, 0.8
+	leastHeard, heardShare = 10, 0.5
 	// A flow that hears nothing although others cross all switches and links of its way clean proves more that no link does it, at most clearedFlow of them, than one whose
 	// way is not known, at most doubtedFlow: together they must leave no more than elsewhereChance for another cause.
 	clearedFlow, doubtedFlow, elsewhereChance = 0.05, 0.5, 0.01
+	// leastSilent is how long a silence must last at least: what is shorter may be chance where probes are few.
+	leastSilent = 500 * time.Millisecond
+	// mostCommon is how probably all of the flows may cross one such link at most, whatever others met.
+	mostCommon = 0.1
+	// unevenly is how many of the intervals in which probes are sent there may be between two of them.
+	unevenly = 6
+	// lostShare is the least part that must have been lost of what one end did not hear, and heardParts in how many parts of that time the other must have been heard.
+	lostShare, heardParts = 0.9, 4
 	// leastClean is how many probes must have crossed a link without loss for it not to be what loses all.
 	leastClean = 5
 )
@@ -53,7 +61,7 @@ func (s *Store) leaveOutSilent() {
 	slices.SortFunc(order, func(a, b end) int {
 		return cmp.Or(cmp.Compare(len(ends[b]), len(ends[a])), a.addr.Compare(b.addr), cmp.Compare(bit(a.asks), bit(b.asks)))
 	})
-	x := silentEnds{s: s, of: s.flowsOf(ends), found: map[end][]stretch{}}
+	x := silentEnds{s: s, of: s.flowsByEnd(), found: map[end][]stretch{}}
 	for before := -1; before < len(s.silences); { // of whom the silence of another hides something, that is seen once this is known
 		before = len(s.silences)
 		for _, e := range order {
@@ -84,7 +92,7 @@ type silentEnds struct {
 // find adds the times in which an end was silent, as far as they were not found before.
 func (x *silentEnds) find(e end, runs map[*flowLog][]stretch) {
 	for _, st := range silentTimes(x.of[e], runs) {
-		if slices.ContainsFunc(x.found[e], st.overlaps) {
+		if st.to.Sub(st.from) < leastSilent || slices.ContainsFunc(x.found[e], st.overlaps) {
 			continue
 		}
 		if one, ok := x.silence(e, st); ok {
@@ -102,7 +110,7 @@ func (x *silentEnds) elsewhere(l *flowLog, e end, st stretch) bool {
 	}
 	return slices.ContainsFunc(x.found[far], st.overlaps) || !slices.ContainsFunc(x.of[far], func(l *flowLog) bool {
 		sum := l.in(st)
-		return sum.lost < sum.sent
+		return sum.heard()
 	})
 }
 
@@ -113,7 +121,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// silentRuns returns for each flow when it lost several probes with none answered between them, and for each end which flows did.
+// silentRuns returns for each flow when it may have heard nothing, and for each end which flows did.
 func (s *Store) silentRuns() (ends map[end][]*flowLog, runs map[*flowLog][]stretch) {
 	ends, runs = map[end][]*flowLog{}, map[*flowLog][]stretch{}
 	for _, l := range s.order {
@@ -121,16 +129,13 @@ func (s *Store) silentRuns() (ends map[end][]*flowLog, runs map[*flowLog][]stret
 			continue
 		}
 		var own []stretch
+		several := false
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			every := e.every()
-			for _, r := range e.runs() {
-				if r.lost > 1 || e.sent == 1 {
-					own = append(own, stretch{e.start.Add(time.Duration(r.from) * time.Millisecond), e.start.Add(time.Duration(r.to)*time.Millisecond + every)})
-				}
-			}
+			own = append(own, e.unanswered()...)
+			several = several || len(e.lostAt) > 1 || e.lost > 0 && e.lost == e.sent
 		}
-		if own != nil {
+		if several && own != nil {
 			runs[l] = unbroken(own)
 			for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
 				ends[x] = append(ends[x], l)
@@ -140,54 +145,87 @@ func (s *Store) silentRuns() (ends map[end][]*flowLog, runs map[*flowLog][]stret
 	return ends, runs
 }
 
+// unanswered returns when nothing was answered in the time of an echo: all of it where all was lost, and else from one loss to the next where these are near to each other. Probers send
+// unevenly, so that this is more than a run is.
+func (e *echo) unanswered() (list []stretch) {
+	if e.lost > 0 && e.lost == e.sent {
+		return []stretch{{e.start, e.end}}
+	}
+	every := e.every()
+	for _, ms := range e.lostAt {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		if n := len(list); n > 0 && at.Sub(list[n-1].to) <= unevenly*every {
+			list[n-1].to = at.Add(every)
+			continue
+		}
+		list = append(list, stretch{at, at.Add(every)})
+	}
+	if n := len(list); n > 0 && e.end.Sub(list[n-1].to) <= unevenly*every/2 {
+		list[n-1].to = e.end
+	}
+	return list
+}
+
 // every is how long an echo's flow waited from one probe to the next.
 func (e *echo) every() time.Duration { return e.end.Sub(e.start) / time.Duration(max(1, e.sent)) }
 
-// flowsOf returns the flows of some ends, and those of the same addresses the other way about.
-func (s *Store) flowsOf(ends map[end][]*flowLog) map[end][]*flowLog {
-	asked := map[netip.Addr]bool{}
-	for x := range ends {
-		asked[x.addr] = true
-	}
+// flowsByEnd returns the flows of each end.
+func (s *Store) flowsByEnd() map[end][]*flowLog {
 	of := map[end][]*flowLog{}
 	for _, l := range s.order {
 		if l.src == graphs.None || l.dst == graphs.None {
 			continue
 		}
 		for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
-			if asked[x.addr] {
-				of[x] = append(of[x], l)
-			}
+			of[x] = append(of[x], l)
 		}
 	}
 	return of
 }
 
 // silentTimes returns when all of some flows that were measured lost all, to the probes before and after.
-func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) []stretch {
+func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) (times []stretch) {
 	var dead, alive []stretch
 	var margin time.Duration
 	for _, l := range flows {
 		dead = append(dead, runs[l]...)
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			if e.sent == 0 {
-				continue
-			}
-			alive = append(alive, beside(stretch{e.start, e.end}, runs[l])...)
 			if e.lost > 0 {
 				margin = max(margin, e.every())
+			}
+			if e.lost == e.sent {
+				continue
+			}
+			for _, part := range beside(stretch{e.start, e.end}, runs[l]) {
+				if 2*part.to.Sub(part.from) > e.every() { // else nothing was sent in it
+					alive = append(alive, part)
+				}
 			}
 		}
 	}
 	alive = unbroken(alive)
-	var times []stretch
+	var cores []stretch
 	for _, st := range unbroken(dead) {
-		for _, core := range beside(st, alive) {
-			times = append(times, stretch{core.from.Add(-margin), core.to.Add(margin)})
+		cores = append(cores, beside(st, alive)...)
+	}
+	for _, core := range cores {
+		if n := len(times); n > 0 && !someOverlaps(alive, stretch{times[n-1].to, core.from}) {
+			times[n-1].to = core.to // nothing was answered between them
+			continue
 		}
+		times = append(times, core)
+	}
+	for i := range times {
+		times[i] = stretch{times[i].from.Add(-margin), times[i].to.Add(margin)}
 	}
 	return unbroken(times)
+}
+
+// someOverlaps reports whether one of some stretches, in the order of time, overlaps another.
+func someOverlaps(list []stretch, st stretch) bool {
+	i := stormAt(list, st.from)
+	return i < len(list) && list[i].overlaps(st)
 }
 
 // beside returns what of a stretch lies in none of others, which are in the order of time, none overlapping another.
@@ -207,7 +245,7 @@ func beside(st stretch, others []stretch) (rest []stretch) {
 
 // silence sums up what an end did not hear in a time, and reports whether it was silent then, and no link lost it.
 func (x *silentEnds) silence(e end, st stretch) (silentTime, bool) {
-	out := silentTime{end: e, stretch: st}
+	out := silentTime{end: e, stretch: st, host: graphs.None}
 	peers := map[graphs.NodeID]bool{}
 	var dead []*flowLog
 	for _, l := range x.of[e] {
@@ -225,19 +263,34 @@ func (x *silentEnds) silence(e end, st stretch) (silentTime, bool) {
 		out.host = host
 		peers[peer] = true
 	}
+	if _, ever := x.s.strained.ever[out.host]; ever {
+		return out, false // when it ran at all is not known well enough
+	}
 	var other fate
+	var heardIn [heardParts]bool
+	part := st.to.Sub(st.from) / heardParts
 	for _, l := range x.of[end{e.addr, !e.asks}] {
-		if !x.elsewhere(l, e, st) {
-			other.add(l.in(st))
+		if x.elsewhere(l, e, st) {
+			continue
+		}
+		other.add(l.in(st))
+		for k := range heardIn {
+			from := st.from.Add(time.Duration(k) * part)
+			one := l.in(stretch{from, from.Add(part)})
+			heardIn[k] = heardIn[k] || one.heard()
 		}
 	}
 	heard := other.sent - other.lost
-	if out.lost < leastUnheard || out.flows < leastUnheardFlows || len(peers) < 2 || heard < leastHeard || float64(heard) < heardShare*float64(other.sent) {
+	if out.lost < leastUnheard || out.flows < leastUnheardFlows || len(peers) < 2 || heard < leastHeard || float64(heard) < heardShare*float64(other.sent) ||
+		float64(out.lost) < lostShare*float64(out.sent) || slices.Contains(heardIn[:], false) {
 		return out, false
 	}
 	at := x.s.lookAt(st, func(l *flowLog) bool { return l.flow.Src == e.addr || l.flow.Dst == e.addr })
 	return out, x.s.noLink(dead, st, at)
 }
+
+// heard reports whether surely something was answered: what was sent in a part of a window is known to about a probe at either end.
+func (x fate) heard() bool { return x.sent > x.lost && (x.lost == 0 || x.sent-x.lost > 2) }
 
 // firstAt returns the first of a flow's echoes that may not have ended at a time.
 func (l *flowLog) firstAt(at time.Time) int {
@@ -298,7 +351,7 @@ func (s *Store) noLink(dead []*flowLog, st stretch, at *meanwhile) bool {
 	for _, share := range common {
 		most = max(most, share)
 	}
-	return max(chance, most*at.deadShare()) <= elsewhereChance // what these flows may cross others may, too
+	return most <= mostCommon && max(chance, most*at.deadShare()) <= elsewhereChance // what these flows may cross others may, too
 }
 
 // spotsOf returns how probably a flow crosses each arc and switch between hosts, there or back, and whether that is known.

@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 )
@@ -65,6 +67,27 @@ func TestSilence(t *testing.T) {
 			if x.Probability >= Doubted && innocent {
 				t.Errorf("%s: %s is suspected, p %.2f", name, x.ID, x.Probability)
 			}
+		}
+	}
+}
+
+// TestUnanswered: probers send unevenly, and a window in which all was lost from some moment on is one silence to its end.
+func TestUnanswered(t *testing.T) {
+	start := time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	for name, c := range map[string]struct {
+		sent   int
+		lostAt []int
+		want   []stretch
+	}{
+		"all, unevenly":          {6, []int{0, 13, 40, 93, 133, 473}, []stretch{{at(0), at(500)}}},
+		"from some moment on":    {20, []int{203, 216, 290, 301, 380, 395, 460}, []stretch{{at(203), at(500)}}},
+		"two far from another":   {50, []int{100, 400}, []stretch{{at(100), at(110)}, {at(400), at(410)}}},
+		"for a while in between": {50, []int{100, 112, 150, 161}, []stretch{{at(100), at(171)}}},
+	} {
+		e := echo{start: start, end: at(500), sent: c.sent, lost: len(c.lostAt), lostAt: c.lostAt}
+		if got := e.unanswered(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

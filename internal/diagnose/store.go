@@ -29,6 +29,7 @@ type Store struct {
 	atOnce   bool                    // flows lose their runs of packets at the same moments, as that diagnosis has it
 	measured []bool                  // by arc, as that diagnosis has it
 	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for
+	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it
 	stops    map[localize.Cause]stop // which suspects of that diagnosis may have stopped

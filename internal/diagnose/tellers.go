@@ -27,7 +27,7 @@ func (s *Store) log(r *evidence.Record) *flowLog {
 	of := s.flows[k]
 	l := of.by(r.By)
 	if l == nil {
-		l = &flowLog{flowKey: flowKey{r.By, k.flow, k.size}, src: graphs.None, dst: graphs.None}
+		l = &flowLog{flowKey: flowKey{r.By, k.flow, k.size}, src: graphs.None, dst: graphs.None, intoSrc: s.arcTo(r.Flow.Src), intoDst: s.arcTo(r.Flow.Dst)}
 		if o, ok := s.fabric.Owner(r.Flow.Src); ok {
 			l.src = o.Node
 		}

@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"net/netip"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+// A trip is from where to where packets go, and over which links they come in there and may leave, as the addresses tell at nodes of several links; None where they do not.
+type trip struct {
+	src, dst graphs.NodeID
+	out, in  graphs.ArcID
+}
+
+// there and home are the trips of a flow.
+func (l *flowLog) there() trip { return l.trip(l.src, l.dst) }
+func (l *flowLog) home() trip  { return l.trip(l.dst, l.src) }
+
+// trip is that of a flow's packets between two nodes, which need not be its ends.
+func (l *flowLog) trip(src, dst graphs.NodeID) trip {
+	x := trip{src, dst, l.into(src), l.into(dst)}
+	if x.out != graphs.None {
+		x.out = x.out.Reverse()
+	}
+	return x
+}
+
+// into returns the arc over which a flow's packets come to one of its ends, if its address tells; else None.
+func (l *flowLog) into(n graphs.NodeID) graphs.ArcID {
+	switch n {
+	case graphs.None:
+	case l.dst:
+		return l.intoDst
+	case l.src:
+		return l.intoSrc
+	}
+	return graphs.None
+}
+
+// arcTo returns the arc over which a node of several links gets what is sent to an address of one of its ports, or None.
+func (s *Store) arcTo(a netip.Addr) graphs.ArcID {
+	o, ok := s.fabric.Owner(a)
+	if !ok || o.Port == graphs.None || s.fabric.Degree(o.Node) < 2 {
+		return graphs.None
+	}
+	for _, out := range s.ecmp.Live(o.Node) {
+		if s.fabric.TailPort(out) == o.Port {
+			return out.Reverse()
+		}
+	}
+	return graphs.None
+}
+
+// leastLeaving is of how many traced flows none must leave otherwise for all to be taken to leave as they do.
+const leastLeaving = 8
+
+// leaving is how packets leave hosts of several links: by the link of their source address, as those of RDMA do and where rules route by it, or by any that leads on (the strong and the weak host
+// model of RFC 1122, 3.3.4.2).
+type leaving struct{ strong, weak bool }
+
+// leavings returns how packets may leave, as flows tell that were traced.
+func (s *Store) leavings() leaving {
+	own, other := 0, 0
+	for _, l := range s.order {
+		if l.intoSrc == graphs.None {
+			continue
+		}
+		if path, _ := l.now(); path.certain() {
+			if path.alternatives[0][0] == l.intoSrc.Reverse() {
+				own++
+			} else {
+				other++
+			}
+		}
+	}
+	return leaving{other == 0 || own > other, other > 0 || own < leastLeaving}
+}
+
+// pathsOf lists the paths of a trip under the forwarding model, each as often as it is taken, and counts them; it lists none where they are too many or the model is not known. Where packets may
+// leave in either manner, those that only leave by the link of their address are as likely as all others.
+func (s *Store) pathsOf(x trip, by leaving) ([]pathfind.Path, float64) {
+	if s.model != pathfind.Model(s.ecmp) || x.out == graphs.None && x.in == graphs.None {
+		return s.paths(x.src, x.dst)
+	}
+	if x.out == graphs.None || !by.strong {
+		return s.pathsInto(x.src, x)
+	}
+	strong, count := s.pathsInto(s.fabric.Head(x.out), x)
+	for i, p := range strong {
+		strong[i].Arcs = append([]graphs.ArcID{x.out}, p.Arcs...)
+	}
+	if !by.weak {
+		return strong, count
+	}
+	either, more := s.pathsInto(x.src, x)
+	strong = slices.DeleteFunc(strong, func(p pathfind.Path) bool {
+		return slices.ContainsFunc(either, func(q pathfind.Path) bool { return slices.Equal(p.Arcs, q.Arcs) })
+	})
+	if more += float64(len(strong)); either == nil || more > maxAlternatives || len(strong) == 0 {
+		return either, more
+	}
+	for i := range either {
+		either[i].Share /= 2
+	}
+	for _, p := range strong {
+		either = append(either, pathfind.Path{Arcs: p.Arcs, Share: p.Share / 2})
+	}
+	return either, more
+}
+
+// pathsInto lists the shortest paths from a node to the end of a trip, over the link by which its packets come in there.
+func (s *Store) pathsInto(from graphs.NodeID, x trip) ([]pathfind.Path, float64) {
+	if x.in == graphs.None {
+		return s.ecmp.Paths(from, x.dst, maxAlternatives)
+	}
+	at := s.fabric.Tail(x.in)
+	if at == from {
+		return []pathfind.Path{{Arcs: []graphs.ArcID{x.in}, Share: 1}}, 1
+	}
+	list, count := s.ecmp.Paths(from, at, maxAlternatives)
+	for i := range list {
+		list[i].Arcs = append(list[i].Arcs, x.in)
+	}
+	return list, count
+}

@@ -1,0 +1,72 @@
+package diagnose
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
+)
+
+// TestRails plays hosts of several network cards, of which no path is known: the address that a packet is sent to tells over which leaf it comes in. Whether hosts send by the card of
+// their address or by any, what is named is of that leaf, and the faulty link is among it.
+func TestRails(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 64, Rails: 4, Ports: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sick, hosts := graphs.ArcID(graphs.None), f.Hosts()
+	for a := range graphs.ArcID(f.NumArcs()) {
+		if !f.IsHostArc(a) && f.Degree(f.Head(a)) > 0 && slices.ContainsFunc(f.Out(f.Head(a)), f.IsHostArc) {
+			sick = a // from a spine to a leaf
+			break
+		}
+	}
+	for _, strong := range []bool{true, false} {
+		p := newPlayOn(f, 0)
+		in := func(a graphs.ArcID) graphs.ArcID { return a.Reverse() }
+		way := func(src, dst graphs.ArcID) []graphs.ArcID { // of packets from one card to another, each given by its arc from the host
+			from := f.Tail(src)
+			if strong {
+				from = f.Head(src)
+			}
+			if from == f.Head(dst) {
+				return []graphs.ArcID{src, in(dst)}
+			}
+			arcs := p.walk(from, f.Head(dst))
+			if strong {
+				arcs = append([]graphs.ArcID{src}, arcs...)
+			}
+			return append(arcs, in(dst))
+		}
+		for i := range 800 {
+			a, b := hosts[i%len(hosts)], hosts[p.rng.IntN(len(hosts))]
+			src, dst := f.Out(a)[p.rng.IntN(4)], f.Out(b)[p.rng.IntN(4)]
+			if a == b {
+				continue
+			}
+			address := func(out graphs.ArcID) netip.Addr {
+				return f.Port(f.TailPort(out)).Prefixes[0].Addr()
+			}
+			p.flows = append(p.flows, playFlow{
+				flow: evidence.Flow{Src: address(src), Dst: address(dst), Proto: "udp", SrcPort: uint16(50000 + i), DstPort: 862},
+				by:   f.NodeName(a), path: way(src, dst), back: way(dst, src), untraced: true,
+			})
+		}
+		p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.05 * is(a == sick) })
+		d := p.store.Diagnose()
+		if len(d.Suspects) == 0 || d.Suspects[0].Probability < Named || !slices.Contains(d.Suspects[0].Class, f.ArcName(sick)) {
+			t.Fatalf("strong %v: %s", strong, d.Text())
+		}
+		for _, id := range d.Suspects[0].Class {
+			if a, ok := f.ArcByName(id); !ok || f.Head(a) != f.Head(sick) {
+				t.Errorf("strong %v: %s may be it, too", strong, id)
+			}
+		}
+		if len(d.Suspects) > 1 && d.Suspects[1].Probability >= Named {
+			t.Errorf("strong %v: %s", strong, d.Text())
+		}
+	}
+}

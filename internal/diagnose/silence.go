@@ -68,7 +68,8 @@ func (s *Store) leaveOutSilent() {
 			x.find(e, runs)
 		}
 	}
-	for e, times := range x.found {
+	for _, e := range order {
+		times := x.found[e]
 		for _, l := range x.of[e] {
 			for i := range l.echoes {
 				if e := &l.echoes[i]; e.lost > 0 && slices.ContainsFunc(times, stretch{e.start, e.end}.overlaps) {

@@ -106,6 +106,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		strange:   map[string]int{},
 		strangers: strangers{},
 		answering: map[graphs.NodeID]bool{},
+		met:       make([]bool, f.NumNodes()),
 		words:     said{},
 
 		pauseStorms: map[graphs.NodeID][]string{},

@@ -18,9 +18,6 @@ const (
 
 // meet notes which hosts an echo proves to be there: who sent it, and who answered.
 func (s *Store) meet(l *flowLog, e *echo) {
-	if s.met == nil {
-		s.met = make([]bool, s.fabric.NumNodes())
-	}
 	if l.src != graphs.None {
 		s.met[l.src] = true
 	}
@@ -56,7 +53,7 @@ func (s *Store) leaveOutUnmet() {
 	}
 }
 
-// toUnmet returns the flows to each host that was never heard of.
+// toUnmet returns the flows to each node that was asked and never heard of.
 func (s *Store) toUnmet() map[graphs.NodeID][]*flowLog {
 	to := map[graphs.NodeID][]*flowLog{}
 	for _, l := range s.order {
@@ -75,14 +72,14 @@ func (s *Store) meetsAt(n graphs.NodeID) bool {
 // addUnmet lowers suspects that are hosts which were never heard of, or links of theirs, and were not left out, where these are several. It notes them in s.unmet.
 func (s *Store) addUnmet(d *Diagnosis, causes map[string]localize.Cause) {
 	var which []int
-	more := slices.Clone(s.unmet)
+	more, asked := slices.Clone(s.unmet), s.toUnmet()
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
 		if causes[x.ID].Kind == "" || x.Loss == nil || *x.Loss < losesAll {
 			continue
 		}
 		for _, id := range x.Class {
-			if h, ok := s.fabric.NodeByName(id); ok && s.fabric.Node(h).IsHost() && !s.met[h] {
+			if h, ok := s.fabric.NodeByName(id); ok && asked[h] != nil {
 				which = append(which, i)
 				more = append(more, h)
 			}

@@ -92,13 +92,15 @@ type silentEnds struct {
 
 // find adds the times in which an end was silent, as far as they were not found before.
 func (x *silentEnds) find(e end, runs map[*flowLog][]stretch) {
-	for _, st := range silentTimes(x.of[e], runs) {
+	times, margin := silentTimes(x.of[e], runs)
+	for _, st := range times {
 		if st.to.Sub(st.from) < leastSilent || slices.ContainsFunc(x.found[e], st.overlaps) {
 			continue
 		}
 		if one, ok := x.silence(e, st); ok {
+			one.stretch = stretch{st.from.Add(-margin), st.to.Add(margin)}
 			x.s.silences = append(x.s.silences, one)
-			x.found[e] = append(x.found[e], st)
+			x.found[e] = append(x.found[e], one.stretch)
 		}
 	}
 }
@@ -184,10 +186,9 @@ func (s *Store) flowsByEnd() map[end][]*flowLog {
 	return of
 }
 
-// silentTimes returns when all of some flows that were measured lost all, to the probes before and after.
-func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) (times []stretch) {
+// silentTimes returns when all of some flows that were measured lost all, and how long before and after that flows may have lost some already, or still.
+func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) (times []stretch, margin time.Duration) {
 	var dead, alive []stretch
-	var margin time.Duration
 	for _, l := range flows {
 		dead = append(dead, runs[l]...)
 		for i := range l.echoes {
@@ -217,10 +218,7 @@ func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) (times []stretch
 		}
 		times = append(times, core)
 	}
-	for i := range times {
-		times[i] = stretch{times[i].from.Add(-margin), times[i].to.Add(margin)}
-	}
-	return unbroken(times)
+	return times, margin
 }
 
 // someOverlaps reports whether one of some stretches, in the order of time, overlaps another.

@@ -130,17 +130,7 @@ func (d downs) leave(storms []stretch, l *flowLog, e *echo) []stretch {
 	}
 	var left []stretch
 	for _, st := range storms {
-		for _, k := range known {
-			if k.overlaps(st) {
-				if st.from.Before(k.from) {
-					left = append(left, stretch{st.from, k.from})
-				}
-				st.from = k.to
-			}
-		}
-		if st.from.Before(st.to) {
-			left = append(left, st)
-		}
+		left = append(left, beside(st, known)...)
 	}
 	return left
 }

@@ -43,18 +43,19 @@ func TestDrained(t *testing.T) {
 	for _, c := range []struct {
 		name, by, oper string
 		before         time.Duration
+		plain          bool
 		id, says       string
 		class          []string
 	}{
-		{"all hosts", "h", "", 0, "spine2", "spine2 is down or drained", []string{"spine2"}},
-		{"echoes alone tell paths", "h", "", 0, "spine2", "spine2 is down or drained", []string{"spine2"}},
-		{"one host", "h1-1", "", 0, "leaf1:swp2--spine2:swp1", "one of 2: leaf1:swp2--spine2:swp1 or spine2 is down or drained", []string{"leaf1:swp2--spine2:swp1", "spine2"}},
-		{"its ports are up", "h", evidence.Up, time.Second, "spine2", "spine2 carries nothing, though its ports are up", []string{"spine2"}},
-		{"they were up before", "h", evidence.Up, 5 * time.Second, "spine2", "spine2 is down or drained", []string{"spine2"}},
-		{"its ports are down", "h", evidence.Down, time.Second, "spine2", "spine2 is down (", []string{"spine2"}},
+		{"all hosts", "h", "", 0, false, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"echoes alone tell paths", "h", "", 0, true, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"one host", "h1-1", "", 0, false, "leaf1:swp2--spine2:swp1", "one of 2: leaf1:swp2--spine2:swp1 or spine2 is down or drained", []string{"leaf1:swp2--spine2:swp1", "spine2"}},
+		{"its ports are up", "h", evidence.Up, time.Second, false, "spine2", "spine2 carries nothing, though its ports are up", []string{"spine2"}},
+		{"they were up before", "h", evidence.Up, 5 * time.Second, false, "spine2", "spine2 is down or drained", []string{"spine2"}},
+		{"its ports are down", "h", evidence.Down, time.Second, false, "spine2", "spine2 is down (", []string{"spine2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := playDrained(t, c.by, c.oper, c.before, c.name == "echoes alone tell paths")
+			x := playDrained(t, c.by, c.oper, c.before, c.plain)
 			if x.ID != c.id || x.Symptom != Down || !slices.Equal(x.Class, c.class) || !strings.HasPrefix(x.Sentence(), c.says) {
 				t.Errorf("told is %s, class %v", x.Sentence(), x.Class)
 			}

@@ -131,7 +131,7 @@ func (s *Store) leaveOutBeyond() {
 		for i := 0; met && i < len(l.echoes); i++ {
 			if e := &l.echoes[i]; !e.path.known() {
 				s.beyond.sent, s.beyond.lost = s.beyond.sent+e.sent, s.beyond.lost+e.lost
-				*e = e.keeping(echo{start: e.start, end: e.end, epoch: e.epoch})
+				e.leaveOut()
 			}
 		}
 	}

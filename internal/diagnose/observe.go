@@ -205,7 +205,7 @@ func (o *observer) listing(x trip) listing {
 	l, ok := o.sets[x]
 	if !ok {
 		var paths []pathfind.Path
-		paths, l.count = o.s.pathsOf(x, o.s.leave)
+		paths, l.count = o.s.pathsOf(x)
 		for _, p := range paths {
 			l.set = append(l.set, localize.Alternative(p))
 		}

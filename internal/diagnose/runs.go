@@ -47,7 +47,7 @@ func (s *Store) together() bool {
 		var own []stretch
 		for i := range l.echoes {
 			e := &l.echoes[i]
-			every := e.end.Sub(e.start) / time.Duration(max(1, e.sent))
+			every := e.every()
 			for _, r := range e.runs() {
 				own = append(own, stretch{e.start.Add(time.Duration(r.from) * time.Millisecond), e.start.Add(time.Duration(r.to)*time.Millisecond + every)})
 				if r.lost > 1 {

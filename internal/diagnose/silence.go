@@ -27,6 +27,9 @@ type end struct {
 	asks bool
 }
 
+// ends are the two of a flow: whom it asks, and who asks.
+func (l *flowLog) ends() [2]end { return [2]end{{l.flow.Dst, false}, {l.flow.Src, true}} }
+
 // A silentTime is a time in which all probes from one address of a host, or all to it, were lost, while those the other way about were answered: as where no reflector runs, or a
 // filter is in the way. No link does that, since probes and answers of either kind cross the same ones.
 type silentTime struct {
@@ -99,9 +102,9 @@ func (x *silentEnds) find(e end, runs map[*flowLog][]stretch) {
 
 // elsewhere reports whether the other end of a flow is known to have been silent in a time, or neither end of anything that was heard then.
 func (x *silentEnds) elsewhere(l *flowLog, e end, st stretch) bool {
-	far := end{l.flow.Dst, false}
+	far := l.ends()[0]
 	if far.addr == e.addr {
-		far = end{l.flow.Src, true}
+		far = l.ends()[1]
 	}
 	return slices.ContainsFunc(x.found[far], st.overlaps) || !slices.ContainsFunc(x.of[far], func(l *flowLog) bool {
 		sum := l.in(st)
@@ -132,7 +135,7 @@ func (s *Store) silentRuns() (ends map[end][]*flowLog, runs map[*flowLog][]stret
 		}
 		if several && own != nil {
 			runs[l] = unbroken(own)
-			for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
+			for _, x := range l.ends() {
 				ends[x] = append(ends[x], l)
 			}
 		}
@@ -171,7 +174,7 @@ func (s *Store) flowsByEnd() map[end][]*flowLog {
 		if l.src == graphs.None || l.dst == graphs.None {
 			continue
 		}
-		for _, x := range []end{{l.flow.Dst, false}, {l.flow.Src, true}} {
+		for _, x := range l.ends() {
 			of[x] = append(of[x], l)
 		}
 	}
@@ -199,16 +202,14 @@ func silentTimes(flows []*flowLog, runs map[*flowLog][]stretch) (times []stretch
 		}
 	}
 	alive = unbroken(alive)
-	var cores []stretch
 	for _, st := range unbroken(dead) {
-		cores = append(cores, beside(st, alive)...)
-	}
-	for _, core := range cores {
-		if n := len(times); n > 0 && !someOverlaps(alive, stretch{times[n-1].to, core.from}) {
-			times[n-1].to = core.to // nothing was answered between them
-			continue
+		for _, core := range beside(st, alive) {
+			if n := len(times); n > 0 && !someOverlaps(alive, stretch{times[n-1].to, core.from}) {
+				times[n-1].to = core.to // nothing was answered between them
+				continue
+			}
+			times = append(times, core)
 		}
-		times = append(times, core)
 	}
 	return times, margin
 }
@@ -221,8 +222,7 @@ func someOverlaps(list []stretch, st stretch) bool {
 
 // beside returns what of a stretch lies in none of others, which are in the order of time, none overlapping another.
 func beside(st stretch, others []stretch) (rest []stretch) {
-	i, _ := slices.BinarySearchFunc(others, st.from, func(x stretch, t time.Time) int { return x.to.Compare(t) })
-	for ; i < len(others) && others[i].from.Before(st.to); i++ {
+	for i := stormAt(others, st.from); i < len(others) && others[i].from.Before(st.to); i++ {
 		if others[i].from.After(st.from) {
 			rest = append(rest, stretch{st.from, others[i].from})
 		}

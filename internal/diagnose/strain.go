@@ -96,12 +96,11 @@ func (s *Store) addStrain(r *evidence.Record) {
 
 // restore puts back what an earlier diagnosis left out.
 func (s *Store) restore() {
-	if len(s.strained.cuts)+len(s.silences)+len(s.unmet)+s.beyond.sent == 0 {
-		return
-	}
 	for _, l := range s.order {
 		for i := range l.echoes {
-			l.echoes[i] = *l.echoes[i].measured()
+			if e := &l.echoes[i]; e.whole != nil {
+				*e = *e.whole
+			}
 		}
 	}
 }
@@ -282,6 +281,9 @@ func (s *Store) leaveOutOf(l *flowLog, e *echo, lists [][]*cut) {
 		*e = e.keeping(s.without(l, e, mine))
 	}
 }
+
+// leaveOut leaves out all of an echo.
+func (e *echo) leaveOut() { *e = e.keeping(echo{start: e.start, end: e.end, epoch: e.epoch}) }
 
 // keeping returns a part of an echo that keeps how it was measured.
 func (e *echo) keeping(part echo) echo {

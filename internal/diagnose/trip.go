@@ -80,18 +80,18 @@ func (s *Store) leavings() leaving {
 
 // pathsOf lists the paths of a trip under the forwarding model, each as often as it is taken, and counts them; it lists none where they are too many or the model is not known. Where packets may
 // leave in either manner, those that only leave by the link of their address are as likely as all others.
-func (s *Store) pathsOf(x trip, by leaving) ([]pathfind.Path, float64) {
+func (s *Store) pathsOf(x trip) ([]pathfind.Path, float64) {
 	if s.model != pathfind.Model(s.ecmp) || x.out == graphs.None && x.in == graphs.None {
 		return s.paths(x.src, x.dst)
 	}
-	if x.out == graphs.None || !by.strong {
+	if x.out == graphs.None || !s.leave.strong {
 		return s.pathsInto(x.src, x)
 	}
 	strong, count := s.pathsInto(s.fabric.Head(x.out), x)
 	for i, p := range strong {
 		strong[i].Arcs = append([]graphs.ArcID{x.out}, p.Arcs...)
 	}
-	if !by.weak {
+	if !s.leave.weak {
 		return strong, count
 	}
 	either, more := s.pathsInto(x.src, x)

@@ -47,7 +47,7 @@ func (s *Store) leaveOutUnmet() {
 	for _, flows := range to {
 		for _, l := range flows {
 			for i := range l.echoes {
-				l.echoes[i] = l.echoes[i].keeping(echo{start: l.echoes[i].start, end: l.echoes[i].end, epoch: l.echoes[i].epoch})
+				l.echoes[i].leaveOut()
 			}
 		}
 	}

@@ -67,6 +67,7 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	steady, touched := localize.SolveTouched(f, obs, cfg)
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
+	s.normal = steady.Background + steady.Normal
 	times := s.begin(steady, touched)
 	flaps := s.flaps()
 	if len(flaps) > 0 {
@@ -104,7 +105,8 @@ type search struct {
 	prior  float64 // log odds against a fault of one arc
 	// taken tells of each observation that something else explains what it lost, episodic that episodes do.
 	taken, episodic []bool
-	selected        bool // nothing is known of flows that lost nothing
+	selected        bool    // nothing is known of flows that lost nothing
+	normal          float64 // loss per crossing of an arc that is good all the time, at most
 	own             troubles
 	lossy           []int32 // observations with losses, if it is known when they were sent
 	fates           []fate  // of those

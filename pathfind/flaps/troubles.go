@@ -13,12 +13,9 @@ const (
 	outlier = 0.002
 	// selectedOutlier is that of flows that lost packets at all, where about as few lose some by chance as by themselves.
 	selectedOutlier = 0.2
-	// usual is the loss along a good path.
+	// usual is the loss along a good path, at most.
 	usual = 5e-4
 )
-
-// The logarithms of what is usual for a packet.
-var usuallyLost, usuallyPassed = math.Log(usual), math.Log1p(-usual)
 
 // Troubles are flows that seem to have lost packets for reasons of their own: how many, and what share of all flows does.
 type troubles struct{ flows, rate float64 }
@@ -98,13 +95,20 @@ func (s *search) fateOf(o *localize.Observation) fate {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
 	c, _ := math.Lgamma(n + 2)
-	odd, chance := a+b-c, k*usuallyLost+(n-k)*usuallyPassed
-	best := 0.0
-	if lost > 0 {
-		best += k * math.Log(k/n)
+	fates := func(loss float64) float64 {
+		sum := 0.0
+		if lost > 0 {
+			sum += k * math.Log(loss)
+		}
+		if lost < sent {
+			sum += (n - k) * math.Log1p(-loss)
+		}
+		return sum
 	}
-	if lost < sent {
-		best += (n - k) * math.Log(1-k/n)
+	odd, best := a+b-c, fates(k/n)
+	chance := best // of very many packets it is told which share is usual
+	if k > usual*n {
+		chance = fates(usual)
 	}
 	return fate{odd, chance, best, math.Exp(chance - odd), lost > 0}
 }
@@ -114,10 +118,24 @@ func (f *fate) troubled(rate float64) float64 {
 	return 1 / (1 + f.even*(1-rate)/rate)
 }
 
-// proving returns the packets of an observation that prove something. Where only those that lost some are known, the first one lost proves nothing.
+// proving returns the packets of an observation that prove something. Where only those that lost some are known, the first one lost proves nothing; and of very many
+// packets good arcs lose some, each its own share, all the time.
 func (s *search) proving(o *localize.Observation) (sent, lost int) {
-	if s.selected && o.Lost > 0 {
-		return o.Sent - 1, o.Lost - 1
+	sent, lost = o.Sent, o.Lost
+	if lost == 0 {
+		return sent, lost
 	}
-	return o.Sent, o.Lost
+	if s.selected {
+		sent, lost = sent-1, lost-1
+	}
+	return sent, lost - min(lost, int(s.normal*float64(sent*s.hops(o))))
+}
+
+// hops returns how many arcs an observation crossed.
+func (s *search) hops(o *localize.Observation) int {
+	n := len(o.Path)
+	if s.paths != nil && o.From != o.To {
+		n += s.paths.Hops(o.From, o.To)
+	}
+	return n
 }

@@ -289,8 +289,11 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	}
 }
 
-// known reports whether the fabric has all arcs of an observation, and whether there are any.
+// known reports whether an observation can be used: packets were sent, no more lost than that, and the fabric has all its arcs, of which there are any.
 func (ix *index) known(o *Observation) bool {
+	if o.Sent <= 0 || o.Lost < 0 || o.Lost > o.Sent {
+		return false
+	}
 	some := len(o.Path) > 0
 	for i := range o.Alternatives {
 		some = some || len(o.Alternatives[i].Arcs) > 0

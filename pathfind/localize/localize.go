@@ -146,7 +146,8 @@ type Result struct {
 	Selected bool
 	// Run is how many packets are lost in a row in the mean, where that is learnt and they seem to be lost in runs; else 0.
 	Run float64
-	// Ignored counts observations and meters that could not be used: nothing sent, or arcs that the fabric does not have.
+	// Ignored counts observations and meters that could not be used: nothing sent, more lost than sent or less than nothing, or arcs that the fabric does
+	// not have.
 	Ignored int
 }
 

@@ -43,7 +43,7 @@ func (s *search) cleanFlows() (across []float64, all float64) {
 	across = make([]float64, s.ix.n)
 	for i := range s.ev.all {
 		o := &s.ev.all[i]
-		if o.Sent <= 0 || o.Lost > 0 || s.ix.isNode(o.Responder) || !s.ix.known(o) {
+		if o.Lost > 0 || s.ix.isNode(o.Responder) || !s.ix.known(o) {
 			continue
 		}
 		sure := s.ix.cleaned(o)

@@ -312,6 +312,9 @@ func TestInputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { check(t, f, obs, Config{}) })
 	}
+	if r := Solve(f, []Observation{end(0, 0), end(-5, 3), end(5, 50), end(10, -3), end(10, 0)}, Config{}); r.Ignored != 4 {
+		t.Errorf("%d observations ignored, of which 4 cannot be", r.Ignored)
+	}
 	check(t, f, []Observation{end(100, 7)}, Config{Faults: math.NaN(), NormalLoss: -1, Outlier: 7, Cap: math.Inf(1), MaxFaults: -1})
 	check(t, nil, []Observation{end(100, 7)}, Config{})
 }

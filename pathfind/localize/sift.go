@@ -119,11 +119,11 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 		if lossy == nil && i > 0 && all[i-1].Flow >= o.Flow {
 			return false
 		}
-		if o.Lost > 0 {
+		if o.Lost > 0 && o.Lost <= o.Sent {
 			s.lossy = append(s.lossy, int32(i))
 		}
 		set := o.From != o.To && len(o.Alternatives) == 0
-		if o.Sent <= 0 || !ix.known(o) || set && !s.ways.usable(o) {
+		if !ix.known(o) || set && !s.ways.usable(o) {
 			s.ignored++
 			continue
 		}
@@ -380,7 +380,7 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation, dis
 			if onPath {
 				crosses[half] = append(crosses[half], int32(i))
 			}
-			if !onPath && !marked(o.Src) && !marked(o.Dst) || o.Sent <= 0 || ix.isNode(o.Responder) || !ix.known(o) {
+			if !onPath && !marked(o.Src) && !marked(o.Dst) || ix.isNode(o.Responder) || !ix.known(o) {
 				continue
 			}
 			for j, c := range comps {

@@ -147,7 +147,12 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 
 // Enough is how many packets along a flow tell most by the packet of a cause that loses a share of what crosses it: one of them is lost with a probability
 // of about a half. Fewer are sent again soon.
-func Enough(loss float64) int { return int(min(max(0.7/max(loss, 1e-5), 10), 5000)) }
+func Enough(loss float64) int {
+	if !(loss > 1e-5) { // nor what is no number
+		loss = 1e-5
+	}
+	return int(min(max(0.7/loss, 10), 5000))
+}
 
 // A batch is flows being chosen.
 type batch struct {

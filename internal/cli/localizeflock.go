@@ -166,11 +166,14 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 	if r.Ignored > 0 {
 		d.Notes = append(d.Notes, plural(r.Ignored, "flow")+" left out: no path joins their ends, or too many do")
 	}
+	if r.Selected {
+		d.Notes = append(d.Notes, "of flows only those are known that lost packets: several bad arcs of one switch look like the switch")
+	}
 	d.Notes = append(d.Notes, diagnose.TailNote(r.Result)...)
 	const least = 0.05
 	for i := range r.Suspects {
 		if s := &r.Suspects[i]; s.Probability >= least {
-			x := n.suspect(&s.Suspect)
+			x := n.suspect(&s.Suspect, r.Selected)
 			x.TellRhythm(&s.Rhythm, time.Time{}, "trace")
 			x.Rank = len(d.Suspects) + 1
 			d.Suspects = append(d.Suspects, x)
@@ -241,7 +244,8 @@ func (n flockNames) cause(c localize.Cause) string {
 // surest is the most that is ever claimed, as for other evidence.
 const surest = 0.99
 
-func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
+// suspect puts a suspect into words; selected tells that only flows are known that lost packets.
+func (n flockNames) suspect(s *localize.Suspect, selected bool) diagnose.Suspect {
 	x := diagnose.Suspect{
 		Kind: string(s.Kind), ID: n.cause(s.Cause), Symptom: diagnose.Loss, Probability: min(s.Probability, surest),
 		Loss: &s.Loss, LossLow: &s.Low, LossHigh: &s.High,
@@ -263,7 +267,10 @@ func (n flockNames) suspect(s *localize.Suspect) diagnose.Suspect {
 		x.For = fmt.Sprintf("%d of %d flows known to cross it lose packets (%d of %d packets)", s.LossyFlows, flows, s.Lost, s.Sent)
 	}
 	x.Against = "no flow is known to cross it clean"
-	if s.CleanFlows > 0 {
+	switch {
+	case selected:
+		x.Against = "nothing is known of flows that lost no packets"
+	case s.CleanFlows > 0:
 		form := "%d flows cross it clean (%.1f losses were to be expected of their %d packets)"
 		if s.CleanFlows == 1 {
 			form = "%d flow crosses it clean (%.1f losses were to be expected of its %d packets)"

@@ -74,7 +74,7 @@ func TestFlockWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &localize.Suspect{Cause: localize.Cause{Kind: localize.Arc}, CleanFlows: 1, Against: localize.Against{CleanSent: 40, Expected: 2}}
-	if x := newFlockNames(f).suspect(s); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
+	if x := newFlockNames(f).suspect(s, false); x.Against != "1 flow crosses it clean (2.0 losses were to be expected of its 40 packets)" {
 		t.Errorf("against: %s", x.Against)
 	} else if x.For != "flows that may cross it lose packets; none that is known to does" {
 		t.Errorf("for: %s", x.For)
@@ -101,7 +101,7 @@ func TestFlockNext(t *testing.T) {
 			}
 		}
 		s.Cause = s.Class[0]
-		if next := n.suspect(s).Next; len(next) != 1 || next[0].Why+": "+next[0].Do != "tell the 2 apart: "+c.want {
+		if next := n.suspect(s, false).Next; len(next) != 1 || next[0].Why+": "+next[0].Do != "tell the 2 apart: "+c.want {
 			t.Errorf("%s and %s: %q, expected %q", c.one, c.other, next, c.want)
 		}
 	}

@@ -128,7 +128,7 @@ func (s *search) proving(o *localize.Observation) (sent, lost int) {
 	if s.selected {
 		sent, lost = sent-1, lost-1
 	}
-	return sent, lost - min(lost, int(s.normal*float64(sent*s.hops(o))))
+	return sent, lost - min(lost, int(s.normal*float64(sent)*float64(s.hops(o))))
 }
 
 // hops returns how many arcs an observation crossed.

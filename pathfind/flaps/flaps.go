@@ -67,7 +67,6 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	steady, touched := localize.SolveTouched(f, obs, cfg)
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
-	s.normal = steady.Background + steady.Normal
 	times := s.begin(steady, touched)
 	flaps := s.flaps()
 	if len(flaps) > 0 {
@@ -163,6 +162,7 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
 func (s *search) begin(steady *localize.Result, touched localize.Touched) []timed {
+	s.normal = steady.Background + steady.Normal
 	list := make([]Suspect, len(steady.Suspects))
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]

@@ -95,7 +95,7 @@ func (s *search) fateOf(o *localize.Observation) fate {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
 	c, _ := math.Lgamma(n + 2)
-	fates := func(loss float64) float64 {
+	at := func(loss float64) float64 {
 		sum := 0.0
 		if lost > 0 {
 			sum += k * math.Log(loss)
@@ -105,11 +105,7 @@ func (s *search) fateOf(o *localize.Observation) fate {
 		}
 		return sum
 	}
-	odd, best := a+b-c, fates(k/n)
-	chance := best // of very many packets it is told which share is usual
-	if k > usual*n {
-		chance = fates(usual)
-	}
+	odd, chance, best := a+b-c, at(min(usual, k/n)), at(k/n) // of very many packets it is told which share is usual
 	return fate{odd, chance, best, math.Exp(chance - odd), lost > 0}
 }
 
@@ -122,7 +118,7 @@ func (f *fate) troubled(rate float64) float64 {
 // packets good arcs lose some, each its own share, all the time.
 func (s *search) proving(o *localize.Observation) (sent, lost int) {
 	sent, lost = o.Sent, o.Lost
-	if lost == 0 {
+	if lost <= 0 {
 		return sent, lost
 	}
 	if s.selected {

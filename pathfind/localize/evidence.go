@@ -289,9 +289,12 @@ func (ev *evidence) sortEntries(ix *index, flat []int32, times []float32) {
 	}
 }
 
-// known reports whether an observation can be used: packets were sent, no more lost than that, and the fabric has all its arcs, of which there are any.
+// possible reports whether packets were sent, and no more lost than that, nor less than none.
+func (o *Observation) possible() bool { return o.Sent > 0 && 0 <= o.Lost && o.Lost <= o.Sent }
+
+// known reports whether an observation can be used: its counts are possible, and the fabric has all its arcs, of which there are any.
 func (ix *index) known(o *Observation) bool {
-	if o.Sent <= 0 || o.Lost < 0 || o.Lost > o.Sent {
+	if !o.possible() {
 		return false
 	}
 	some := len(o.Path) > 0

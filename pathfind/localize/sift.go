@@ -119,7 +119,7 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 		if lossy == nil && i > 0 && all[i-1].Flow >= o.Flow {
 			return false
 		}
-		if o.Lost > 0 && o.Lost <= o.Sent {
+		if o.Lost > 0 && o.possible() {
 			s.lossy = append(s.lossy, int32(i))
 		}
 		set := o.From != o.To && len(o.Alternatives) == 0

@@ -76,6 +76,7 @@ func TestFaultsHitWhatTheySay(t *testing.T) {
 	}
 	middle, back := path[1], backPath[1]
 	const n = 4000
+	// What the kernel draws at random has no seed: the bounds are five standard deviations and more away.
 	cases := []struct {
 		kind     string
 		opts     FaultOptions
@@ -85,13 +86,13 @@ func TestFaultsHitWhatTheySay(t *testing.T) {
 		backLow  float64 // and back
 		backTop  float64
 	}{
-		{"loss", FaultOptions{Rate: "5%"}, []string{f.ArcName(middle)}, 100, .035, .065, 0, 0},
+		{"loss", FaultOptions{Rate: "5%"}, []string{f.ArcName(middle)}, 100, .03, .07, 0, 0},
 		{"loss", FaultOptions{Rate: "100%"}, []string{f.ArcName(middle)}, 100, 1, 1, 0, 0},
-		{"loss", FaultOptions{Rate: "20%"}, []string{f.ArcName(back)}, 100, 0, 0, .17, .23},
-		{"loss", FaultOptions{Rate: "20%"}, []string{f.ArcName(middle.Reverse())}, 100, 0, 0, 0, .23},
+		{"loss", FaultOptions{Rate: "20%"}, []string{f.ArcName(back)}, 100, 0, 0, .16, .24},
+		{"loss", FaultOptions{Rate: "20%"}, []string{f.ArcName(middle.Reverse())}, 100, 0, 0, 0, .24},
 		{"silent", FaultOptions{}, []string{f.LinkName(middle.Link())}, 100, 1, 1, 0, 1},
-		{"node", FaultOptions{Rate: "10%"}, []string{f.NodeName(f.Head(path[0]))}, 100, .08, .12, .08, .12},
-		{"node", FaultOptions{Rate: "10%"}, []string{f.NodeName(f.Hosts()[0])}, 100, .08, .12, .08, .12},
+		{"node", FaultOptions{Rate: "10%"}, []string{f.NodeName(f.Head(path[0]))}, 100, .07, .13, .07, .13},
+		{"node", FaultOptions{Rate: "10%"}, []string{f.NodeName(f.Hosts()[0])}, 100, .07, .13, .07, .13},
 		{"mtu", FaultOptions{}, []string{f.LinkName(middle.Link()), "1400"}, 1372, 0, 0, 0, 0},
 		{"mtu", FaultOptions{}, []string{f.LinkName(middle.Link()), "1400"}, 1373, 1, 1, 0, 1},
 	}
@@ -117,7 +118,7 @@ func TestFaultsHitWhatTheySay(t *testing.T) {
 	// Two at the same port add up.
 	mustBreak(t, l, "loss", FaultOptions{Rate: "50%"}, f.ArcName(middle))
 	mustBreak(t, l, "loss", FaultOptions{Rate: "50%"}, f.ArcName(middle))
-	if share := float64(send(t, l, flow, n, 100)) / n; share < .22 || share > .28 {
+	if share := float64(send(t, l, flow, n, 100)) / n; share < .21 || share > .29 {
 		t.Errorf("two faults of 50%% at one port let %.3f pass", share)
 	}
 	if err := l.HealAll(); err != nil || len(l.Truth()) != 0 {
@@ -130,7 +131,7 @@ func TestLossOfFlows(t *testing.T) {
 	l := newLeafSpine(t, generate.LeafSpineConfig{Leaves: 2, Spines: 1, Hosts: 1}, Config{})
 	flow, path := pair(t, l, 0, 1, 4)
 	mustBreak(t, l, "loss", FaultOptions{Rate: "100%", Of: "30%"}, l.Fabric().ArcName(path[1]))
-	const flows, n = 60, 10
+	const flows, n = 400, 3
 	hit := 0
 	for range flows {
 		flow.SrcPort++
@@ -142,7 +143,7 @@ func TestLossOfFlows(t *testing.T) {
 			t.Errorf("port %d: %d of %d arrived", flow.SrcPort, got, n)
 		}
 	}
-	if hit < flows*15/100 || hit > flows*45/100 {
+	if hit < flows*18/100 || hit > flows*42/100 {
 		t.Errorf("%d of %d flows are hit", hit, flows)
 	}
 }
@@ -176,7 +177,7 @@ func TestCorruptChangesPayload(t *testing.T) {
 			changed++
 		}
 	}
-	if changed < n*8/100 || changed > n*12/100 || uint64(changed) != l.Truth()[0].Hit {
+	if changed < n*6/100 || changed > n*14/100 || uint64(changed) != l.Truth()[0].Hit {
 		t.Errorf("%d of %d packets came changed, the fault counted %d", changed, n, l.Truth()[0].Hit)
 	}
 }

@@ -125,6 +125,7 @@ func (s *search) lumps() lumps {
 	}
 	x.mass *= s.ev.run
 	x.spread = s.spreadClean(1)
+	x.lossy, x.ways = make([]lump, 0, s.ev.flows), make([]lumpWay, 0, s.ev.flows)
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		o := &s.ev.obs[t.obs]

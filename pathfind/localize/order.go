@@ -10,7 +10,10 @@ import (
 // wrote them down, and a sum is not the same to the last digit in another one.
 func (ev *evidence) sort() {
 	slices.SortFunc(ev.obs, func(a, b merged) int {
-		return cmp.Or(compareWay(a.Observation, b.Observation), compareCounts(a, b))
+		if c := compareWay(a.Observation, b.Observation); c != 0 {
+			return c
+		}
+		return compareCounts(a, b)
 	})
 }
 
@@ -58,7 +61,10 @@ func compare(a, b *Observation) int {
 // compareWay orders observations by what their packets crossed.
 func compareWay(a, b *Observation) int {
 	if c := cmp.Or(cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
-		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), slices.Compare(a.Path, b.Path)); c != 0 {
+		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)); c != 0 { // as it is mostly
+		return c
+	}
+	if c := slices.Compare(a.Path, b.Path); c != 0 {
 		return c
 	}
 	return slices.CompareFunc(a.Alternatives, b.Alternatives, func(x, y Alternative) int {

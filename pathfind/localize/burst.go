@@ -119,7 +119,7 @@ type lumps struct {
 
 // lumps returns the lossy flows of the loaded hypothesis.
 func (s *search) lumps() lumps {
-	x := lumps{clean: s.ev.clean, mass: s.background * s.ev.linear, flows: s.ev.allFlows()}
+	x := lumps{clean: s.ev.clean, mass: s.background * s.ev.linear, flows: s.allFlows()}
 	for _, c := range s.faulty {
 		x.mass += s.excess[c] * s.ev.exposure[c]
 	}

@@ -55,7 +55,7 @@ func (s *search) flood() {
 }
 
 // floods reports whether so many flows lose packets that it is worth it.
-func (s *search) floods() bool { return float64(s.ev.flows) >= flooding*s.ev.allFlows() }
+func (s *search) floods() bool { return float64(s.ev.flows) >= flooding*s.allFlows() }
 
 // exhausted reports whether growing has to end. What grew in part explains little, and that badly: where no flood follows it goes on as long as anything may.
 func (s *search) exhausted() bool { return s.work > utmost || s.work > effort && s.floods() }

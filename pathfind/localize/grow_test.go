@@ -24,6 +24,6 @@ func TestGrowOn(t *testing.T) {
 		i = s.grow(i, 0)
 	}
 	if got := s.likeliestSoFar().comps; !slices.Equal(got, bad) {
-		t.Errorf("%v are found, %v are bad, and %.3f of the flows lose packets", got, bad, float64(s.ev.flows)/s.ev.allFlows())
+		t.Errorf("%v are found, %v are bad, and %.3f of the flows lose packets", got, bad, float64(s.ev.flows)/s.allFlows())
 	}
 }

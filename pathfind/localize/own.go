@@ -215,9 +215,9 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 }
 
 // allFlows is how many observations there are, those without loss among them.
-func (ev *evidence) allFlows() float64 {
-	n := float64(ev.flows)
-	for _, b := range ev.clean {
+func (s *search) allFlows() float64 {
+	n := float64(s.ev.flows)
+	for _, b := range s.lossless {
 		n += float64(b.flows)
 	}
 	return n
@@ -229,7 +229,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 	if from.found < by.least {
 		return false
 	}
-	list, known := from.apart(h), by.own+by.other+s.ev.allFlows()
+	list, known := from.apart(h), by.own+by.other+s.allFlows()
 	var own, total float64
 	var kinds [len(keeping)]float64
 	for range rounds {
@@ -253,7 +253,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			own, total = own+all, total+all
 			add(w-all, x.kinds)
 		}
-		for _, b := range s.ev.clean {
+		for _, b := range s.lossless {
 			if b.flows > 0 {
 				likely := b.lossless()
 				add(float64(b.flows)*h.rate*(1-h.total)*h.mean(likely), likely)

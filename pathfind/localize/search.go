@@ -31,10 +31,11 @@ type search struct {
 	listed     [2][]prospect // see prospects
 	moves      []move        // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
-	views      []view  // by habits of flows, the likeliest first; its hypotheses are those of the search
-	crossing   []int32 // of all observations, those whose path crosses an arc of a suspect; known with the result
-	bounds     bounds  // of the component looked at last
-	barred     []int32 // those that grow may not add
+	views      []view          // by habits of flows, the likeliest first; its hypotheses are those of the search
+	lossless   []losslessFlows // flows without loss; where only others are known, those that are to be expected
+	crossing   []int32         // of all observations, those whose path crosses an arc of a suspect; known with the result
+	bounds     bounds          // of the component looked at last
+	barred     []int32         // those that grow may not add
 	occam      []float64
 	system     system
 	scratch
@@ -115,7 +116,7 @@ const (
 )
 
 func newSearch(m *model) *search {
-	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, by: map[uint64]int32{}, like: likenesses{kin: newKin()}, best: math.Inf(-1),
+	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, lossless: m.ev.clean, by: map[uint64]int32{}, like: likenesses{kin: newKin()}, best: math.Inf(-1),
 		odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
 	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
 	s.here = s.devs.another()

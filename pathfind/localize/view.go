@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -38,13 +39,12 @@ const (
 
 // heedFlows learns from flows that lose packets by themselves, if there are any, and ends the search.
 func (s *search) heedFlows() {
-	if s.ev.selected {
-		s.conclude()
-		return
-	}
 	known := unknownHabits(s.cfg)
 	h := s.likeliestSoFar()
 	s.recall(&h)
+	if s.ev.selected {
+		s.lossless = s.unseen()
+	}
 	left := s.strangers()
 	evident, odd := s.evident(h, left)
 	if !odd {
@@ -82,7 +82,7 @@ func (s *search) conclude() {
 // evident returns a loaded hypothesis without the members that flows which lose packets by themselves might stand for, and reports whether it seems
 // that many do, beside those that the hypothesis leaves.
 func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
-	flows := s.ev.allFlows()
+	flows := s.allFlows()
 	usual, own := s.cfg.Outlier*flows, left.own
 	many := max(several, oftener*usual)
 	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.
@@ -120,6 +120,28 @@ func (s *search) view(h habits) view {
 		v.drawn = s.wander(n)
 	}
 	return v
+}
+
+// unseen returns the flows without loss that are to be expected under the loaded hypothesis where only those are known that lost packets: for each of these as many
+// as lose none where one does.
+func (s *search) unseen() []losslessFlows {
+	var flows, packets [65]float64
+	for i := range s.ev.flows {
+		t := &s.ev.terms[i]
+		kept := 0.0
+		for b := t.first; b < t.first+t.n; b++ {
+			kept += s.portion[b] * t.kept(s.hazard[b])
+		}
+		n := s.ev.obs[t.obs].sent
+		at := bits.Len(uint(n))
+		flows[at] += 1/kept - 1
+		packets[at] += (1/kept - 1) * float64(n)
+	}
+	unseen := make([]losslessFlows, len(flows))
+	for i := range unseen {
+		unseen[i] = losslessFlows{int(min(flows[i], mostSent)), int(min(packets[i], mostSent))}
+	}
+	return unseen
 }
 
 // ofHabits is the log of how likely habits are beforehand, and the flows without loss with them: what is true of all hypotheses.

@@ -43,6 +43,12 @@ func (ev *evidence) merge() {
 		out = append(out, m)
 	}
 	ev.obs = out
+	for i := 1; i < len(out); i++ {
+		if out[i-1].Flow == out[i].Flow {
+			return
+		}
+	}
+	ev.sort() // as if the flows had been counted in their order
 }
 
 // compareCounts orders observations by their counts.

@@ -108,7 +108,10 @@ func (t *teller) suspect(c int32) Suspect {
 		c, h = arc, t.loadLikeliest(t.weights, arc)
 		class, odds, against = t.class(c, t.assigned, nil)
 	default:
-		class, odds[other] = append(class, other), odds[c]+math.Log(t.marginal[other]/t.marginal[c])
+		if !slices.Contains(class, other) {
+			class = append(class, other)
+		}
+		odds[other] = odds[c] + math.Log(t.marginal[other]/t.marginal[c])
 	}
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(alone, 1), Against: against}

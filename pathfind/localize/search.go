@@ -152,6 +152,7 @@ func (s *search) run() {
 // explore looks for what explains the evidence if flows have the habits that are set.
 func (s *search) explore() {
 	s.grown(s.remember(nil, nil, 0))
+	s.sober()
 	for i := range s.hyps {
 		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
 			for j := s.scatter(int32(i)); j >= 0; {

@@ -152,7 +152,6 @@ func (s *search) run() {
 // explore looks for what explains the evidence if flows have the habits that are set.
 func (s *search) explore() {
 	s.grown(s.remember(nil, nil, 0))
-	s.sober()
 	for i := range s.hyps {
 		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
 			for j := s.scatter(int32(i)); j >= 0; {
@@ -164,6 +163,10 @@ func (s *search) explore() {
 	s.follow()
 	if slices.ContainsFunc(s.hyps[s.likeliest()].comps, s.ix.manifold) {
 		s.growOn()
+		s.follow()
+	}
+	if s.hyps[s.likeliest()].background >= heady {
+		s.sober()
 		s.follow()
 	}
 	if s.cut {

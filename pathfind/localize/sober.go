@@ -11,11 +11,8 @@ const (
 	heady, sobering = 1e-4, 1e-5
 )
 
-// sober lets what explains most beside a low background grow, if what has grown so far needs a high one.
+// sober lets what explains most beside a low background grow.
 func (s *search) sober() {
-	if h := s.likeliestSoFar(); h.background < heady {
-		return
-	}
 	best := s.best
 	s.best, s.bonus, s.parent, s.atHand = math.Inf(-1), 0, 0, -1
 	s.setBackground(sobering)

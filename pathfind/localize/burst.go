@@ -92,6 +92,8 @@ const (
 	lessonOfBursts = 1.4
 	// mostMissed is the share of packets from which on those that are lost follow each other by chance.
 	mostMissed = 0.3
+	// fewLone is how many packets may have been all by chance that a flow lost.
+	fewLone = 16
 )
 
 // A lump is what a flow lost, and how it might have.
@@ -121,7 +123,9 @@ type lumps struct {
 func (s *search) lumps() lumps {
 	x := lumps{clean: s.ev.clean, mass: s.background * s.ev.linear, flows: s.allFlows()}
 	for _, c := range s.faulty {
-		x.mass += s.excess[c] * s.ev.exposure[c]
+		if miss := missed(s.excess[c]); miss <= mostMissed { // of others no lossy flows are looked at either
+			x.mass += miss * s.ev.exposure[c]
+		}
 	}
 	x.mass *= s.ev.run
 	x.spread = s.spreadClean(1)
@@ -145,7 +149,7 @@ func (s *search) lumps() lumps {
 		switch {
 		case t.lost == 0:
 			x.mass += t.copies * n * miss
-		case t.lone || miss > mostMissed:
+		case t.lone && n > fewLone || miss > mostMissed:
 		default:
 			f := lump{lost: k, sent: n, runs: o.runs(), mostRuns: o.mostRuns(), scattered: o.scattered(), ways: x.ways[from:]}
 			if k > 1 {

@@ -66,3 +66,32 @@ func TestRunsLearnt(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRunsInFewPackets: flows of one packet or a few, which often lose all of them where much is lost, tell of no runs, and the loss told is the true one.
+func TestNoRunsInFewPackets(t *testing.T) {
+	inside, worlds := 0, 0
+	for _, most := range []int{1, 3, 20} {
+		for _, loss := range []float64{0.1, 0.25, 0.35, 0.5} {
+			w := newWorld(leafSpine(t, 4, 3, 2), 2)
+			bad := Cause{Arc, int32(w.fabricArc())}
+			w.faults[bad] = loss
+			hosts := w.Hosts()
+			for i := range 1500 {
+				x, y := hosts[i%len(hosts)], hosts[(i+1+i/8%7)%len(hosts)]
+				w.flow++
+				p, n := w.path(x, y), 1+w.rng.IntN(most)
+				w.obs = append(w.obs, Observation{Path: p, Src: x, Dst: y, Responder: graphs.None, Sent: n, Lost: w.draw(n, w.hazard(p, x, y)), Flow: w.flow})
+			}
+			r := w.solve()
+			worlds++
+			if r.Run > 0 || len(r.Suspects) == 0 || r.Suspects[0].Cause != bad || r.Suspects[0].Probability < 0.9 {
+				t.Errorf("up to %d packets, %g: in runs of %.1f, said %s", most, loss, r.Run, describe(r))
+			} else if r.Suspects[0].Low <= loss && loss <= r.Suspects[0].High {
+				inside++
+			}
+		}
+	}
+	if inside < worlds-3 {
+		t.Errorf("%d of %d intervals hold the loss", inside, worlds)
+	}
+}

@@ -120,20 +120,8 @@ func newSearch(m *model) *search {
 		odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
 	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
 	s.here = s.devs.another()
-	weighShyness(m.ix, m.ev)
-	for i := range m.ev.terms {
-		t := &m.ev.terms[i]
-		if t.lost == 0 {
-			continue
-		}
-		for _, c := range m.ev.comps[m.ev.first[t.first]:m.ev.first[t.first+t.n]] {
-			if s.seen[c] != int32(i)+1 && !(m.cfg.OneWay && m.ix.kindOf(c) == 1) { // no observation of a link counts then
-				s.seen[c] = int32(i) + 1
-				s.lossy[c] += t.weight()
-			}
-		}
-	}
-	clear(s.seen)
+	weighShyness(m.ix, m.ev, s.ifGood)
+	s.countLossy()
 	for c := range m.ix.n {
 		if s.lossy[c] > 0 {
 			s.candidates = append(s.candidates, c)
@@ -143,9 +131,29 @@ func newSearch(m *model) *search {
 	return s
 }
 
+// countLossy counts the lossy observations that cross each component.
+func (s *search) countLossy() {
+	clear(s.lossy)
+	clear(s.seen)
+	for i := range s.ev.terms {
+		t := &s.ev.terms[i]
+		if t.lost == 0 {
+			continue
+		}
+		for _, c := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+t.n]] {
+			if s.seen[c] != int32(i)+1 && !(s.cfg.OneWay && s.ix.kindOf(c) == 1) { // no observation of a link counts then
+				s.seen[c] = int32(i) + 1
+				s.lossy[c] += t.weight()
+			}
+		}
+	}
+	clear(s.seen)
+}
+
 func (s *search) run() {
 	s.chooseTwins()
 	s.explore()
+	s.reconsider()
 	s.heedFlows()
 }
 

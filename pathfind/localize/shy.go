@@ -2,6 +2,7 @@ package localize
 
 import (
 	"math"
+	"slices"
 
 	"whichlink/graphs"
 )
@@ -19,8 +20,8 @@ const (
 	backPrior = 0.2
 )
 
-// weighShyness sets the outlier weights of all terms of TTL-limited observations.
-func weighShyness(ix *index, ev *evidence) {
+// weighShyness sets the outlier weights of all terms of TTL-limited observations, given the odds that a lossy one's answers were held back, as far as what it lost tells.
+func weighShyness(ix *index, ev *evidence, held func(t *term) float64) {
 	if !ev.answers {
 		return
 	}
@@ -35,8 +36,8 @@ func weighShyness(ix *index, ev *evidence) {
 			continue
 		}
 		t.setOutlier(0.5)
-		in, out := t.parts(1e-4 * max(ev.arcs[t.first], 1))
-		shy[i] = 1 / (1 + math.Exp(in-out))
+		odds := held(t)
+		shy[i] = odds / (1 + odds)
 		responders[o.Responder].shy += shy[i]
 		if t.lone {
 			responders[o.Responder].silent += shy[i]
@@ -85,6 +86,106 @@ func weighShyness(ix *index, ev *evidence) {
 		t.total = (usuallyTotal*shyWeight + max(0, silent)) / (shyWeight + max(0, others))
 		t.setOutlier(min(max(w, 0.001), 0.999))
 	}
+}
+
+// ifGood returns the odds that answers were held back if all arcs are good.
+func (s *search) ifGood(t *term) float64 { return t.oddsAt(1e-4 * max(s.ev.arcs[t.first], 1)) }
+
+// oddsAt returns the odds that an observation of one way lost packets by itself, under a hazard of that.
+func (t *term) oddsAt(hazard float64) float64 {
+	in, out := t.parts(hazard)
+	return exp(min(out-in, 300))
+}
+
+// ifAsLossy returns a function that tells the odds that answers were held back if each arc loses as much as packets from end to end do that cross it. More can none lose.
+func (s *search) ifAsLossy() func(t *term) float64 {
+	lost, sent := make([]float64, s.ix.links), make([]float64, s.ix.links)
+	for a := range lost {
+		sent[a] = s.ev.exposure[a] + 1
+	}
+	for i := range s.ev.flows {
+		t := &s.ev.terms[i]
+		if o := &s.ev.obs[t.obs]; !o.ttl() && t.n == 1 {
+			for _, c := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+1]] {
+				if c < s.ix.links {
+					lost[c], sent[c] = lost[c]+float64(o.lost), sent[c]+float64(o.sent)
+				}
+			}
+		}
+	}
+	return func(t *term) float64 {
+		most := 1e-4 * max(s.ev.arcs[t.first], 1)
+		for _, c := range s.ev.comps[s.ev.first[t.first]:s.ev.first[t.first+1]] {
+			if c < s.ix.links {
+				most = max(most, -math.Log1p(-min(lost[c]/sent[c], 0.999)))
+			}
+		}
+		return t.oddsAt(most)
+	}
+}
+
+// reconsider asks whether what many switches seem to hold back is lost on the way to them: then each of their answers speaks against what loses it, the more the shyer
+// they look. So what is looked for once more is what explains the evidence if they hold back no more than what packets from end to end leave to them, and what the switches are then; and what
+// explains it better stays.
+func (s *search) reconsider() {
+	if !s.ev.answers || !s.unsettled() {
+		return
+	}
+	hyps, by, best := s.hyps, s.by, s.best
+	was := make([]term, s.ev.flows)
+	copy(was, s.ev.terms)
+	h := s.likeliestSoFar()
+	s.recall(&h)
+	weighShyness(s.ix, s.ev, s.oddsOfOwn)
+	s.stale = true
+	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
+	s.refit(&h)
+	least := max(best, h.score) + horizon // by what it thinks of switches itself
+	held := s.ifAsLossy()
+	for range opinions {
+		if s.rethink(held); s.best+sure < least {
+			break
+		}
+		h := s.likeliestSoFar()
+		s.recall(&h)
+		held = s.oddsOfOwn
+	}
+	if s.best > least {
+		return
+	}
+	copy(s.ev.terms, was)
+	s.hyps, s.by = nil, map[uint64]int32{} // not those from before
+	s.forget()
+	s.countLossy()
+	s.hyps, s.by, s.best = hyps, by, best
+}
+
+// opinions is how often it is asked what switches hold back.
+const opinions = 2
+
+// rethink looks for what explains the evidence with the answers that switches hold back weighed anew.
+func (s *search) rethink(held func(t *term) float64) {
+	weighShyness(s.ix, s.ev, held)
+	s.hyps, s.by = nil, map[uint64]int32{}
+	s.forget()
+	s.countLossy()
+	work := s.work
+	s.work = 0 // however long the search took so far
+	s.explore()
+	s.work += work
+}
+
+// unsettled reports whether there are switches that seem shy if all arcs are good, and not if these lose what packets from end to end do.
+func (s *search) unsettled() bool {
+	lossy := s.ifAsLossy()
+	good, bad := 0.0, 0.0
+	for i := range s.ev.terms {
+		if t := &s.ev.terms[i]; t.answers && t.lost > 0 && t.meter == nil {
+			x, y := s.ifGood(t), lossy(t)
+			good, bad = good+x/(1+x), bad+y/(1+y)
+		}
+	}
+	return good-bad >= several
 }
 
 // leastHeld is the share of its answers that a responder must seem to hold back for it to be called shy.

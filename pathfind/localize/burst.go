@@ -121,10 +121,13 @@ type lumps struct {
 
 // lumps returns the lossy flows of the loaded hypothesis.
 func (s *search) lumps() lumps {
-	x := lumps{clean: s.ev.clean, mass: s.background * s.ev.linear, flows: s.allFlows()}
+	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.allFlows()}
 	for _, c := range s.faulty {
 		if miss := missed(s.excess[c]); miss <= mostMissed { // of others no lossy flows are looked at either
 			x.mass += miss * s.ev.exposure[c]
+			if s.ev.answered != nil { // nor at those that lack answers
+				x.mass -= miss * s.ev.answered[c]
+			}
 		}
 	}
 	x.mass *= s.ev.run

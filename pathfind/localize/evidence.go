@@ -23,6 +23,9 @@ type evidence struct {
 	// linear is the sum of the exposure of arcs, crossings that of all observations: what the background is estimated over.
 	linear, crossings float64
 	sent              []int // per arc, as Result.Exposure
+	// answered is what of exposure TTL-limited probes have, nil if there are none, and answeredArcs what of linear.
+	answered     []float64
+	answeredArcs float64
 
 	clean   []losslessFlows // flows without loss, by the length of the number of their packets in bits
 	answers bool            // whether some of obs hang on a switch's own answer
@@ -105,9 +108,17 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 			n := float64(o.sent)
 			if !o.ttl() {
 				n /= ev.run
+			} else if ev.answered == nil {
+				ev.answered = make([]float64, ix.n)
 			}
 			for _, x := range c.comps {
 				ev.exposure[x] += n * c.times[x]
+				if o.ttl() {
+					ev.answered[x] += n * c.times[x]
+				}
+			}
+			if o.ttl() {
+				ev.answeredArcs += n * c.arcs
 			}
 			ev.linear += n * c.arcs
 			ev.crossings += n * c.arcs

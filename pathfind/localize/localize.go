@@ -136,7 +136,8 @@ type Result struct {
 	Tail   int
 	// Least is the loss per crossing at which a fault begins: what an arc loses between Normal and that is told of none, however much is sent over it.
 	Least float64
-	// Healthy is the probability that nothing is faulty.
+	// Healthy is the probability that nothing is faulty of what the evidence is about: what no packet crossed, or too few for a fault to show, does not lower it, and with
+	// no evidence it is 1. Exposure and Loose tell how much is known of an arc.
 	Healthy float64
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
 	// count something else.

@@ -61,13 +61,29 @@ func (s *search) unite(h *hypothesis) {
 		rivals[j] = slices.DeleteFunc(s.rivalsOf(c, share), func(x int32) bool { return s.excess[x] > 0 })
 		slices.Sort(rivals[j])
 	}
+	type change struct {
+		twin uint64
+		j, k int
+	}
+	done, twins := map[change]bool{}, map[int32]uint64{} // what looks alike need not be tried each for itself
 	for j := range h.comps {
 		for k := j + 1; k < len(h.comps); k++ {
 			for _, x := range rivals[k] {
-				if _, both := slices.BinarySearch(rivals[j], x); both {
-					s.couple(h, x, j, k)
-					s.trial(h, x, j, k)
+				if _, both := slices.BinarySearch(rivals[j], x); !both {
+					continue
 				}
+				if s.ev.sets != nil {
+					if twins[x] == 0 {
+						twins[x] = s.twin(x)
+					}
+					if like := (change{twins[x], j, k}); done[like] {
+						continue
+					} else {
+						done[like] = true
+					}
+				}
+				s.couple(h, x, j, k)
+				s.trial(h, x, j, k)
 			}
 		}
 	}

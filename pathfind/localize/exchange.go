@@ -76,11 +76,11 @@ func (s *search) unite(h *hypothesis) {
 					if twins[x] == 0 {
 						twins[x] = s.twin(x)
 					}
-					if like := (change{twins[x], j, k}); done[like] {
+					like := change{twins[x], j, k}
+					if done[like] {
 						continue
-					} else {
-						done[like] = true
 					}
+					done[like] = true
 				}
 				s.couple(h, x, j, k)
 				s.trial(h, x, j, k)

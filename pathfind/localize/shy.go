@@ -182,7 +182,8 @@ func (s *search) unsettled() bool {
 	good, bad := 0.0, 0.0
 	for i := range s.ev.terms {
 		if t := &s.ev.terms[i]; t.answers && t.lost > 0 && t.meter == nil {
-			x, y := s.ifGood(t), lossy(t)
+			own := exp(t.outlier - t.inlier) // what is thought of the switch already
+			x, y := s.ifGood(t)/own, lossy(t)/own
 			good, bad = good+x/(1+x), bad+y/(1+y)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	// strides bounds how many steps it makes, pace of how much of the search's work there is one at most, and with fewer than leastStrides it tells nothing.
-	strides, pace, leastStrides = 12000, 400, 3000
+	strides, pace, leastStrides = 8000, 600, 2000
 	// drawn is after how many steps a hypothesis is kept, and settling the share of them before the first is, since the chain begins at no place that was drawn.
 	drawn, settling = 10, 0.2
 	// open is from how many members on, in the mean, that hypotheses have and the likeliest has not, or the other way, the chain is worth its time, and

@@ -119,15 +119,31 @@ type lumps struct {
 	flows  float64
 }
 
+// answer counts packets that a switch answered, as collected.
+func (ev *evidence) answer(c *collector, n float64) {
+	if ev.answered == nil {
+		ev.answered = make([]float64, len(ev.exposure))
+	}
+	for _, x := range c.comps {
+		ev.answered[x] += n * c.times[x]
+	}
+	ev.answeredArcs += n * c.arcs
+}
+
+// endToEnd is the exposure of a component to packets that no switch had to answer.
+func (ev *evidence) endToEnd(c int32) float64 {
+	if ev.answered == nil {
+		return ev.exposure[c]
+	}
+	return ev.exposure[c] - ev.answered[c]
+}
+
 // lumps returns the lossy flows of the loaded hypothesis.
 func (s *search) lumps() lumps {
 	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.allFlows()}
 	for _, c := range s.faulty {
 		if miss := missed(s.excess[c]); miss <= mostMissed { // of others no lossy flows are looked at either
-			x.mass += miss * s.ev.exposure[c]
-			if s.ev.answered != nil { // nor at those that lack answers
-				x.mass -= miss * s.ev.answered[c]
-			}
+			x.mass += miss * s.ev.endToEnd(c)
 		}
 	}
 	x.mass *= s.ev.run

@@ -106,19 +106,13 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		default:
 			c.collect(o, 0)
 			n := float64(o.sent)
-			if !o.ttl() {
+			if o.ttl() {
+				ev.answer(&c, n)
+			} else {
 				n /= ev.run
-			} else if ev.answered == nil {
-				ev.answered = make([]float64, ix.n)
 			}
 			for _, x := range c.comps {
 				ev.exposure[x] += n * c.times[x]
-				if o.ttl() {
-					ev.answered[x] += n * c.times[x]
-				}
-			}
-			if o.ttl() {
-				ev.answeredArcs += n * c.arcs
 			}
 			ev.linear += n * c.arcs
 			ev.crossings += n * c.arcs

@@ -351,6 +351,12 @@ func (s *search) setHabits(h *habits) {
 	}
 }
 
+// leave leaves all hypotheses to who keeps them, and forgets what is known of components.
+func (s *search) leave() {
+	s.hyps, s.by = nil, map[uint64]int32{}
+	s.forget()
+}
+
 // forget drops all hypotheses, and what is known of components.
 func (s *search) forget() {
 	s.hyps, s.best, s.bonus, s.parent = s.hyps[:0], math.Inf(-1), 0, 0

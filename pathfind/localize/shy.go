@@ -130,19 +130,21 @@ func (s *search) ifAsLossy() func(t *term) float64 {
 // are many.
 func (s *search) reconsider() {
 	h := s.likeliestSoFar()
-	if !s.ev.answers || len(h.comps) > handful || s.work > effort || !s.unsettled() {
+	if !s.ev.answers || len(h.comps) > handful || s.work > effort {
+		return
+	}
+	held := s.ifAsLossy()
+	if !s.unsettled(held) {
 		return
 	}
 	hyps, by, best := s.hyps, s.by, s.best
-	was := make([]term, s.ev.flows)
-	copy(was, s.ev.terms)
+	was := slices.Clone(s.ev.terms[:s.ev.flows])
 	s.recall(&h)
 	weighShyness(s.ix, s.ev, s.oddsOfOwn)
 	s.stale = true
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	s.refit(&h)
 	least := max(best, h.score) + horizon // by what it thinks of switches itself
-	held := s.ifAsLossy()
 	for range opinions {
 		if s.rethink(held); s.best+sure < least {
 			break
@@ -155,8 +157,7 @@ func (s *search) reconsider() {
 		return
 	}
 	copy(s.ev.terms, was)
-	s.hyps, s.by = nil, map[uint64]int32{} // not those from before
-	s.forget()
+	s.leave()
 	s.countLossy()
 	s.hyps, s.by, s.best = hyps, by, best
 }
@@ -167,8 +168,7 @@ const opinions = 2
 // rethink looks for what explains the evidence with the answers that switches hold back weighed anew.
 func (s *search) rethink(held func(t *term) float64) {
 	weighShyness(s.ix, s.ev, held)
-	s.hyps, s.by = nil, map[uint64]int32{}
-	s.forget()
+	s.leave()
 	s.countLossy()
 	work := s.work
 	s.work = 0 // however long the search took so far
@@ -176,12 +176,11 @@ func (s *search) rethink(held func(t *term) float64) {
 	s.work += work
 }
 
-// unsettled reports whether there are switches that seem shy if all arcs are good, and not if these lose what packets from end to end do.
-func (s *search) unsettled() bool {
-	lossy := s.ifAsLossy()
+// unsettled reports whether there are switches that seem shy if all arcs are good, and not if these are as lossy as may be.
+func (s *search) unsettled(lossy func(t *term) float64) bool {
 	good, bad := 0.0, 0.0
-	for i := range s.ev.terms {
-		if t := &s.ev.terms[i]; t.answers && t.lost > 0 && t.meter == nil {
+	for i := range s.ev.flows {
+		if t := &s.ev.terms[i]; t.answers && t.lost > 0 {
 			own := exp(t.outlier - t.inlier) // what is thought of the switch already
 			x, y := s.ifGood(t)/own, lossy(t)/own
 			good, bad = good+x/(1+x), bad+y/(1+y)

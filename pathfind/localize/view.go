@@ -172,8 +172,7 @@ func (s *search) compare() {
 // think has the search think as a view does.
 func (s *search) think(v *view) {
 	s.setHabits(&v.habits)
-	s.hyps, s.by = nil, map[uint64]int32{} // not those of a view
-	s.forget()
+	s.leave()
 	s.hyps, s.by, s.best = v.hyps, v.by, v.best
 }
 

@@ -17,12 +17,14 @@ type Observed struct {
 	Spans []flaps.Span
 	// Sent and Lost count their packets, Unknown those of whose path only the ends are known.
 	Sent, Lost, Unknown int
+	// Selected tells that flows without loss were left out.
+	Selected bool
 }
 
 // Observe reads a trace as observations, as far as the evidence allows. Each flow is also handed to each of also. What was read before an error is returned
 // with it.
 func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...func(*Flow)) (*Observed, error) {
-	var x Observed
+	x := Observed{Selected: seen == A2}
 	var arcs []graphs.ArcID // memory of many paths: one piece of it for each would be more than all of them
 	err := ReadTrace(r, file, f, seen, func(flow *Flow) {
 		if cap(arcs)-len(arcs) < len(flow.Path) {
@@ -50,8 +52,8 @@ func Observe(r io.Reader, file string, f *graphs.Fabric, seen Evidence, also ...
 
 // Solve ranks what explains the observations of a trace over a fabric. Path sets are found only where some path is not known.
 func (x *Observed) Solve(f *graphs.Fabric, spread pathfind.Spread) *flaps.Result {
-	cfg := localize.Config{OneWay: true} // the form has no other components
-	if x.Unknown > 0 {
+	cfg := localize.Config{OneWay: true, Selected: x.Selected} // the form has no other components
+	if x.Unknown > 0 || x.Selected {
 		cfg.Paths = pathfind.NewEqualCost(f, spread)
 	}
 	return flaps.Solve(f, x.Observations, x.Spans, cfg)

@@ -31,6 +31,9 @@ type evidence struct {
 	answers bool            // whether some of obs hang on a switch's own answer
 	// selected tells that nothing is known of flows that lost nothing.
 	selected bool
+	// beyond tells that nothing stands in their place either: of others only what they lost beyond that there is some of it counts.
+	beyond  bool
+	traffic *traffic // all flows, where those that are known tell what others there are
 
 	sets  *setTable // flows without loss whose path set is known; nil if there are none
 	terms []term
@@ -86,6 +89,13 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 		ev.merge()
 	}
 	ev.selected = cfg.Selected || ev.onlyLossy()
+	ev.beyond = ev.selected && cfg.imputed == nil
+	switch {
+	case cfg.imputed != nil:
+		ev.expect(cfg.imputed)
+	case ev.beyond && ev.crossings == 0 && cfg.Paths != nil:
+		ev.traffic = newTraffic(ix, ev, cfg.Paths)
+	}
 	ev.reserve(&c)
 	made := ev.makeTerms(cfg)
 	var loose []int32 // observations without loss whose path is uncertain
@@ -169,7 +179,7 @@ func (ev *evidence) makeTerms(cfg Config) []term {
 	halves.Briefly(len(lossy), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			terms[i] = newTerm(&ev.obs[lossy[i]], cfg)
-			if ev.selected {
+			if ev.beyond {
 				terms[i].selected()
 			}
 		}

@@ -87,7 +87,8 @@ type Config struct {
 	Hints  []Hint
 	// OneWay tells that the evidence knows arcs and switches only: links do not fail as a whole, and a link that is bad both ways is two faults.
 	OneWay bool
-	// Selected tells that only flows that lost packets are known. Where all of many did, over paths that are known, it is found out.
+	// Selected tells that only flows that lost packets are known. Where all of many did, over paths that are known, it is found out. If Paths are given, and traffic seems
+	// to be spread evenly over hosts, where these flows went counts, too.
 	Selected bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int
@@ -95,7 +96,8 @@ type Config struct {
 	// each flow loses them in runs of its own.
 	Independent bool
 
-	bursts bursts // what is known of that
+	bursts  bursts   // what is known of that
+	imputed *imputed // where only flows that lost packets are known, what others are to be expected
 }
 
 func (c Config) withDefaults() Config {
@@ -142,8 +144,8 @@ type Result struct {
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
 	// count something else.
 	Early []Early
-	// Selected tells that only flows that lost packets are known, so that nothing is known of what arrived: of those only what they lost beyond
-	// that counts.
+	// Selected tells that only flows that lost packets are known, so that nothing is known of what arrived: what they lost beyond that counts, and where they went
+	// if it can be told how many others went elsewhere.
 	Selected bool
 	// Run is how many packets are lost in a row in the mean, where that is learnt and they seem to be lost in runs; else 0.
 	Run float64
@@ -245,7 +247,11 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 // explain searches for what explains the observations.
 func explain(f *graphs.Fabric, obs []Observation, cfg Config) *search {
 	ix := newIndex(f, cfg)
-	s := newSearch(newModel(ix, compile(ix, obs, cfg), cfg))
+	ev := compile(ix, obs, cfg)
+	if ev.traffic != nil {
+		return ev.traffic.explain(ix, ev, cfg)
+	}
+	s := newSearch(newModel(ix, ev, cfg))
 	s.run()
 	return s
 }

@@ -19,7 +19,7 @@ func (s *search) replace(h *hypothesis, j int) {
 		s.neighbour(h, j, -1, 0, rest)
 	}
 	share := int32(2) // one in so many of its losses must be those of what takes its place
-	if s.ev.selected {
+	if s.ev.beyond {
 		share = 3 // that others lost nothing is not known, and what they lose besides tells more
 	}
 	for _, x := range near {

@@ -61,7 +61,7 @@ type sharedPart struct {
 // settle fits the rates of all members of the loaded hypothesis together, and reports whether it could. What those pay for their freedom whose losses are
 // many enough for a parabola, as in sharp, it leaves in occam; the others have no number there. It does not load the rates.
 func (s *search) settle(comps []int32, rates []float64) bool {
-	if len(comps) == 0 || s.ev.sets != nil || s.ev.selected || slices.ContainsFunc(comps, func(c int32) bool { return s.unsure[c] }) {
+	if len(comps) == 0 || s.ev.sets != nil || s.ev.beyond || slices.ContainsFunc(comps, func(c int32) bool { return s.unsure[c] }) {
 		return false
 	}
 	y := &s.system

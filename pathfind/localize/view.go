@@ -42,7 +42,7 @@ func (s *search) heedFlows() {
 	known := unknownHabits(s.cfg)
 	h := s.likeliestSoFar()
 	s.recall(&h)
-	if s.ev.selected {
+	if s.ev.beyond {
 		s.lossless = s.unseen()
 	}
 	left := s.strangers()

@@ -1,0 +1,338 @@
+package localize
+
+import (
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+
+	"whichlink/graphs"
+)
+
+// Where only flows are known that lost packets, where these went tells more than how much they lost: of two arcs that as many flows cross, the one that most of
+// them crossed is bad. How many cross an arc is told by how flows are spread over equal-cost paths, and by how traffic is spread over hosts: evenly, but for what flows
+// tell that no fault explains (see demand). How many flows there are follows from how often packets are lost, and that from how many each flow lost that lost any. So
+// those without loss are put in their place as they are to be expected, the evidence is explained as if they had been seen, and so again with what that told
+// (expectation maximisation, Dempster et al. 1977).
+
+// Traffic is all flows where only those are known that lost packets, by what they are like.
+type traffic struct {
+	streams []stream
+	of      []journey // by observation
+	seen    []float64 // by component, how many of the flows that are known cross it
+}
+
+// A journey is between which ends a flow goes that is known.
+type journey struct {
+	stream      int
+	from, to    graphs.NodeID // switches
+	first, last graphs.ArcID
+}
+
+// imputed is what flows that are not known add to the evidence.
+type imputed struct {
+	exposure []float64
+	linear   float64
+	clean    []losslessFlows
+}
+
+// newTraffic sorts the flows that are known, all of which lost packets. It returns nil if it cannot be told what others cross: where some of them may have gone
+// several ways, or went one that no flow takes.
+func newTraffic(ix *index, ev *evidence, ps PathSets) *traffic {
+	c, far, known := &traffic{of: make([]journey, len(ev.obs)), seen: make([]float64, ix.n)}, ix.fromHosts(), map[streamKey]int{}
+	crossed := collector{ix: ix, times: make([]float64, ix.n)}
+	for i := range ev.obs {
+		o := &ev.obs[i]
+		if o.lost == 0 || o.ttl() || len(o.Alternatives) > 0 || len(o.Path) == 0 {
+			return nil
+		}
+		first, last := o.Path[0], o.Path[len(o.Path)-1]
+		key := streamKey{far[ix.tail[first]], far[ix.head[last]], len(o.Path), o.Src != graphs.None, o.Dst != graphs.None}
+		at, ok := known[key]
+		if !ok {
+			at, known[key] = len(c.streams), len(c.streams)
+			c.streams = append(c.streams, newStream(ix, ps, key, far))
+		}
+		from, to := c.streams[at].ends(ix, first, last)
+		if !c.streams[at].has(from, to) {
+			return nil
+		}
+		c.of[i] = journey{at, from, to, first, last}
+		crossed.collect(o, 0)
+		for _, x := range crossed.comps {
+			c.seen[x] += crossed.times[x]
+		}
+	}
+	return c
+}
+
+// fromHosts returns how many arcs each node is from the nearest host, -1 where there is no way.
+func (ix *index) fromHosts() []int {
+	far := make([]int, len(ix.host))
+	var queue []graphs.NodeID
+	for n, host := range ix.host {
+		if far[n] = -1; host {
+			far[n], queue = 0, append(queue, graphs.NodeID(n))
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, a := range ix.f.Out(queue[0]) {
+			if n := ix.head[a]; far[n] < 0 {
+				far[n], queue = far[queue[0]]+1, append(queue, n)
+			}
+		}
+	}
+	return far
+}
+
+// impute returns what flows without loss are to be expected where components have some excess of hazard above a background: what passes them, and no more than
+// is left of all flows beside those that are known.
+func (c *traffic) impute(ix *index, comps []int32, rates []float64, background float64) *imputed {
+	excess := map[int32]float64{}
+	for i, x := range comps {
+		excess[x] += rates[i]
+		if x >= ix.links {
+			for _, a := range ix.parts(nil, x) {
+				excess[a] += rates[i]
+			}
+		}
+	}
+	out := &imputed{exposure: make([]float64, ix.n), clean: make([]losslessFlows, 65)}
+	all, whole := make([]float64, ix.n), make([]float64, ix.n) // flows, and their packets
+	var flows, packets [65]float64
+	for i := range c.streams {
+		t := &c.streams[i]
+		rest := background * float64(t.arcs)
+		var every, sent, passed float64
+		kept := make(map[int32]float64, len(excess)) // of passed, what passes what is bad
+		for _, n := range slices.Sorted(maps.Keys(t.lossy)) {
+			size, lossy := float64(n), t.lossy[n]
+			chance := missed(size * rest)
+			for i, x := range comps {
+				chance += missed(size*rates[i]) * t.share[x]
+			}
+			some := lossy / min(chance, 1)
+			every, sent = every+some, sent+size*some
+			pass := size * some * exp(-size*rest)
+			passed += pass
+			for x, h := range excess {
+				kept[x] += pass * exp(-size*h)
+			}
+			at := bits.Len(uint(n))
+			flows[at] += some - lossy
+			packets[at] += (some - lossy) * size
+		}
+		t.every = every
+		for x, share := range t.share {
+			if share == 0 {
+				continue
+			}
+			all[x] += every * share
+			whole[x] += sent * share
+			if k, bad := kept[int32(x)]; bad {
+				out.exposure[x] += k * share
+			} else {
+				out.exposure[x] += passed * share
+			}
+		}
+	}
+	for x, seen := range c.seen {
+		if seen > 0 {
+			out.exposure[x] = min(out.exposure[x], whole[x]*max(1-seen/all[x], 0))
+		}
+	}
+	for a := range ix.links {
+		out.linear += out.exposure[a]
+	}
+	for i := range flows {
+		out.clean[i] = losslessFlows{int(min(flows[i], mostSent)), int(min(packets[i], mostSent))}
+	}
+	return out
+}
+
+// explain searches for what explains flows that all lost packets if traffic is even. Where it is likelier that it is not, what flows have in common tells no more than
+// they do, and what explains them is what they lost beyond that there is some of it.
+func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
+	s, h := c.search(ix, seen, cfg)
+	even := c.likely(s, &h)
+	alone := newSearch(newModel(ix, seen, cfg))
+	alone.run()
+	other := alone.likeliestSoFar()
+	alone.recall(&other)
+	c.weigh(alone)
+	other.rates = slices.Clone(other.rates)
+	other.scale(alone.scale())
+	again := c.expecting(ix, seen, cfg, &other)
+	again.refit(&other)
+	again.recall(&other)
+	if max(c.uneven(s), c.likely(again, &other)-even+c.uneven(again)) > 0 {
+		return alone
+	}
+	return s
+}
+
+// search does so until what flows are to be expected beside them changes little, and returns what explains all.
+func (c *traffic) search(ix *index, seen *evidence, cfg Config) (s *search, h hypothesis) {
+	h = hypothesis{background: usualBackground}
+	s = newSearch(newModel(ix, seen, cfg))
+	s.recall(&h)
+	c.weigh(s)
+	for round := 0; ; round++ {
+		s = c.expecting(ix, seen, cfg, &h)
+		s.run()
+		was := h.comps
+		h = s.likeliestSoFar()
+		s.recall(&h)
+		by := s.scale()
+		if round == mostRounds || s.work > effort || round > 0 && slices.Equal(was, h.comps) && math.Abs(log(by)) < 0.2 {
+			return s, h
+		}
+		c.weigh(s)
+		h.rates = slices.Clone(h.rates)
+		h.scale(by)
+	}
+}
+
+// scale makes all hazards so many times what they are.
+func (h *hypothesis) scale(by float64) {
+	h.background *= by
+	for i := range h.rates {
+		h.rates[i] = min(h.rates[i]*by, mostHazard)
+	}
+}
+
+// expecting returns a search among the flows that are known and those that are to be expected beside them under a hypothesis.
+func (c *traffic) expecting(ix *index, seen *evidence, cfg Config, h *hypothesis) *search {
+	cfg.imputed = c.impute(ix, h.comps, h.rates, h.background)
+	return newSearch(newModel(ix, compile(ix, seen.all, cfg), cfg))
+}
+
+// likely returns the log of how likely a hypothesis, which is loaded, makes the flows that are known, but for a constant, if traffic is even: of each that it is one of
+// all that there are, and loses what it loses.
+func (c *traffic) likely(s *search, h *hypothesis) float64 {
+	sum := h.score + s.background*s.ev.linear
+	for i, x := range h.comps {
+		sum += h.rates[i] * s.ev.exposure[x]
+	}
+	c.weigh(s)
+	c.impute(s.ix, h.comps, h.rates, h.background)
+	for i := range c.streams {
+		if t := &c.streams[i]; t.lost > 0 {
+			sum += t.lost * log(t.every)
+		}
+	}
+	return sum
+}
+
+// uneven returns how many nats likelier it is that traffic is not even, as the loaded hypothesis has it.
+func (c *traffic) uneven(s *search) (gained float64) {
+	for _, at := range [...][2]bool{{true, true}, {true, false}, {false, true}} { // whether flows begin, and end, at hosts
+		gained += c.unevenOf(s, func(t *stream) bool { return t.up() == at[0] && t.down() == at[1] })
+	}
+	return gained
+}
+
+// unevenOf returns that of some streams.
+func (c *traffic) unevenOf(s *search, some func(t *stream) bool) (gained float64) {
+	n := len(s.ix.host)
+	sent, got, first, last := newDemand(n), newDemand(n), newDemand(int(s.ix.links)), newDemand(int(s.ix.links))
+	for i := range c.streams {
+		t := &c.streams[i]
+		if !some(t) {
+			continue
+		}
+		for n := range s.ix.host {
+			sent.even[n] += t.innocent * t.began[n]
+			got.even[n] += t.innocent * t.ended[n]
+		}
+	}
+	innocent := make([]float64, s.ev.flows)
+	for i := range innocent {
+		t := &s.ev.terms[i]
+		innocent[i] = c.innocent(s, t)
+		if way := c.of[t.obs]; some(&c.streams[way.stream]) {
+			sent.innocent[way.from] += innocent[i]
+			got.innocent[way.to] += innocent[i]
+			if c.streams[way.stream].up() {
+				first.innocent[way.first] += innocent[i]
+			}
+			if c.streams[way.stream].down() {
+				last.innocent[way.last] += innocent[i]
+			}
+		}
+	}
+	gained = sent.find() + got.find()
+	for i := range c.streams {
+		t := &c.streams[i]
+		for a := range s.ix.links {
+			if some(t) && t.up() && s.ix.host[s.ix.tail[a]] {
+				first.even[a] += t.innocent * t.share[a] * sent.factor[s.ix.head[a]]
+			}
+			if some(t) && t.down() && s.ix.host[s.ix.head[a]] {
+				last.even[a] += t.innocent * t.share[a] * got.factor[s.ix.tail[a]]
+			}
+		}
+	}
+	gained += first.find() + last.find()
+	for i, x := range innocent {
+		if way := c.of[s.ev.terms[i].obs]; gained > 0 && some(&c.streams[way.stream]) {
+			gained += (1 - x) * log(sent.factor[way.from]*got.factor[way.to]*first.factor[way.first]*last.factor[way.last])
+		}
+	}
+	return gained
+}
+
+// innocent returns how much of a flow lost packets on its way and by no fault, as the loaded hypothesis has it.
+func (c *traffic) innocent(s *search, t *term) float64 {
+	return (1 - t.ownShare(s.oddsOfOwn(t))) * s.background * s.ev.arcs[t.first] / s.hazard[t.first]
+}
+
+const (
+	// usualBackground is the background that is expected before any evidence, within a factor of exp(usually).
+	usualBackground, usually = 2e-5, 1.5
+	mostRounds               = 4
+)
+
+// weigh counts flows anew as far as they lost packets on their way, and by no fault, as the loaded hypothesis has it.
+func (c *traffic) weigh(s *search) {
+	for i := range c.streams {
+		c.streams[i].forget()
+	}
+	for i := range s.ev.flows {
+		t := &s.ev.terms[i]
+		x := &c.streams[c.of[t.obs].stream]
+		part := 1 - t.ownShare(s.oddsOfOwn(t))
+		x.lossy[s.ev.obs[t.obs].sent] += part
+		x.lost += part
+		x.innocent += c.innocent(s, t)
+	}
+}
+
+// scale returns by what factor all hazards of the loaded hypothesis should be greater, by how much flows lost on their way that lost any.
+func (s *search) scale() float64 {
+	best, most := 0.0, math.Inf(-1)
+	own := make([]float64, s.ev.flows)
+	for i := range own {
+		t := &s.ev.terms[i]
+		own[i] = t.ownShare(s.oddsOfOwn(t))
+	}
+	for u := -4.0; u <= 4; u += 0.1 {
+		by, z := exp(u), (u+log(s.background/usualBackground))/usually
+		sum := -z * z / 2
+		for i := range s.ev.flows {
+			t := &s.ev.terms[i]
+			x := s.hazard[t.first] * by
+			sum += (1 - own[i]) * (t.lost*log(missed(x)) - t.passed*x - log(missed((t.lost+t.passed)*x)))
+		}
+		if sum > most {
+			best, most = by, sum
+		}
+	}
+	return best
+}
+
+// expect adds flows that are to be expected.
+func (ev *evidence) expect(x *imputed) {
+	copy(ev.exposure, x.exposure)
+	ev.linear, ev.crossings, ev.clean = x.linear, x.linear, x.clean
+}

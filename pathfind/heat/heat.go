@@ -126,7 +126,7 @@ const (
 
 // Solve finds hot arcs and says why they are.
 func Solve(in Input) *Result {
-	s := &solver{in: in, f: in.Model.Fabric()}
+	s := &solver{in: in, f: in.Model.Fabric(), relieved: map[graphs.LinkID][]float64{}}
 	if s.speed = in.Speed; s.speed == nil {
 		s.speed = pathfind.Speeds(s.f)
 	}
@@ -182,6 +182,9 @@ type solver struct {
 	wide  *wide // in place of pairs between switches, where there would be too many
 	// expected, even and planned are by arc. Planned is nil where nothing is down.
 	expected, even, planned []float64
+	relieved                map[graphs.LinkID][]float64 // what arcs would carry if a link were up, as far as that was asked for
+	same                    []graphs.NodeID             // the switches that hash alike, once they are compared
+	compared                bool
 }
 
 func (s *solver) fabricArc(a graphs.ArcID) bool { return !s.f.IsHostArc(a) }
@@ -310,7 +313,10 @@ func (s *solver) causes(a graphs.ArcID) []graphs.LinkID {
 		if s.in.With == nil {
 			break
 		}
-		if load := s.loads(s.in.With(l))[a]; load < 0.9*s.expected[a] {
+		if s.relieved[l] == nil {
+			s.relieved[l] = s.loads(s.in.With(l))
+		}
+		if load := s.relieved[l][a]; load < 0.9*s.expected[a] {
 			list = append(list, relief{l, load})
 		}
 	}

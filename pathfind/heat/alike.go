@@ -15,14 +15,17 @@ func (s *solver) alike() []graphs.NodeID {
 	return s.same
 }
 
+// unevener is by how much more unevenly switches that pass traffic on divide it than those where it begins, where they hash alike.
+const unevener = 0.25
+
 // compare finds the switches that hash alike.
 //
 // Switches that share a hash function and have as many next hops choose the same one again: the flows that a switch gets were chosen by the same
 // rule, and all leave by one of its ports. So where flows are first divided, at their own switches, they are divided evenly, and at the switches that pass them on
-// they are not, over and over: some ports that should be used are not used at all. A few great flows that collide are uneven at both.
+// they are not, over and over: some ports that should be used are not used at all, or less where the numbers of next hops differ. A few great flows that collide are
+// uneven at both.
 func (s *solver) compare() []graphs.NodeID {
-	var uneven []graphs.NodeID
-	passing := 0
+	passing := map[graphs.NodeID]float64{}
 	first, n := 0.0, 0
 	free, begin := s.free(), s.begin()
 	for _, v := range s.f.Switches() {
@@ -33,13 +36,20 @@ func (s *solver) compare() []graphs.NodeID {
 			first += spread
 			n++
 		default:
-			passing++
-			if spread > 0.5 {
-				uneven = append(uneven, v)
-			}
+			passing[v] = spread
 		}
 	}
-	if n == 0 || len(uneven) < 2 || 2*len(uneven) < passing || first/float64(n) > 0.3 {
+	first /= float64(n)
+	if !(first <= 0.3) {
+		return nil
+	}
+	var uneven []graphs.NodeID
+	for _, v := range s.f.Switches() {
+		if passing[v] > first+unevener {
+			uneven = append(uneven, v)
+		}
+	}
+	if len(uneven) < 2 || 2*len(uneven) < len(passing) {
 		return nil
 	}
 	return uneven

@@ -45,7 +45,7 @@ type Input struct {
 	Load []float64
 	// Speed is of each link, by its id; nil for those of the fabric.
 	Speed []float64
-	// Matrix is the measured traffic between hosts or switches; nil to estimate it from Load.
+	// Matrix is the measured traffic between hosts or switches, of which the proportions count; nil to estimate it from Load.
 	Matrix []Flow
 }
 
@@ -96,6 +96,8 @@ type Result struct {
 	Hot []Hot
 	// Estimated says that the matrix was estimated from the loads: it is known less well than where it was measured.
 	Estimated bool
+	// Scaled is what the measured matrix was multiplied by to be as great as the loads are; 1 where it was estimated.
+	Scaled float64
 	// High says that most arcs between switches are nearly as full as the fullest; Median is how full one is.
 	High   bool
 	Median float64
@@ -130,7 +132,7 @@ func Solve(in Input) *Result {
 	if s.speed = in.Speed; s.speed == nil {
 		s.speed = pathfind.Speeds(s.f)
 	}
-	r := &Result{}
+	r := &Result{Scaled: 1}
 	for a, load := range in.Load {
 		if !math.IsNaN(load) {
 			r.Known++
@@ -143,7 +145,7 @@ func Solve(in Input) *Result {
 		return r
 	}
 	s.traffic()
-	r.Estimated = in.Matrix == nil
+	r.Estimated, r.Scaled = in.Matrix == nil, s.scaled
 	s.full(r)
 	for a := range graphs.ArcID(s.f.NumArcs()) {
 		if h, hot := s.hot(a); hot {
@@ -182,6 +184,7 @@ type solver struct {
 	wide  *wide // in place of pairs between switches, where there would be too many
 	// expected, even and planned are by arc. Planned is nil where nothing is down.
 	expected, even, planned []float64
+	scaled                  float64                     // what a measured matrix was multiplied by
 	relieved                map[graphs.LinkID][]float64 // what arcs would carry if a link were up, as far as that was asked for
 	same                    []graphs.NodeID             // the switches that hash alike, once they are compared
 	compared                bool

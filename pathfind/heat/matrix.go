@@ -56,10 +56,56 @@ func (s *solver) traffic() {
 		s.estimate(ends)
 	}
 	s.expected = s.loads(s.in.Model)
+	if s.scaled = 1; s.in.Matrix != nil {
+		s.scaled = s.misfit(ends)
+		s.multiply(s.scaled)
+		for a := range s.expected {
+			s.expected[a] *= s.scaled
+		}
+	}
 	if s.in.Planned != nil {
 		s.planned = s.loads(s.in.Planned)
 	}
 	s.even = s.evenLoads(ends)
+}
+
+// misfit is what a measured matrix is to be multiplied by to be as great as the loads: it may be sampled, count other bytes, or lack pairs. It is the median over the
+// switches that traffic comes from and goes to. What one of these sends and gets is the same however it is hashed, which what an arc carries is not, and the median does not follow
+// the few switches whose demand the matrix lacks.
+func (s *solver) misfit(ends []graphs.NodeID) float64 {
+	var off []float64
+	for _, v := range ends {
+		load, expected := 0.0, 0.0
+		for _, out := range s.f.Out(v) {
+			for _, a := range [...]graphs.ArcID{out, out.Reverse()} {
+				if s.fabricArc(a) && !math.IsNaN(s.in.Load[a]) {
+					load, expected = load+s.in.Load[a], expected+s.expected[a]
+				}
+			}
+		}
+		if expected > 0 {
+			off = append(off, load/expected)
+		}
+	}
+	if slices.Sort(off); len(off) == 0 || off[len(off)/2] == 0 {
+		return 1
+	}
+	return off[len(off)/2]
+}
+
+// multiply makes the matrix greater.
+func (s *solver) multiply(by float64) {
+	for i := range s.pairs {
+		s.pairs[i].rate *= by
+	}
+	if w := s.wide; w != nil {
+		for i := range w.rate {
+			w.rate[i] = float32(float64(w.rate[i]) * by)
+		}
+		for a := range w.free {
+			w.free[a] *= by
+		}
+	}
 }
 
 // measured takes the matrix as it was given.
@@ -259,9 +305,7 @@ func (s *solver) scale() {
 		total, sum = total+s.in.Load[a], sum+expected[a]
 	}
 	if sum > 0 {
-		for i := range s.pairs {
-			s.pairs[i].rate *= total / sum
-		}
+		s.multiply(total / sum)
 	}
 }
 

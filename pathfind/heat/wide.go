@@ -104,9 +104,7 @@ func (s *solver) estimateWide(ends []graphs.NodeID, out, in []float64, told bool
 	if !(sum > 0) {
 		return
 	}
-	for i := range w.rate {
-		w.rate[i] = float32(float64(w.rate[i]) * total / sum)
-	}
+	s.multiply(total / sum)
 	for a := range expected {
 		expected[a] *= total / sum
 	}

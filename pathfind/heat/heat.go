@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"whichlink/graphs"
-	"whichlink/pathfind"
 )
 
 // A Verdict is why an arc is hot.
@@ -19,7 +18,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	// Demand: the matrix explains it; what is asked for comes together at the arc.
+	// Demand: what is asked for comes together at the arc. The matrix explains it, or lacks some of it.
 	Demand Verdict = "demand"
 	// Collision: the matrix does not explain it; flows that could have gone elsewhere hash to the arc.
 	Collision Verdict = "collision"
@@ -32,28 +31,6 @@ const (
 	// EverythingHigh: most arcs are about as full; none is the culprit.
 	EverythingHigh Verdict = "everything high"
 )
-
-// Input is what is known. Loads and volumes are in bit/s.
-type Input struct {
-	// Model is how packets are forwarded now.
-	Model pathfind.Model
-	// Planned, if set, is how they were if all links were up; Down are those that are not, and With is the model if one of these were up, too.
-	Planned pathfind.Model
-	Down    []graphs.LinkID
-	With    func(graphs.LinkID) pathfind.Model
-	// Load is what each arc carries, by its id; NaN where that is not known.
-	Load []float64
-	// Speed is of each link, by its id; nil for those of the fabric.
-	Speed []float64
-	// Matrix is the measured traffic between hosts or switches, of which the proportions count; nil to estimate it from Load.
-	Matrix []Flow
-}
-
-// A Flow is traffic from one node to another, in bit/s.
-type Flow struct {
-	Src, Dst graphs.NodeID
-	Rate     float64
-}
 
 // A Pair is what one pair of nodes has on an arc.
 type Pair struct {
@@ -73,6 +50,10 @@ type Hot struct {
 	Verdict                              Verdict
 	// Incast says that the demand comes from at least three senders, none of which has most of it, to one host or behind one switch.
 	Incast bool
+	// Lacks says that the matrix lacks demand: it does not explain what the arc carries, and nothing that crosses the arc has another way.
+	Lacks bool
+	// Raised says that the estimated matrix explains what the arc carries only because it was drawn toward it: what hosts send and receive in all would bring much less.
+	Raised bool
 	// Pairs have most on the arc by the matrix, the greatest first.
 	Pairs []Pair
 	// Causes are the links that are down and would relieve the arc, the greatest relief first.
@@ -128,11 +109,12 @@ const (
 
 // Solve finds hot arcs and says why they are.
 func Solve(in Input) *Result {
-	s := &solver{in: in, f: in.Model.Fabric(), relieved: map[graphs.LinkID][]float64{}}
-	if s.speed = in.Speed; s.speed == nil {
-		s.speed = pathfind.Speeds(s.f)
-	}
 	r := &Result{Scaled: 1}
+	if in.Model == nil {
+		return r
+	}
+	in = in.sound()
+	s := &solver{in: in, f: in.Model.Fabric(), speed: in.Speed, relieved: map[graphs.LinkID][]float64{}}
 	for a, load := range in.Load {
 		if !math.IsNaN(load) {
 			r.Known++
@@ -147,6 +129,7 @@ func Solve(in Input) *Result {
 	s.traffic()
 	r.Estimated, r.Scaled = in.Matrix == nil, s.scaled
 	s.full(r)
+	s.spread = s.deviation()
 	for a := range graphs.ArcID(s.f.NumArcs()) {
 		if h, hot := s.hot(a); hot {
 			r.Hot = append(r.Hot, h)
@@ -162,11 +145,10 @@ func Solve(in Input) *Result {
 		}
 		s.look(arcs)
 	}
-	spread := s.spread()
 	for i := range r.Hot {
 		h := &r.Hot[i]
 		s.explain(h, r)
-		h.Unexplained = s.unexplained(h.Arc, spread)
+		h.Unexplained = s.unexplained(h.Arc)
 		if h.Probability = queues(h.Use()); h.Use() < full {
 			h.Probability *= h.Unexplained
 		}
@@ -182,8 +164,10 @@ type solver struct {
 	known []graphs.ArcID // between switches, with a load
 	pairs []pair
 	wide  *wide // in place of pairs between switches, where there would be too many
-	// expected, even and planned are by arc. Planned is nil where nothing is down.
+	// expected, even, planned and gravity are by arc. Planned is nil where nothing is down. Gravity is what the matrix put there before it was drawn toward the loads, nil where it was not.
 	expected, even, planned []float64
+	gravity                 []float64
+	spread                  float64                     // see deviation
 	scaled                  float64                     // what a measured matrix was multiplied by
 	relieved                map[graphs.LinkID][]float64 // what arcs would carry if a link were up, as far as that was asked for
 	same                    []graphs.NodeID             // the switches that hash alike, once they are compared
@@ -204,7 +188,7 @@ func (s *solver) full(r *Result) {
 		return
 	}
 	slices.Sort(use)
-	r.Median = use[len(use)/2]
+	r.Median = use[(len(use)-1)/2] // the lower one: where arcs are few, one link both ways is half of them
 	// A tenth of the arcs may stay behind, such as those that point away from the traffic.
 	r.High = r.Median >= 0.6 && r.Median >= 0.7*use[len(use)-1]
 }
@@ -224,7 +208,7 @@ func (s *solver) hot(a graphs.ArcID) (Hot, bool) {
 		byDesign := h.Load <= unlike*h.Even && !(h.Planned*lost < h.Load) && h.Speed >= slowed*float64(s.f.Link(a.Link()).Speed)
 		return h, !byDesign || use >= 0.9
 	case use >= busy:
-		return h, s.fabricArc(a) && h.Load > over*h.Expected && h.Expected > 0
+		return h, s.fabricArc(a) && h.Load > over*h.Expected && !math.IsInf(s.spread, 1)
 	}
 	return h, false
 }
@@ -242,6 +226,7 @@ func (s *solver) explain(h *Hot, r *Result) {
 		}
 	}
 	explained := h.Load <= beyond*h.Expected
+	h.Raised = s.gravity != nil && s.fabricArc(h.Arc) && h.Expected > over*s.gravity[h.Arc]
 	switch {
 	case explained && h.Planned*lost < h.Expected && h.Planned*lost < h.Load:
 		h.Verdict = LostCapacity
@@ -250,15 +235,23 @@ func (s *solver) explain(h *Hot, r *Result) {
 		h.Verdict = EverythingHigh
 	case explained && s.fabricArc(h.Arc) && alone > 0.5*h.Expected:
 		h.Verdict = SinglePath
-	case explained:
+	case explained, s.onlyWay(h, alone):
 		h.Verdict = Demand
-		h.Incast = s.incast(h, r.Estimated)
+		h.Lacks = !explained
+		h.Incast = explained && s.incast(h, r.Estimated)
 	default:
 		h.Verdict = Collision
 		if alike := s.alike(); alike != nil {
 			h.Verdict, h.Alike = Polarisation, alike
 		}
 	}
+}
+
+// onlyWay reports whether nothing that crosses an arc has another way, so that no flows collide there: it leads to a host that has no other link, or all pairs that the matrix
+// has on it, if any, are alone.
+func (s *solver) onlyWay(h *Hot, alone float64) bool {
+	to := s.f.Head(h.Arc)
+	return s.f.Node(to).IsHost() && s.f.Degree(to) == 1 || alone >= 0.99*h.Expected
 }
 
 // incast reports whether several senders, none of which has most of it, send to one place: a host, or what is behind one switch. How many there are and how little each

@@ -1,9 +1,7 @@
 package heat_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,102 +13,6 @@ import (
 	"whichlink/pathfind"
 	"whichlink/pathfind/heat"
 )
-
-const speed = 100e9
-
-// A traffic is flows through a fabric, each of which hashes its own way.
-type traffic struct {
-	f     *graphs.Fabric
-	rng   *rand.Rand
-	down  map[graphs.LinkID]bool
-	alike bool // all switches have one hash function and one seed
-	load  []float64
-	flows []heat.Flow
-}
-
-func (w *traffic) model(up ...graphs.LinkID) *pathfind.ECMP {
-	return pathfind.NewECMPWithout(w.f, func(l graphs.LinkID) bool { return w.down[l] && !slices.Contains(up, l) })
-}
-
-// send lets n flows of a pair share a rate. Each switch hashes the flow with a seed of its own, or all with one.
-func (w *traffic) send(m *pathfind.ECMP, src, dst graphs.NodeID, rate float64, n int) {
-	w.flows = append(w.flows, heat.Flow{Src: src, Dst: dst, Rate: rate})
-	for range n {
-		flow := w.rng.Uint64()
-		for at := src; at != dst; {
-			next := m.NextHops(at, dst)
-			if next == nil {
-				break
-			}
-			a := next[w.hash(flow, at)%uint64(len(next))]
-			w.load[a] += rate / float64(n)
-			at = w.f.Head(a)
-		}
-	}
-}
-
-func (w *traffic) hash(flow uint64, at graphs.NodeID) uint64 {
-	key := binary.LittleEndian.AppendUint64(nil, flow)
-	if !w.alike {
-		key = binary.LittleEndian.AppendUint32(key, uint32(at))
-	}
-	h := fnv.New64a()
-	h.Write(key)
-	x := h.Sum64() // FNV's low bits are poor; hardware mixes
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	return x ^ x>>33
-}
-
-// even lets every host send to some others, so that hosts are as full as asked for.
-func (w *traffic) even(use float64, flows int) {
-	m := w.model()
-	hosts := w.f.Hosts()
-	const peers = 12
-	for i, src := range hosts {
-		for k := range peers {
-			w.send(m, src, hosts[(i+1+(k*(len(hosts)-1))/peers)%len(hosts)], use*speed/peers, flows)
-		}
-	}
-}
-
-// hottest is the arc between switches that carries most.
-func (w *traffic) hottest() graphs.ArcID {
-	best := graphs.ArcID(0)
-	for a := range graphs.ArcID(w.f.NumArcs()) {
-		if !w.f.IsHostArc(a) && (w.f.IsHostArc(best) || w.load[a] > w.load[best]) {
-			best = a
-		}
-	}
-	return best
-}
-
-// scale makes the fullest arc between switches as full as asked for.
-func (w *traffic) scale(use float64) {
-	by := use * speed / w.load[w.hottest()]
-	for a := range w.load {
-		w.load[a] *= by
-	}
-	for i := range w.flows {
-		w.flows[i].Rate *= by
-	}
-}
-
-func (w *traffic) input(measured bool) heat.Input {
-	in := heat.Input{Model: w.model(), Load: w.load}
-	if len(w.down) > 0 {
-		in.Planned = pathfind.NewECMP(w.f)
-		for l := range w.down {
-			in.Down = append(in.Down, l)
-		}
-		slices.Sort(in.Down)
-		in.With = func(l graphs.LinkID) pathfind.Model { return w.model(l) }
-	}
-	if measured {
-		in.Matrix = w.flows
-	}
-	return in
-}
 
 var fabrics = []struct {
 	name string
@@ -146,7 +48,7 @@ type story struct {
 	// tell sends the traffic and returns the arc that is hot, None where the story did not come about with this seed.
 	tell func(w *traffic) graphs.ArcID
 	// blind are fabrics in which loads alone cannot tell: on a random graph nearly every arc is the only way of some pair, whose demand would explain
-	// as much as flows that collide.
+	// as much as flows that collide. That is said.
 	blind string
 }
 
@@ -212,6 +114,19 @@ var stories = []story{
 		w.scale(0.95)
 		return w.hottest()
 	}},
+	// Those that have another number of next hops than the switch before them divide evenly. Ports of hosts are not counted.
+	{name: "most hash alike", want: heat.Polarisation, fabrics: "fat-tree", tell: func(w *traffic) graphs.ArcID {
+		w.alike = true
+		w.thin()
+		w.even(0.5, 100)
+		w.scale(0.95)
+		for a := range w.load {
+			if w.f.IsHostArc(graphs.ArcID(a)) {
+				w.load[a] = math.NaN()
+			}
+		}
+		return w.beyond()
+	}},
 	{name: "links are down", want: heat.LostCapacity, tell: func(w *traffic) graphs.ArcID {
 		v := w.f.Switches()[0]
 		n := 0
@@ -259,44 +174,6 @@ var stories = []story{
 	}},
 }
 
-// racks returns the hosts of two switches, which are neighbours or not.
-func (w *traffic) racks(neighbours bool) (a, b []graphs.NodeID) {
-	var edge []graphs.NodeID
-	behind := map[graphs.NodeID][]graphs.NodeID{}
-	for _, h := range w.f.Hosts() {
-		v := w.f.Head(w.f.Out(h)[0])
-		if behind[v] == nil {
-			edge = append(edge, v)
-		}
-		behind[v] = append(behind[v], h)
-	}
-	m := w.model()
-	for {
-		u, v := edge[w.rng.IntN(len(edge))], edge[w.rng.IntN(len(edge))]
-		if u != v && (m.Distance(u, v) == 1) == neighbours && (neighbours || m.Count(u, v) > 1) {
-			return behind[u], behind[v]
-		}
-	}
-}
-
-// beyond is the hottest arc that carries far more than its flows should bring it; None if that is not much.
-func (w *traffic) beyond() graphs.ArcID {
-	expected := make([]float64, len(w.load))
-	m := w.model()
-	for _, x := range w.flows {
-		for _, s := range m.Shares(x.Src, x.Dst) {
-			expected[s.Arc] += x.Rate * s.Share
-		}
-	}
-	best := graphs.ArcID(graphs.None)
-	for a, load := range w.load {
-		if arc := graphs.ArcID(a); !w.f.IsHostArc(arc) && load > 1.7*expected[a] && load > 0.75*speed && (best == graphs.None || load > w.load[best]) {
-			best = arc
-		}
-	}
-	return best
-}
-
 // TestVerdicts: the verdict is the true one, with a measured matrix and with one that is estimated from the loads, but where loads cannot tell.
 func TestVerdicts(t *testing.T) {
 	const seeds = 5
@@ -317,14 +194,14 @@ func TestVerdicts(t *testing.T) {
 					}
 					told++
 					r := heat.Solve(w.input(measured))
-					if what := judgeHeat(w, st, r, a); what != "" {
+					if what := judgeHeat(w, st, r, a, !measured && strings.Contains(st.blind, fab.name)); what != "" {
 						wrong = append(wrong, fmt.Sprintf("seed %d: %s", seed, what))
 					} else {
 						right++
 					}
 				}
 				t.Logf("%-10s %-25s measured %-5v right in %d of %d", fab.name, st.name, measured, right, told)
-				if blind := !measured && strings.Contains(st.blind, fab.name); told == 0 || right < told && !blind {
+				if told == 0 || right < told {
 					t.Errorf("%s, %s, measured %v: right in %d of %d\n%s", fab.name, st.name, measured, right, told, strings.Join(wrong, "\n"))
 				}
 			}
@@ -332,8 +209,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// judgeHeat says what is wrong with the verdict on an arc; nothing if it is right.
-func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID) string {
+// judgeHeat says what is wrong with the verdict on an arc; nothing if it is right, or is said to be a guess where loads are blind.
+func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID, blind bool) string {
 	i := slices.IndexFunc(r.Hot, func(h heat.Hot) bool { return h.Arc == a })
 	if st.want == "" {
 		for _, h := range r.Hot {
@@ -349,6 +226,8 @@ func judgeHeat(w *traffic, st story, r *heat.Result, a graphs.ArcID) string {
 	h := &r.Hot[i]
 	what := fmt.Sprintf("%s: %s, %.2f full, expected %.2f, even %.2f, planned %.2f, median %.2f", w.f.ArcName(a), h.Verdict, h.Use(), h.Expected/h.Speed, h.Even/h.Speed, h.Planned/h.Speed, r.Median)
 	switch {
+	case blind && h.Verdict == heat.SinglePath && h.Raised:
+		return ""
 	case h.Verdict != st.want:
 		return what
 	case !(h.Probability >= 0.5 && h.Probability <= 1):
@@ -458,7 +337,44 @@ func TestIncastAnywhere(t *testing.T) {
 	}
 }
 
-// TestLittleKnown: loads that are not known are no zeros, and nothing is said of nothing.
+// TestMatrixLacks: what the matrix does not contain is no collision where flows have no choice, and is unexplained however little is expected.
+func TestMatrixLacks(t *testing.T) {
+	f := fabrics[0].make(t, 0)
+	hosts := f.Hosts()
+	behind := func(h graphs.NodeID) graphs.NodeID { return f.Head(f.Out(h)[0]) }
+	toHost, up := f.Out(hosts[0])[0].Reverse(), f.Out(behind(hosts[0]))[0]
+	if f.IsHostArc(up) {
+		t.Fatal("a leaf's first arc leads to a host")
+	}
+	for _, c := range []struct {
+		arc     graphs.ArcID
+		use     float64
+		without bool // the matrix has nothing of the first leaf
+		want    heat.Verdict
+		lacks   bool
+	}{
+		{arc: toHost, use: 0.8, want: heat.Demand, lacks: true},
+		{arc: toHost, use: 0.8, without: true, want: heat.Demand, lacks: true},
+		{arc: up, use: 0.5, want: heat.Collision},
+		{arc: up, use: 0.5, without: true, want: heat.Demand, lacks: true},
+	} {
+		w := &traffic{f: f, rng: rand.New(rand.NewPCG(1, 1)), load: make([]float64, f.NumArcs())}
+		for _, src := range hosts {
+			for _, dst := range hosts {
+				if src != dst && (!c.without || behind(src) != behind(hosts[0]) && behind(dst) != behind(hosts[0])) {
+					w.send(w.model(), src, dst, speed/300, 100)
+				}
+			}
+		}
+		w.load[c.arc] = c.use * pathfind.Speeds(f)[c.arc.Link()]
+		r := heat.Solve(w.input(true))
+		if len(r.Hot) != 1 || r.Hot[0].Arc != c.arc || r.Hot[0].Verdict != c.want || r.Hot[0].Lacks != c.lacks || !(r.Hot[0].Unexplained > 0.9) {
+			t.Errorf("%+v: %+v", c, r.Hot)
+		}
+	}
+}
+
+// TestLittleKnown: loads that are not known or cannot be are no zeros, and nothing is said of nothing; traffic that cannot be is none.
 func TestLittleKnown(t *testing.T) {
 	f := fabrics[0].make(t, 0)
 	load := slices.Repeat([]float64{math.NaN()}, f.NumArcs())
@@ -477,6 +393,30 @@ func TestLittleKnown(t *testing.T) {
 			if math.IsNaN(x) {
 				t.Errorf("%+v", h)
 			}
+		}
+	}
+	if r := heat.Solve(heat.Input{}); r.Known != 0 {
+		t.Errorf("without a model: %+v", r)
+	}
+	much := slices.Repeat([]float64{speed}, f.NumArcs())
+	for _, in := range []heat.Input{
+		{Load: []float64{5}},
+		{Load: append(slices.Repeat([]float64{-speed}, f.NumArcs()), speed, speed)},
+		{Load: slices.Repeat([]float64{math.Inf(1)}, f.NumArcs())},
+		{Load: much, Speed: []float64{}},
+		{Load: much, Speed: slices.Repeat([]float64{0}, f.NumLinks())},
+		{Load: much, Speed: slices.Repeat([]float64{math.NaN()}, f.NumLinks())},
+	} {
+		in.Model = pathfind.NewECMP(f)
+		if r := heat.Solve(in); len(r.Hot) > 0 {
+			t.Errorf("%+v: %+v", in, r)
+		}
+	}
+	host := f.Hosts()[0]
+	for _, flow := range []heat.Flow{{graphs.None, host, 1}, {host, 9999, 1}, {host, host, 1}, {f.Hosts()[9], host, -1}, {f.Hosts()[9], host, math.NaN()}} {
+		r := heat.Solve(heat.Input{Model: pathfind.NewECMP(f), Load: much, Matrix: []heat.Flow{flow}, Down: []graphs.LinkID{9999}})
+		if !r.Estimated || len(r.Hot) == 0 || r.Hot[0].Verdict == heat.Collision {
+			t.Errorf("%+v: %+v", flow, r)
 		}
 	}
 }

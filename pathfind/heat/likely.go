@@ -29,20 +29,28 @@ func queues(use float64) float64 {
 // fewHot is how many arcs one would bet on that carry what the matrix does not explain.
 const fewHot = 3
 
-// leastSpread is the least deviation of the logarithm of a load from what is expected: a matrix is never better than that.
-const leastSpread = 0.05
+const (
+	// leastSpread is the least deviation of the logarithm of a load from what is expected: a matrix is never better than that.
+	leastSpread = 0.05
+	// chatter is the part of an arc's speed that it may carry without any demand, for routing and probes.
+	chatter = 0.001
+)
 
-// spread is how far loads of arcs between switches lie from what is expected: the deviation of the logarithm, by its median, which hot arcs do not
-// change.
-func (s *solver) spread() float64 {
+// off is the logarithm of what an arc carries over what is expected there, but for chatter.
+func (s *solver) off(a graphs.ArcID) float64 {
+	least := chatter * s.speed[a.Link()]
+	return math.Log(max(s.in.Load[a], least) / max(s.expected[a], least))
+}
+
+// deviation is how far loads of arcs between switches lie from what is expected: the deviation of the logarithm, by its median, which hot arcs do not
+// change; infinite where nothing is expected of any.
+func (s *solver) deviation() float64 {
+	if !slices.ContainsFunc(s.known, func(a graphs.ArcID) bool { return s.expected[a] > 0 }) {
+		return math.Inf(1)
+	}
 	var off []float64
 	for _, a := range s.known {
-		if x := s.expected[a]; x > 0 {
-			off = append(off, math.Abs(math.Log(s.in.Load[a]/x)))
-		}
-	}
-	if len(off) == 0 {
-		return math.Inf(1)
+		off = append(off, math.Abs(s.off(a)))
 	}
 	slices.Sort(off)
 	return max(leastSpread, 1.4826*off[len(off)/2])
@@ -50,12 +58,12 @@ func (s *solver) spread() float64 {
 
 // unexplained returns the probability that an arc carries more than the matrix and chance put there: what is expected is known as well as it fits the
 // other arcs, and what else may have come is anything up to eight times that.
-func (s *solver) unexplained(a graphs.ArcID, spread float64) float64 {
-	if !(s.expected[a] > 0) || !(s.in.Load[a] > s.expected[a]) || math.IsInf(spread, 1) {
+func (s *solver) unexplained(a graphs.ArcID) float64 {
+	if !(s.in.Load[a] > s.expected[a]) || math.IsInf(s.spread, 1) {
 		return 0
 	}
-	z := math.Log(s.in.Load[a]/s.expected[a]) / spread
-	expected := -z*z/2 - math.Log(spread*math.Sqrt(2*math.Pi))
+	z := s.off(a) / s.spread
+	expected := -z*z/2 - math.Log(s.spread*math.Sqrt(2*math.Pi))
 	odds := math.Log(fewHot/float64(len(s.known)+fewHot)) - math.Log(math.Log(8)) - expected
 	return 1 / (1 + math.Exp(-odds))
 }

@@ -264,6 +264,7 @@ func (s *solver) estimate(ends []graphs.NodeID) {
 		}
 	}
 	s.scale()
+	s.gravity = s.loads(s.in.Model)
 	if !told {
 		out, in = nil, nil
 	}

@@ -108,6 +108,7 @@ func (s *solver) estimateWide(ends []graphs.NodeID, out, in []float64, told bool
 	for a := range expected {
 		expected[a] *= total / sum
 	}
+	s.gravity = expected
 	for range min(fits, max(leastFits, int(wideWork/float64(n)/float64(s.f.NumArcs())))) {
 		expected, _ = s.pour(s.drawWide(expected, out, in))
 	}

@@ -1,0 +1,64 @@
+package heat
+
+import (
+	"math"
+	"slices"
+
+	"whichlink/graphs"
+	"whichlink/pathfind"
+)
+
+// Input is what is known. Loads and volumes are in bit/s.
+type Input struct {
+	// Model is how packets are forwarded now.
+	Model pathfind.Model
+	// Planned, if set, is how they were if all links were up; Down are those that are not, and With is the model if one of these were up, too.
+	Planned pathfind.Model
+	Down    []graphs.LinkID
+	With    func(graphs.LinkID) pathfind.Model
+	// Load is what each arc carries, by its id; NaN where that is not known, and as good as that where it cannot be.
+	Load []float64
+	// Speed is of each link, by its id; nil for those of the fabric. Where there is none, nothing is known of the link's arcs.
+	Speed []float64
+	// Matrix is the measured traffic between hosts or switches, of which the proportions count; to estimate it from Load if there is none.
+	Matrix []Flow
+}
+
+// A Flow is traffic from one node to another, in bit/s.
+type Flow struct {
+	Src, Dst graphs.NodeID
+	Rate     float64
+}
+
+// sound returns the input with a load for each arc and a speed for each link, of which those that cannot be are not known, and without traffic that cannot be.
+func (in Input) sound() Input {
+	f := in.Model.Fabric()
+	could := func(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
+	speed := in.Speed
+	if speed == nil {
+		speed = pathfind.Speeds(f)
+	}
+	load := in.Load
+	in.Speed, in.Load = make([]float64, f.NumLinks()), make([]float64, f.NumArcs())
+	copy(in.Speed, speed)
+	for l, x := range in.Speed {
+		if !could(x) {
+			in.Speed[l] = 0
+		}
+	}
+	for a := range in.Load {
+		if in.Load[a] = math.NaN(); a < len(load) && could(load[a]) && in.Speed[graphs.ArcID(a).Link()] > 0 {
+			in.Load[a] = load[a]
+		}
+	}
+	there := func(n graphs.NodeID) bool { return n >= 0 && int(n) < f.NumNodes() }
+	var matrix []Flow
+	for _, w := range in.Matrix {
+		if there(w.Src) && there(w.Dst) && w.Src != w.Dst && w.Rate > 0 && could(w.Rate) {
+			matrix = append(matrix, w)
+		}
+	}
+	in.Matrix = matrix
+	in.Down = slices.DeleteFunc(slices.Clone(in.Down), func(l graphs.LinkID) bool { return l < 0 || int(l) >= f.NumLinks() })
+	return in
+}

@@ -23,6 +23,8 @@ const (
 	staleLoad = time.Minute
 	// warm is how full an arc must be for loads to be looked at.
 	warm = 0.4
+	// misscaled is by how much a measured matrix is greater or less than the loads for that to be told: it may be sampled, or lack much.
+	misscaled = 1.25
 	// mostHot is how many hot arcs are listed.
 	mostHot = 10
 	// noDrop is how likely a port that counts discards shows none though its queue is full at times: buffers take peaks in, and some agents leave out what queues
@@ -296,10 +298,10 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 	}
 	full := func(load float64) string { return fmt.Sprintf("%.0f %%", 100*load/h.Speed) }
 	out.For = fmt.Sprintf("%s: it is %s full; the traffic matrix puts %s there, as much traffic spread evenly %s", why, full(h.Load), full(h.Expected), full(h.Even)) + slow
-	out.Against = "the traffic matrix is measured"
-	if r.Estimated {
-		out.Against = "the traffic matrix is estimated from the loads themselves, which tell flows that collide from demand only where pairs have several paths"
+	if h.Lacks {
+		out.For += "; what crosses it has no other path, so the matrix lacks some of it"
 	}
+	out.Against = matrixWords(r)
 	out.Evidence = []Evidence{{"snmp", out.For}}
 	if h.Verdict == heat.Collision && h.Unexplained < Named {
 		out.Doubts = append(out.Doubts, Evidence{"snmp", "many arcs carry as much more or less than the matrix expects: it may be the matrix that is wrong"})
@@ -327,17 +329,40 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 		}
 		out.For += fmt.Sprintf("; with all links up it would be %s: capacity was lost with %s", full(h.Planned), cause)
 		out.Next = []Step{{Why: "mend the cause, not the effect", Do: "bring back " + cause}}
-	case heat.Collision:
-		out.Next = []Step{{Why: "name the flows", Do: fmt.Sprintf("capture or sample (sFlow) at %s, and look for the few that are large", s.fabric.PortName(s.fabric.TailPort(h.Arc)))}}
-	case heat.SinglePath:
-		out.Next = []Step{{Why: "most of it has no other shortest path", Do: "add a link there, or forward by Shortest-Union or Spraypoint"}}
 	default:
-		out.Next = []Step{{Why: "see who sends", Do: cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}}
+		out.Next = []Step{s.seeSenders(h)}
 	}
 	if slow != "" {
 		out.Next = []Step{{Why: "mend the cause, not the effect", Do: "bring back the speed of " + out.Link}}
 	}
 	return out
+}
+
+// matrixWords says what the matrix is that loads were held against.
+func matrixWords(r *heat.Result) string {
+	if r.Estimated {
+		return "the traffic matrix is estimated from the loads themselves, which tell flows that collide from demand only where pairs have several paths"
+	}
+	if r.Scaled < 1/misscaled || r.Scaled > misscaled {
+		return fmt.Sprintf("the traffic matrix is measured, and was multiplied by %.2g to be as great as the loads are", r.Scaled)
+	}
+	return "the traffic matrix is measured"
+}
+
+// seeSenders is the step that follows from a verdict on what is sent over an arc. Nothing is to be built for demand that is only guessed: a few large flows look the same.
+func (s *Store) seeSenders(h *heat.Hot) Step {
+	sample := "capture or sample (sFlow) at " + s.fabric.PortName(s.fabric.TailPort(h.Arc))
+	switch {
+	case h.Verdict == heat.Collision:
+		return Step{Why: "name the flows", Do: sample + ", and look for the few that are large"}
+	case h.Verdict == heat.SinglePath && h.Raised:
+		return Step{Why: "tell demand that has no other path from a few large flows that have", Do: sample + ", before a link is added there"}
+	case h.Verdict == heat.SinglePath:
+		return Step{Why: "most of it has no other shortest path", Do: "add a link there, or forward by Shortest-Union or Spraypoint"}
+	case h.Lacks:
+		return Step{Why: "see who sends what the matrix lacks", Do: sample}
+	}
+	return Step{Why: "see who sends", Do: cmp.Or(s.pairWords(h.Pairs), "read the counters of the hosts' ports")}
 }
 
 // lostSpeed says so if a hot arc would not be warm at the speed that its link is planned to have.

@@ -16,11 +16,11 @@ type Input struct {
 	Planned pathfind.Model
 	Down    []graphs.LinkID
 	With    func(graphs.LinkID) pathfind.Model
-	// Load is what each arc carries, by its id; NaN where that is not known, and as good as that where it cannot be.
+	// Load is what each arc carries, by its id; NaN where that is not known. What is negative or infinite is taken as not known, too.
 	Load []float64
-	// Speed is of each link, by its id; nil for those of the fabric. Where there is none, nothing is known of the link's arcs.
+	// Speed is of each link, by its id; nil for those of the fabric. The loads of a link without a speed are taken as not known.
 	Speed []float64
-	// Matrix is the measured traffic between hosts or switches, of which the proportions count; to estimate it from Load if there is none.
+	// Matrix is the measured traffic between hosts or switches, of which the proportions count; it is estimated from Load if there is none.
 	Matrix []Flow
 }
 

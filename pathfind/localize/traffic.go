@@ -154,18 +154,21 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 // they do, and what explains them is what they lost beyond that there is some of it.
 func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
 	s, h := c.search(ix, seen, cfg)
-	even := c.likely(s, &h)
+	even, uneven := c.likely(s, &h), c.uneven(s)
 	alone := newSearch(newModel(ix, seen, cfg))
 	alone.run()
-	other := alone.likeliestSoFar()
-	alone.recall(&other)
+	if uneven > 0 {
+		return alone
+	}
+	h = alone.likeliestSoFar()
+	alone.recall(&h)
 	c.weigh(alone)
-	other.rates = slices.Clone(other.rates)
-	other.scale(alone.scale())
-	again := c.expecting(ix, seen, cfg, &other)
-	again.refit(&other)
-	again.recall(&other)
-	if max(c.uneven(s), c.likely(again, &other)-even+c.uneven(again)) > 0 {
+	h.rates = slices.Clone(h.rates)
+	h.scale(alone.scale())
+	again := c.expecting(ix, seen, cfg, &h)
+	again.refit(&h)
+	again.recall(&h)
+	if c.likely(again, &h)+c.uneven(again) > even {
 		return alone
 	}
 	return s
@@ -224,7 +227,7 @@ func (c *traffic) likely(s *search, h *hypothesis) float64 {
 	return sum
 }
 
-// uneven returns how many nats likelier it is that traffic is not even, as the loaded hypothesis has it.
+// uneven returns how many nats likelier it is that traffic is not even, as the loaded hypothesis has it, by which flows are counted.
 func (c *traffic) uneven(s *search) (gained float64) {
 	for _, at := range [...][2]bool{{true, true}, {true, false}, {false, true}} { // whether flows begin, and end, at hosts
 		gained += c.unevenOf(s, func(t *stream) bool { return t.up() == at[0] && t.down() == at[1] })

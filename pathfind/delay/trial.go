@@ -32,6 +32,9 @@ func (s *search) best(among []int32) []trial {
 		glimpse[i] = math.Inf(-1)
 		for l := s.least; l <= s.most; l += coarse {
 			glimpse[i] = max(glimpse[i], gain[l]+s.prior[c])
+			if c < s.ev.arcs { // a link of several members, of which one is slow
+				glimpse[i] = max(glimpse[i], gain[half*len(s.t.levels)+l]+s.prior[c])
+			}
 		}
 		top = max(top, glimpse[i])
 	}
@@ -92,8 +95,8 @@ func (s *search) bound(weight []float64, share float64) float64 {
 	return s.t.levels[s.most]
 }
 
-// gains returns, for each shape and level of one more fault, by how much the log likelihood grows. With every greater than one only levels of the first
-// shape are looked at, each that many from the least on.
+// gains returns, for each shape and level of one more fault, by how much the log likelihood grows. With every greater than one only some are looked at: every so many levels, of
+// what is added to all flows and to every second, which the flows that are on time speak against, or do not.
 func (s *search) gains(c int32, every int) []float64 {
 	gain := make([]float64, shapes*len(s.t.levels))
 	times := s.ev.timesThrough(c)
@@ -178,7 +181,8 @@ func (s *search) addGain(gain []float64, i int32, parts []weighed, times []uint8
 	}
 	if every > 1 {
 		for l := s.least; l <= s.most; l += every {
-			at(0, l)
+			at(queue, l)
+			at(half, l)
 		}
 		return
 	}

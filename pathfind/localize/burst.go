@@ -35,16 +35,28 @@ func (b bursts) independent(o *merged) (lost, passed float64) {
 }
 
 // among returns in how many runs, from a least number to a greatest, so many losses lie in the mean, where so many runs are expected, and the log of how likely that is.
-// The n-th summand, over the first, is x^(n-1) (lost-1)! / ((lost-n)! (n-1)! n!).
+// The n-th summand, over the first, is x^(n-1) (lost-1)! / ((lost-n)! (n-1)! n!). Of very many, those that count are added up, some together by the one in their middle.
 func (b bursts) among(lost, expected, least, most float64) (runs, likely float64) {
 	x := expected / (b.length - 1)
-	start := (least-1)*log(x) + lgamma(lost) - lgamma(lost-least+1) - lgamma(least) - lgamma(least+1)
-	w, sum, mean := 1.0, 1.0, least
-	for n := least; n < most; n++ {
-		w *= x * (lost - n) / (n * (n + 1))
+	from, together := least, 1.0
+	if peak := 2 * lost / (1 + math.Sqrt(1+4*lost/x)); peak > manyRuns {
+		wide := 1 / math.Sqrt(2/peak+1/max(lost-peak, 1)) // its standard deviation, about
+		from = max(least, math.Floor(peak-12*wide))
+		together = max(1, math.Floor(min(wide, 1/math.Abs(log(x*max(lost-from, 1)/(from*(from+1)))))/16))
+	}
+	n := from + (together-1)/2
+	start := (n-1)*log(x) + lgamma(lost) - lgamma(max(lost-n, 0)+1) - lgamma(n) - lgamma(n+1) + log(together)
+	w, sum, mean := 1.0, 1.0, n
+	for ; n+together <= most; n += together {
+		m := n + (together-1)/2 // the middle of the steps to the next
+		step := x * (lost - m) / (m * (m + 1))
+		if together > 1 {
+			step = math.Pow(step, together)
+		}
+		w *= step
 		sum += w
-		mean += w * (n + 1)
-		if w < 1e-9*sum && n*n > x*lost {
+		mean += w * (n + together)
+		if w < 1e-9*sum && step < 1 {
 			break
 		}
 		if sum > 1e200 {
@@ -54,6 +66,9 @@ func (b bursts) among(lost, expected, least, most float64) (runs, likely float64
 	}
 	return mean / sum, start + log(sum) - expected + log(expected/b.length) + (lost-1)*math.Log1p(-1/b.length)
 }
+
+// manyRuns is the likeliest number of runs from which on not each number is looked at.
+const manyRuns = 1e4
 
 // likely returns the log of how likely a flow loses what it did, by one of the ways that it may have taken.
 func (b bursts) likely(f *lump) float64 {

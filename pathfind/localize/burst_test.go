@@ -27,6 +27,19 @@ func TestBursts(t *testing.T) {
 	}
 }
 
+// TestVeryManyLosses: of so many losses that their runs cannot be counted through, as many lie in each as of fewer.
+func TestVeryManyLosses(t *testing.T) {
+	b := bursts{length: 4}
+	for _, expected := range []float64{1e-3, 0.2, 30} {
+		few, _ := b.among(8e3, 8e3*expected, 1, 8e3)
+		for _, lost := range []float64{1e6, 5e16} {
+			if many, likely := b.among(lost, lost*expected, 1, lost); math.Abs(many/lost-few/8e3) > 0.01*few/8e3 || math.IsNaN(likely) {
+				t.Errorf("%g losses where %g times as many runs are expected lie in %g runs (%g nats), and 8000 in %g", lost, expected, many, likely, few)
+			}
+		}
+	}
+}
+
 // TestRunsLearnt: how long runs are is learnt to a factor of two from what flows lose, on good arcs and on a bad one alike; where packets are lost one by one, or
 // only some flows lose many, each for itself, no runs are seen.
 func TestRunsLearnt(t *testing.T) {

@@ -109,12 +109,15 @@ func compare(a, b *Observation) int {
 		}))
 }
 
+// mostDelay is an hour: nothing takes longer, and levels of delay would be without end.
+const mostDelay = 3.6e9
+
 // length returns the number of arcs of an observation's path, 0 if it cannot be used.
 func (ev *evidence) length(o *Observation, ps PathSets) int {
 	ok := func(arcs []graphs.ArcID) bool {
 		return !slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a < 0 || int32(a) >= ev.arcs })
 	}
-	if d := float64(o.Delay); !ok(o.Path) || !(d >= 0) || math.IsInf(d, 1) || !(o.Own >= 0) || math.IsInf(float64(o.Own), 1) {
+	if d := float64(o.Delay); !ok(o.Path) || !(d >= 0 && d <= mostDelay) || !(o.Own >= 0 && o.Own <= mostDelay) {
 		return 0
 	}
 	n := len(o.Path)

@@ -429,15 +429,19 @@ func TestOrder(t *testing.T) {
 func TestUnusable(t *testing.T) {
 	w := leafSpine(t, 1)
 	good := w.measure(1)[0]
-	bad := []delay.Observation{{}, good, good, good, good, good}
+	bad := []delay.Observation{{}, good, good, good, good, good, good}
 	bad[1].Delay = delay.Microseconds(math.NaN())
 	bad[2].Delay = -1
+	bad[6].Delay = 1e300
 	bad[3].Path = []graphs.ArcID{1 << 20}
 	bad[4].Own = delay.Microseconds(math.Inf(1))
 	bad[5].From, bad[5].To = 0, 1 // without path sets
 	r := delay.Solve(w.f, append(bad, good), delay.Config{})
 	if r.Ignored != len(bad) || len(r.Suspects) > 0 {
 		t.Errorf("ignored %d, suspects %v", r.Ignored, r.Suspects)
+	}
+	if r := delay.Solve(nil, bad, delay.Config{}); r.Ignored != len(bad) {
+		t.Errorf("without a fabric %d of %d are ignored", r.Ignored, len(bad))
 	}
 	same := slices.Repeat([]delay.Observation{good}, 100) // no spread at all
 	for _, s := range delay.Solve(w.f, same, delay.Config{}).Suspects {

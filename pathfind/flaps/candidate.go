@@ -115,7 +115,7 @@ func (s *search) gather(list []candidate) {
 					add(int(j-1), i, 1)
 				}
 			}
-			if s.paths != nil && o.From != o.To {
+			if s.paths != nil && o.OnSet() {
 				if unknown == nil {
 					unknown = make([]loose, 0, to-i)
 				}
@@ -223,12 +223,15 @@ func (s *search) timeAll(list []*candidate) {
 // within reports whether an observation may have been sent in one of some episodes.
 func (s *search) within(o int32, eps []rhythm.Episode) bool {
 	from, to := float64(s.spans[o].From), float64(s.spans[o].To)
-	return slices.ContainsFunc(eps, func(e rhythm.Episode) bool { return e.From <= to && from <= e.To })
+	return s.spans[o].known() && slices.ContainsFunc(eps, func(e rhythm.Episode) bool { return e.From <= to && from <= e.To })
 }
 
 // count puts an observation as a count. One without a known time becomes one that is passed over.
 func (s *search) count(i int, share float64) rhythm.Count {
 	when := s.spans[i]
+	if !when.known() {
+		when = unknown
+	}
 	sent, lost := s.proving(&s.obs[i])
 	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: s.own.rate}
 }

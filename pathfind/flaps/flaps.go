@@ -22,7 +22,14 @@ import (
 // before From.
 type Span struct{ From, To float32 }
 
-func (s Span) known() bool { return s.To >= s.From }
+// unknown is the span of what was sent nobody knows when.
+var unknown = Span{0, -1}
+
+// known reports whether it is known; one without an end is not.
+func (s Span) known() bool {
+	d := s.To - s.From
+	return d >= 0 && d <= math.MaxFloat32
+}
 
 // A Suspect may explain the evidence, all the time or in episodes.
 type Suspect struct {
@@ -49,16 +56,22 @@ const (
 	mostFlaps = 32
 )
 
-// Solve ranks the causes that explain the observations, of which each was sent within the span at its place. It keeps no reference to them.
+// Solve ranks the causes that explain the observations, of which each was sent within the span at its place, and is of a flow of its own: windows of one flow would count as so many
+// flows, each of which tells of itself whether it has troubles of its own. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *Result {
+	if f == nil {
+		return &Result{Result: localize.Solve(f, obs, cfg)}
+	}
+	obs, spans, ignored := usable(f, obs, spans)
 	r, _ := solve(f, obs, spans, cfg)
 	if r.Run > 0 {
 		// What comes and goes loses packets in runs, too, and explains more of them.
 		cfg.Independent = true
 		if again, some := solve(f, obs, spans, cfg); some {
-			return again
+			r = again
 		}
 	}
+	r.Ignored += ignored
 	return r
 }
 
@@ -224,7 +237,7 @@ func (s *search) leaveOut(crosses []bool, crossing []int32) {
 				continue
 			}
 			s.taken[i] = true
-			if o.From != o.To {
+			if o.OnSet() {
 				aside[half] = append(aside[half], i)
 			}
 			for _, a := range o.Path {

@@ -20,7 +20,7 @@ type world struct {
 	ecmp *pathfind.ECMP
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
 	if err != nil {

@@ -108,7 +108,7 @@ func (s *search) divide(found []flap) {
 
 // may reports whether an observation may have crossed an arc.
 func (s *search) may(o *localize.Observation, a graphs.ArcID) bool {
-	return slices.Contains(o.Path, a) || s.paths != nil && o.From != o.To && s.share(o, a) > 0
+	return slices.Contains(o.Path, a) || s.paths != nil && o.OnSet() && s.share(o, a) > 0
 }
 
 // yield leaves to one find what it lost in its episodes by its own word and another has taken, if both prove more so: an episode less is one less to be paid for.

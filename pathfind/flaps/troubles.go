@@ -130,7 +130,7 @@ func (s *search) proving(o *localize.Observation) (sent, lost int) {
 // hops returns how many arcs an observation crossed.
 func (s *search) hops(o *localize.Observation) int {
 	n := len(o.Path)
-	if s.paths != nil && o.From != o.To {
+	if s.paths != nil && o.OnSet() {
 		n += s.paths.Hops(o.From, o.To)
 	}
 	return n

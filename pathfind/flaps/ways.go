@@ -24,7 +24,7 @@ type ways struct {
 
 // of returns the arcs on the ways of an observation, as far as they are not known, by their numbers.
 func (w *ways) of(o *localize.Observation) []part {
-	if o.From == o.To || w.paths == nil || w.paths.Hops(o.From, o.To) == 0 {
+	if !o.OnSet() || w.paths == nil || w.paths.Hops(o.From, o.To) == 0 {
 		return nil
 	}
 	key := [2]graphs.NodeID{o.From, o.To}

@@ -1,6 +1,8 @@
 package selective
 
 import (
+	"math"
+
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
@@ -81,10 +83,13 @@ func (s *solver) crossing(o *localize.Observation, among []*candidate, to []part
 	case len(o.Alternatives) > 0:
 		sum := 0.0
 		for _, x := range o.Alternatives {
-			sum += x.Share
+			sum += max(x.Share, 0)
+		}
+		if !(sum > 0 && sum <= math.MaxFloat64) {
+			break // of no way more is known than of none
 		}
 		for _, x := range o.Alternatives {
-			s.along(x.Arcs, x.Share/sum)
+			s.along(x.Arcs, max(x.Share, 0)/sum)
 		}
 	case o.From != o.To && s.paths != nil:
 		for _, p := range s.spread(o.From, o.To, among) {
@@ -92,7 +97,7 @@ func (s *solver) crossing(o *localize.Observation, among []*candidate, to []part
 		}
 	}
 	for _, n := range []graphs.NodeID{o.Src, o.Dst} {
-		if n != graphs.None && s.f.Node(n).IsHost() {
+		if n >= 0 && int(n) < s.f.NumNodes() && s.f.Node(n).IsHost() {
 			t.add(s.nodes+int32(n), 1)
 		}
 	}

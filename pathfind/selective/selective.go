@@ -55,9 +55,13 @@ const (
 	alike = 2.5
 )
 
-// Solve ranks what explains strange observations, which are given in order; all others with losses are left out. Paths knows the path sets of observations that have From and To;
-// without it these tell of their certain part alone. It keeps no reference to them.
+// Solve ranks what explains strange observations, which are given in order; all others with losses are left out, and so is what cannot be an observation of the fabric. Paths knows the
+// path sets of observations that have From and To; without it these tell of their certain part alone. It keeps no reference to them.
 func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, paths localize.PathSets) []Suspect {
+	if f == nil {
+		return nil
+	}
+	strange = slices.DeleteFunc(slices.Compact(slices.Clone(strange)), func(i int32) bool { return i < 0 || int(i) >= len(obs) || !obs[i].Fits(f) })
 	if len(strange) < leastHit {
 		return nil
 	}
@@ -68,8 +72,8 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, paths 
 		s.strange = append(s.strange, odd{obs: i, parts: s.crossing(&obs[i], nil, nil), rest: 1})
 	}
 	for i := range obs {
-		if passed(&obs[i]) {
-			s.clean++
+		if o := &obs[i]; o.Lost == 0 && o.Responder == graphs.None && o.Fits(f) {
+			s.passed = append(s.passed, int32(i))
 		}
 	}
 	// As far from each other as what so many flows tell leaves open.
@@ -96,11 +100,6 @@ func magnitudes(from, to, step float64) []float64 {
 	return list
 }
 
-// passed reports whether an observation is of a flow that lost nothing.
-func passed(o *localize.Observation) bool {
-	return o.Lost == 0 && o.Sent > 0 && o.Responder == graphs.None
-}
-
 // A solver looks for one fault after the other.
 type solver struct {
 	numbering
@@ -108,7 +107,7 @@ type solver struct {
 	paths   localize.PathSets
 	strange []odd
 	prior   map[localize.Kind]float64 // log odds
-	clean   int                       // flows without loss; there and back each for itself
+	passed  []int32                   // observations of flows without loss; there and back each for itself
 	tally   tally
 	pairs   map[[2]graphs.NodeID][]part // see spread
 	// What is integrated out: shares of the flows hit that cross a fault, and shares of flows that are strange by themselves.
@@ -277,11 +276,8 @@ func (s *solver) pass(list []*candidate) {
 	}
 	clear(s.pairs)
 	var parts []part
-	for i := range s.obs {
+	for _, i := range s.passed {
 		o := &s.obs[i]
-		if !passed(o) {
-			continue
-		}
 		parts = s.crossing(o, list, parts[:0])
 		for _, p := range parts {
 			if c := at[p.cause]; c != nil {
@@ -302,7 +298,7 @@ func (s *solver) weigh(list []*candidate) {
 		beside[i] = make([]float64, len(s.owns))
 	}
 	for g, own := range s.owns {
-		none[g] = float64(s.clean) * math.Log1p(-own)
+		none[g] = float64(len(s.passed)) * math.Log1p(-own)
 		for i := range s.strange {
 			p := s.strange[i].without(own)
 			none[g] += math.Log(p)

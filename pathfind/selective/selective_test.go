@@ -1,6 +1,7 @@
 package selective_test
 
 import (
+	"bytes"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -203,4 +204,55 @@ func TestOrder(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, d)
 		}
 	}
+}
+
+// FuzzSolve gives it whatever can be written: nothing panics, and no number is none.
+func FuzzSolve(f *testing.F) {
+	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+	f.Add(bytes.Repeat([]byte{7, 8, 1, 2, 3, 4, 0, 50, 0, 25, 0, 1, 9, 10, 1, 2, 3, 5, 0, 50, 0, 0, 0, 0}, 4))
+	fabric, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		f.Fatal(err)
+	}
+	paths := pathfind.NewEqualCost(fabric, pathfind.PerHop)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		next := func() (b int) {
+			if len(data) > 0 {
+				b, data = int(data[0]), data[1:]
+			}
+			return b
+		}
+		node := func() graphs.NodeID { return graphs.NodeID(next()%(fabric.NumNodes()+3) - 2) }
+		arcs := func() (list []graphs.ArcID) {
+			for range next() % 4 {
+				list = append(list, graphs.ArcID(next()%(fabric.NumArcs()+2)-1))
+			}
+			return list
+		}
+		var obs []localize.Observation
+		var strange []int32
+		for len(data) > 0 && len(obs) < 40 {
+			o := localize.Observation{Src: node(), Dst: node(), Path: arcs(), Responder: graphs.None, Flow: len(obs)}
+			switch next() % 4 {
+			case 0:
+				o.From, o.To = node(), node()
+			case 1:
+				o.Alternatives = []localize.Alternative{{Arcs: arcs(), Share: float64(next()) - 9}, {Arcs: arcs(), Share: float64(next())}}
+			}
+			o.Sent = next() << (next() % 64)
+			o.Lost = min(next()<<(next()%64), o.Sent+1)
+			if next()%2 > 0 {
+				strange = append(strange, int32(len(obs)+next()%2))
+			}
+			obs = append(obs, o)
+		}
+		for _, x := range selective.Solve(fabric, obs, strange, paths) {
+			if !(x.Probability >= 0 && x.Probability <= 1 && x.Low <= x.High && x.Loss >= 0 && x.Loss <= 1) || math.IsNaN(x.Share+x.Low+x.High) {
+				t.Errorf("%+v", x)
+			}
+		}
+		if selective.Solve(nil, obs, strange, paths) != nil {
+			t.Error("something is told without a fabric")
+		}
+	})
 }

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: more than the thousandth that is left for none of its
-	// members being true is worth.
+	// leastSplit is what flows must be expected to tell, in nats, to be said to split a class: somebody has to type it.
 	leastSplit = 0.02
 	// One host traces as many new flows as a class has members, but no fewer than fewTraces and no more than mostTracedAtOnce: nobody waits longer for it than a minute.
 	fewTraces, mostTracedAtOnce = 32, 64

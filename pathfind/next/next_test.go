@@ -131,24 +131,49 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestCrossedTogether: flows that cross both causes tell only whether it is one of them at all, however many packets they carry; that is never said to be
-// worth more than what is open of it.
-func TestCrossedTogether(t *testing.T) {
+// TestDecided: what is as good as known is not asked about, nor what all flows cross alike, however many packets they could carry.
+func TestDecided(t *testing.T) {
 	f := leafSpine(t)
-	up := arcs(t, f, "leaf1", "spine1")[0]
-	down := arcs(t, f, "spine1", "leaf2")[0]
-	both := known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1")
-	question := next.Question{cause(up, 0.5), cause(down, 0.5)}
-	for i := range question {
-		question[i].Loss, question[i].Low, question[i].High = 0.048, 0.045, 0.051
+	up, down := arcs(t, f, "leaf1", "spine1")[0], arcs(t, f, "spine1", "leaf2")[0]
+	flows := []next.Known{
+		known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1"), known(t, f, 2, "h1-1", "leaf1", "spine1", "leaf3", "h3-1"),
 	}
-	got := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{question}, next.Config{Known: []next.Known{both}, Packets: 3000, Traces: -1})
-	sum := 0.0
-	for _, c := range got {
-		sum += c.Nats
+	arc := func(a graphs.ArcID) localize.Cause { return localize.Cause{Kind: localize.Arc, ID: int32(a)} }
+	suspect := func(p float64, class ...localize.Cause) localize.Suspect {
+		return localize.Suspect{Cause: class[0], Probability: p, Class: class, Loss: 0.048, Low: 0.045, High: 0.051}
 	}
-	if sum == 0 || sum > 0.008 { // the entropy of the thousandth that neither is true
-		t.Errorf("packets across both causes are said to tell %.4f nats: %v", sum, got)
+	port := f.Out(flows[0].Src)[0]
+	host, link := localize.Cause{Kind: localize.Host, ID: int32(flows[0].Src)}, localize.Cause{Kind: localize.Link, ID: int32(port.Link())}
+	for _, c := range []struct {
+		name          string
+		suspects      []localize.Suspect
+		known         []next.Known
+		decided, asks bool
+	}{
+		{name: "nothing", decided: true},
+		{name: "certain", suspects: []localize.Suspect{suspect(0.995, arc(up))}, decided: true},
+		{name: "certain, and a rest", suspects: []localize.Suspect{suspect(0.995, arc(up)), suspect(0.011, arc(down), arc(port))}, decided: true},
+		{name: "ruled out", suspects: []localize.Suspect{suspect(0.03, arc(up))}, decided: true},
+		{name: "many that are faint", suspects: []localize.Suspect{suspect(0.04, arc(up)), suspect(0.03, arc(down))}, asks: true},
+		{name: "likely", suspects: []localize.Suspect{suspect(0.9, arc(up))}, asks: true},
+		{name: "one of two", suspects: []localize.Suspect{suspect(1, arc(up), arc(down))}, asks: true},
+		{name: "one of two that cross alike", suspects: []localize.Suspect{suspect(1, arc(up), arc(down))}, known: flows[:1]},
+		{name: "a host or its link", suspects: []localize.Suspect{suspect(0.997, host, link)}},
+		{name: "no number", suspects: []localize.Suspect{suspect(math.NaN(), arc(up))}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &localize.Result{Suspects: c.suspects}
+			if got := next.Decided(r, 0.99); got != c.decided {
+				t.Errorf("decided: %v", got)
+			}
+			cfg := next.Config{Known: flows}
+			if c.known != nil {
+				cfg.Known, cfg.Traces = c.known, -1
+			}
+			if got := next.NewPlanner(pathfind.NewECMP(f)).Choose(next.Ask(r), cfg); len(got) > 0 != c.asks {
+				t.Errorf("asks for %v", got)
+			}
+		})
 	}
 }
 

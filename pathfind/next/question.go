@@ -56,11 +56,26 @@ func causesOf(s *localize.Suspect) []Cause {
 	return causes
 }
 
-// Decided reports whether nothing is open: every suspect is alone in its class, and as good as certain or as good as ruled out.
+const (
+	// certain is the probability from which a cause, or that it is one of several, is taken as known: what lacks to 1 are the model's own faults.
+	certain = 0.99
+	// leastOpen is the probability up to which nobody asks for more: no diagnosis lists it.
+	leastOpen = 0.05
+)
+
+// Decided reports whether nothing is open: each question has a cause that is as good as certain, or all of its causes are as good as ruled out.
 func Decided(r *localize.Result, sure float64) bool {
-	return !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool {
-		return len(s.Class) > 1 || s.Probability < sure && s.Probability > 1-sure
-	})
+	return !slices.ContainsFunc(Ask(r), func(q Question) bool { return !q.decided(sure) })
+}
+
+// decided reports whether nothing of a question is open. A probability that is no number is.
+func (q Question) decided(sure float64) bool {
+	sum, most := 0.0, 0.0
+	for i := range q {
+		sum += q[i].Weight
+		most = max(most, q[i].Weight)
+	}
+	return most >= sure || sum <= max(1-sure, leastOpen)
 }
 
 // A state is what would be known of a question after the flows chosen so far: for what each combination of outcomes would leave, its
@@ -96,16 +111,28 @@ func newState(f *graphs.Fabric, q Question) *state {
 	if len(s.causes) > mostCauses {
 		s.causes = s.causes[:mostCauses]
 	}
+	s.scenarios = []scenario{{1, s.weights()}}
+	return s
+}
+
+// weights returns the probabilities of the causes, and of none. What is as good as certain is taken as certain: it would else be asked for ever whether the
+// cause that is known is none after all, by flows that all cross it.
+func (s *state) weights() []float64 {
 	w := make([]float64, len(s.causes)+1)
+	none := &w[len(s.causes)]
+	if Question(s.causes).decided(certain) {
+		*none = 1 // whatever it is, flows tell nothing of it
+		return w
+	}
 	sum := 0.0
 	for i := range s.causes {
 		w[i] = s.causes[i].Weight
 		sum += w[i]
 	}
-	// Never quite zero: what is told as certain may yet be none of these.
-	w[len(w)-1] = max(1-sum, 1e-3)
-	s.scenarios = []scenario{{1, normalized(w)}}
-	return s
+	if sum < certain {
+		*none = 1 - sum
+	}
+	return normalized(w)
 }
 
 func exists(f *graphs.Fabric, c localize.Cause) bool {

@@ -56,7 +56,7 @@ func (w *Watch) follow(store *Store) {
 		rate = probes.DefaultRate
 	}
 	perSecond := rate * float64(len(w.sessions))
-	cfg.Packets = int(math.Ceil(probes.PursuitShare * perSecond * max(w.cfg.Every, FollowEvery).Seconds()))
+	cfg.Packets = max(next.TraceCost, int(math.Ceil(probes.PursuitShare*perSecond*max(w.cfg.Every, FollowEvery).Seconds())))
 	if cfg.Traces = int(math.Ceil(min(perSecond*tracedShare, mostTraces))); waiting > 0 {
 		cfg.Traces = -1 // first see what the last ones cross
 	}

@@ -68,10 +68,11 @@ func NewPlanner(m pathfind.Model) *Planner {
 	return &Planner{model: m, f: m.Fabric(), near: map[graphs.NodeID][]graphs.NodeID{}, pairs: map[[2]graphs.NodeID]*pathSet{}}
 }
 
+// TraceCost is how many packets it takes to find both ways of a new flow.
+const TraceCost = 6
+
 // Limits of a batch.
 const (
-	// traceCost is how many packets it takes to find both ways of a new flow.
-	traceCost     = 6
 	defaultTraces = 32
 	mostChoices   = 64
 	// leastNats is what a flow must be expected to tell to be sent at all.
@@ -91,14 +92,13 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 	if traces == 0 {
 		traces = defaultTraces
 	}
-	left := float64(cfg.Packets)
-	for left > 0 && len(b.choices) < mostChoices {
+	for left := cfg.Packets; left > 0 && len(b.choices) < mostChoices; {
 		flow, worth := b.bestKnown()
-		if traces > 0 {
-			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*traceCost/float64(b.quantum)) {
+		if traces > 0 && left >= TraceCost {
+			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*TraceCost/float64(b.quantum)) {
 				b.trace(pair, gain)
 				traces--
-				left -= traceCost
+				left -= TraceCost
 				continue
 			}
 		}
@@ -106,8 +106,9 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 		if flow < 0 || worth < leastNats || worth < worthSending*b.hoped {
 			break
 		}
-		b.send(flow, worth)
-		left -= float64(b.quantum)
+		n := min(b.quantum, left)
+		b.send(flow, n, worth*float64(n)/float64(b.quantum))
+		left -= n
 	}
 	return b.choices
 }
@@ -116,20 +117,24 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	b := &batch{p: p, cfg: cfg, signatures: map[string]int{}, picked: map[plan.Flow]int{}}
 	for end, hosts := range [2][]graphs.NodeID{cfg.Sources, cfg.Targets} {
-		b.may[end], b.near[end] = among(hosts), map[graphs.NodeID][]graphs.NodeID{}
+		b.may[end], b.near[end] = among(p.f, hosts), map[graphs.NodeID][]graphs.NodeID{}
 	}
-	loss, most := 0.0, 0.0
+	if !(cfg.Background > 0) { // nor what is no number
+		cfg.Background = 0
+	}
 	for _, q := range questions {
-		s := newState(p.f, q)
-		if len(s.causes) == 0 {
-			continue
+		if s := newState(p.f, q); len(s.causes) > 0 {
+			b.states = append(b.states, s)
 		}
+	}
+	slices.SortFunc(b.states, func(x, y *state) int { return slices.CompareFunc(x.causes, y.causes, Cause.compare) })
+	loss, most := 0.0, 0.0
+	for _, s := range b.states {
 		if s.causes[0].Weight*s.open() > most {
 			most, loss = s.causes[0].Weight*s.open(), s.causes[0].Loss
 		}
-		b.states = append(b.states, s)
 	}
-	if len(b.states) == 0 || !(most > 0) {
+	if !(most > 0) {
 		return nil
 	}
 	b.quantum = Enough(loss)
@@ -212,8 +217,8 @@ func (b *batch) worth(signature int) float64 {
 // version counts what was sent.
 func (b *batch) version() int { return 1 + b.states[0].updates }
 
-// send chooses a flow at hand.
-func (b *batch) send(i int, worth float64) {
+// send chooses a flow at hand for n packets.
+func (b *batch) send(i, n int, worth float64) {
 	o := &b.flows[i]
 	at, again := b.picked[o.flow]
 	if !again {
@@ -221,7 +226,7 @@ func (b *batch) send(i int, worth float64) {
 		b.picked[o.flow] = at
 		b.choices = append(b.choices, Choice{Flow: o.flow})
 	}
-	b.choices[at].Packets += b.quantum
+	b.choices[at].Packets += n
 	b.choices[at].Nats += worth
 	c := &b.channels[o.signature]
 	for q, s := range b.states {
@@ -264,7 +269,8 @@ func (b *batch) bestPair(known float64) (*pairOffer, float64) {
 func (b *batch) takeKnown() {
 	known := slices.Clone(b.cfg.Known)
 	slices.SortFunc(known, func(x, y Known) int {
-		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), cmp.Compare(x.SrcPort, y.SrcPort))
+		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), cmp.Compare(x.SrcPort, y.SrcPort),
+			slices.Compare(x.Path, y.Path), slices.Compare(x.Back, y.Back))
 	})
 	at := map[int]int{}
 	for i := range known {
@@ -288,16 +294,13 @@ func (b *batch) takeKnown() {
 	}
 }
 
-// among returns what tells whether a host is one of some, nil being all.
-func among(hosts []graphs.NodeID) func(graphs.NodeID) bool {
-	if hosts == nil {
-		return func(graphs.NodeID) bool { return true }
-	}
+// among returns what tells whether a node of a fabric is one of some hosts, nil being all.
+func among(f *graphs.Fabric, hosts []graphs.NodeID) func(graphs.NodeID) bool {
 	in := make(map[graphs.NodeID]bool, len(hosts))
 	for _, n := range hosts {
 		in[n] = true
 	}
-	return func(n graphs.NodeID) bool { return in[n] }
+	return func(n graphs.NodeID) bool { return n >= 0 && int(n) < f.NumNodes() && (hosts == nil || in[n]) }
 }
 
 // bits is the part of an outcome of probability p in an entropy: -p ln p.

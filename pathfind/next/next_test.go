@@ -68,6 +68,7 @@ func TestChoose(t *testing.T) {
 		ask     []next.Question
 		known   []next.Known
 		sources []graphs.NodeID
+		packets int      // 0 means 500
 		want    []uint16 // source ports
 		fresh   bool
 	}{
@@ -78,17 +79,27 @@ func TestChoose(t *testing.T) {
 		{name: "is it true at all", ask: []next.Question{{cause(up, 0.5)}}, known: []next.Known{neither, first}, want: []uint16{3}},
 		{name: "nothing is open", ask: nil, known: []next.Known{first}},
 		{name: "no fabric has it", ask: []next.Question{{cause(graphs.ArcID(f.NumArcs()), 0.5), cause(-1, 0.3)}}, known: []next.Known{first}},
+		{name: "a small budget", ask: open, known: []next.Known{first}, packets: 71, want: []uint16{3}},
+		{name: "too little for a trace", ask: open, known: []next.Known{neither}, packets: next.TraceCost - 1},
+		{name: "two are open", ask: []next.Question{{cause(up, 0.5)}, {cause(down, 0.5)}}, known: []next.Known{neither, first, second}, want: []uint16{3, 4}},
+		{name: "rounded", ask: []next.Question{{cause(up, 0.5), cause(down, 0.5+1e-12)}}, known: []next.Known{first}, want: []uint16{3}},
+		{name: "no fabric has them", ask: open, known: []next.Known{{Flow: plan.Flow{Src: 9999, Dst: graphs.None}}, first}, sources: []graphs.NodeID{9999, first.Src}, want: []uint16{3}},
 		{name: "weights that are none", ask: []next.Question{{cause(up, math.NaN()), cause(down, math.Inf(1)), cause(up, -1)}}, known: []next.Known{first}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := pathfind.NewECMP(f)
-			chosen := next.NewPlanner(e).Choose(c.ask, next.Config{Known: c.known, Sources: c.sources, Packets: 500, Traces: map[bool]int{false: -1}[c.fresh]})
+			cfg := next.Config{Known: c.known, Sources: c.sources, Packets: 500, Traces: map[bool]int{false: -1}[c.fresh], Background: -1}
+			if c.packets > 0 {
+				cfg.Packets, cfg.Traces = c.packets, 0
+			}
+			chosen := next.NewPlanner(e).Choose(c.ask, cfg)
 			var ports []uint16
 			fresh, packets := false, 0
 			for _, x := range chosen {
 				packets += x.Packets
 				if x.SrcPort == 0 {
 					fresh = true
+					packets += next.TraceCost
 				} else if x.Packets > 0 && !slices.Contains(ports, x.SrcPort) {
 					ports = append(ports, x.SrcPort)
 				}
@@ -96,14 +107,16 @@ func TestChoose(t *testing.T) {
 					t.Errorf("%+v tells nothing that can be", x)
 				}
 			}
-			if !c.fresh && !slices.Equal(ports, c.want) || fresh != c.fresh || packets > 500+70 {
-				t.Errorf("chosen %+v, want ports %v, new ones %v, at most 500 packets", chosen, c.want, c.fresh)
+			if !c.fresh && !slices.Equal(ports, c.want) || fresh != c.fresh || packets > cfg.Packets {
+				t.Errorf("chosen %+v, want ports %v, new ones %v, at most %d packets", chosen, c.want, c.fresh, cfg.Packets)
 			}
-			back := slices.Clone(c.known)
-			slices.Reverse(back)
-			again := next.NewPlanner(e).Choose(c.ask, next.Config{Known: back, Sources: c.sources, Packets: 500, Traces: map[bool]int{false: -1}[c.fresh]})
-			if d := cmp.Diff(chosen, again); d != "" {
-				t.Errorf("depends on the order of flows:\n%s", d)
+			slices.Reverse(c.ask)
+			for _, q := range c.ask {
+				slices.Reverse(q)
+			}
+			slices.Reverse(c.known)
+			if d := cmp.Diff(chosen, next.NewPlanner(e).Choose(c.ask, cfg)); d != "" {
+				t.Errorf("depends on the order of flows or questions:\n%s", d)
 			}
 		})
 	}
@@ -174,6 +187,13 @@ func TestDecided(t *testing.T) {
 				t.Errorf("asks for %v", got)
 			}
 		})
+	}
+}
+
+// TestAskNothing: of no result nothing is asked.
+func TestAskNothing(t *testing.T) {
+	if q := next.Ask(nil); q != nil || !next.Decided(nil, 0.99) {
+		t.Errorf("%v is open", q)
 	}
 }
 

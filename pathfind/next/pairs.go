@@ -79,7 +79,7 @@ func (b *batch) pairsFor(c localize.Cause) [][2]graphs.NodeID {
 			look(b.nearest(sends, head), b.nearest(answers, tail))
 		}
 		if len(all) == 0 && b.cfg.Sources != nil {
-			far := slices.Clone(b.cfg.Sources)
+			far := slices.DeleteFunc(slices.Clone(b.cfg.Sources), func(n graphs.NodeID) bool { return !b.may[sends](n) })
 			slices.Sort(far)
 			far = far[:min(len(far), hostsLooked)]
 			look(far, b.nearest(answers, head))

@@ -19,17 +19,23 @@ type Cause struct {
 	Loss, Low, High float64
 }
 
+// rounding is by how much a sum of probabilities may exceed 1.
+const rounding = 1e-9
+
 // mostCauses bounds the causes of a question; those of least weight are left out.
 const mostCauses = 160
 
 // Ask turns suspects into questions. The members of a class exclude each other, and so do suspects whose probabilities sum to no more
-// than 1, as far as anyone can tell; others are questions of their own.
+// than 1, as far as anyone can tell; others are questions of their own. Of no result nothing is asked.
 func Ask(r *localize.Result) []Question {
+	if r == nil {
+		return nil
+	}
 	var questions []Question
 	var sums []float64
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
-		at := slices.IndexFunc(sums, func(sum float64) bool { return sum+s.Probability <= 1+1e-9 })
+		at := slices.IndexFunc(sums, func(sum float64) bool { return sum+s.Probability <= 1+rounding })
 		if at < 0 {
 			at = len(sums)
 			questions, sums = append(questions, nil), append(sums, 0)
@@ -99,15 +105,13 @@ const mostScenarios = 16
 func newState(f *graphs.Fabric, q Question) *state {
 	s := &state{}
 	for _, c := range q {
-		if c.Weight > 0 && c.Weight <= 1 && c.Loss > 0 && exists(f, c.Cause) {
-			c.Loss = min(c.Loss, 1)
+		if c.Weight > 0 && c.Weight <= 1+rounding && c.Loss > 0 && exists(f, c.Cause) {
+			c.Weight, c.Loss = min(c.Weight, 1), min(c.Loss, 1)
 			c.Low, c.High = min(max(c.Low, c.Loss/20, 1e-6), c.Loss), min(max(c.High, c.Loss), 1)
 			s.causes = append(s.causes, c)
 		}
 	}
-	slices.SortFunc(s.causes, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(s.causes, Cause.compare)
 	if len(s.causes) > mostCauses {
 		s.causes = s.causes[:mostCauses]
 	}
@@ -133,6 +137,12 @@ func (s *state) weights() []float64 {
 		*none = 1 - sum
 	}
 	return normalized(w)
+}
+
+// compare orders causes, the likeliest first.
+func (c Cause) compare(d Cause) int {
+	return cmp.Or(cmp.Compare(d.Weight, c.Weight), cmp.Compare(c.Kind, d.Kind), cmp.Compare(c.ID, d.ID),
+		cmp.Compare(c.Loss, d.Loss), cmp.Compare(c.Low, d.Low), cmp.Compare(c.High, d.High))
 }
 
 func exists(f *graphs.Fabric, c localize.Cause) bool {

@@ -78,9 +78,6 @@ func (b *batch) index() {
 
 // across returns which causes a way crosses: surely, if its path is known, else by the forwarding model's shares.
 func (b *batch) across(src, dst graphs.NodeID, leg int8, path []graphs.ArcID) []crossing {
-	if b.cfg.Unsplit {
-		leg = 0
-	}
 	share := map[int32]float64{}
 	for _, h := range [2]graphs.NodeID{src, dst} {
 		for _, c := range b.byHost[h] {
@@ -134,7 +131,6 @@ const usualLength = 5
 // channel works out what packets along a flow would tell.
 func (b *batch) channel(crosses []crossing) channel {
 	ch := channel{crosses: crosses, parts: make([]part, len(b.states))}
-	n := float64(b.quantum)
 	// What the other questions are expected to lose on each way is background to a question.
 	expected := make([][2]float64, len(b.states))
 	var sum [2]float64
@@ -152,31 +148,27 @@ func (b *batch) channel(crosses []crossing) channel {
 	first = 0
 	for q, s := range b.states {
 		p := &ch.parts[q]
-		var base [2]float64 // the chance that all packets arrive
-		for leg := range base {
-			base[leg] = math.Exp(-n * (usualLength*b.cfg.Background + sum[leg] - expected[q][leg]))
+		var others [2]float64
+		for leg := range others {
+			others[leg] = usualLength*b.cfg.Background + sum[leg] - expected[q][leg]
 		}
-		if b.cfg.Unsplit {
-			base[1] = 1
-		}
-		p.base = combined(base)
+		p.base = b.outcomes(others, nil, [2]float64{})
 		p.entropy = entropyOf(p.base)
-		legs := map[int32][2]float64{}
+		shares := map[int32][2]float64{}
 		for _, x := range crosses {
 			i := x.cause - first
 			if i < 0 || int(i) >= len(s.causes) {
 				continue
 			}
-			all, ok := legs[i]
+			share, ok := shares[i]
 			if !ok {
-				all = base
 				p.causes = append(p.causes, i)
 			}
-			all[x.leg] *= 1 - x.share + x.share*s.causes[i].passed(n)
-			legs[i] = all
+			share[x.leg] = x.share
+			shares[i] = share
 		}
 		for _, i := range p.causes {
-			g := combined(legs[i])
+			g := b.outcomes(others, &s.causes[i], shares[i])
 			p.given = append(p.given, g)
 			p.entropies = append(p.entropies, entropyOf(g))
 		}
@@ -185,10 +177,27 @@ func (b *batch) channel(crosses []crossing) channel {
 	return ch
 }
 
-// combined turns the chances that all packets arrive on each way into outcomes.
-func combined(arrive [2]float64) outcomes {
-	a, b := arrive[0], arrive[1]
-	return outcomes{a * b, (1 - a) * b, a * (1 - b), (1 - a) * (1 - b)}
+// outcomes returns what may become of a quantum of packets if a cause is true that each way crosses with a probability, or none is (nil). others is what
+// else is lost on each way, by the packet. Of what is lost on the way there nothing is there to be lost on the way back.
+func (b *batch) outcomes(others [2]float64, c *Cause, share [2]float64) outcomes {
+	n := float64(b.quantum)
+	all := func(leg int, n float64) float64 { // the probability that n packets pass
+		p := math.Exp(-n * others[leg])
+		if c != nil && share[leg] > 0 {
+			p *= 1 - share[leg] + share[leg]*c.passed(n)
+		}
+		return p
+	}
+	turn := n * math.Exp(-others[0]) // how many are to come back where some were lost
+	if c != nil {
+		turn *= 1 - share[0]*c.Loss
+	}
+	there, back, rest := all(0, n), all(1, n), all(1, turn)
+	o := outcomes{there * back, (1 - there) * rest, there * (1 - back), (1 - there) * (1 - rest)}
+	if b.cfg.Unsplit {
+		return outcomes{o[0], 1 - o[0]}
+	}
+	return o
 }
 
 // A pathSet is what the forwarding model says of a pair.

@@ -88,11 +88,20 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 	if b == nil {
 		return nil
 	}
-	traces := cfg.Traces
+	if b.fill(); len(b.choices) == 0 && cfg.Traces >= 0 && !b.blind { // where no trace finds the ways of some, it finds no others
+		b.takePairs(b.wider)
+		b.fill()
+	}
+	return b.choices
+}
+
+// fill chooses flows until the budget is spent, or none tells anything.
+func (b *batch) fill() {
+	traces := b.cfg.Traces
 	if traces == 0 {
 		traces = defaultTraces
 	}
-	for left := cfg.Packets; left > 0 && len(b.choices) < mostChoices; {
+	for left := b.cfg.Packets; left > 0 && len(b.choices) < mostChoices; {
 		flow, worth := b.bestKnown()
 		if traces > 0 && left >= TraceCost {
 			if pair, gain := b.bestPair(worth); pair != nil && gain > max(leastNats, worth*TraceCost/float64(b.quantum)) {
@@ -110,7 +119,6 @@ func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
 		b.send(flow, n, worth*float64(n)/float64(b.quantum))
 		left -= n
 	}
-	return b.choices
 }
 
 // batch prepares a batch; nil if there is nothing to ask.
@@ -145,7 +153,7 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	b.index()
 	b.takeKnown()
 	if cfg.Traces >= 0 {
-		b.takePairs()
+		b.takePairs(b.pairsFor)
 	}
 	return b
 }
@@ -181,6 +189,7 @@ type batch struct {
 	choices []Choice
 	hoped   float64           // the most that a way tells which a trace of this batch may find
 	picked  map[plan.Flow]int // index into choices
+	blind   bool              // whether no trace finds the ways of some of the pairs
 }
 
 // An offer is a flow at hand, for its signature.

@@ -197,6 +197,54 @@ func TestAskNothing(t *testing.T) {
 	}
 }
 
+// TestDirections: an arc is told from its link on a random graph, where all that the hosts next to it send across it comes back across it. Nothing comes back
+// of what a dead link swallowed, so that there the other host is to send.
+func TestDirections(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 20, Degree: 5, Hosts: 2, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewECMP(f)
+	p := next.NewPlanner(e)
+	share := func(src, dst graphs.NodeID, a graphs.ArcID) float64 {
+		for _, x := range e.Shares(src, dst) {
+			if x.Arc == a {
+				return x.Share
+			}
+		}
+		return 0
+	}
+	for _, c := range []struct {
+		name    string
+		loss    float64
+		unsplit bool
+		tells   func(src, dst graphs.NodeID, a graphs.ArcID) bool
+	}{
+		{"gray", 0.02, true, func(src, dst graphs.NodeID, a graphs.ArcID) bool {
+			return share(src, dst, a.Reverse()) > 0 && share(dst, src, a) < 1 || share(dst, src, a.Reverse()) > 0 && share(src, dst, a) < 1
+		}},
+		{"dead", 1, false, func(src, dst graphs.NodeID, a graphs.ArcID) bool { return share(src, dst, a.Reverse()) > 0 }},
+	} {
+		none, asked := 0, 0
+		for a := range graphs.ArcID(f.NumArcs()) {
+			if f.IsHostArc(a) {
+				continue
+			}
+			q := next.Question{cause(a, 0.5), {Cause: localize.Cause{Kind: localize.Link, ID: int32(a.Link())}, Weight: 0.5}}
+			for i := range q {
+				q[i].Loss, q[i].Low, q[i].High = c.loss, 0.9*c.loss, c.loss
+			}
+			chosen := p.Choose([]next.Question{q}, next.Config{Unsplit: c.unsplit})
+			if asked++; !slices.ContainsFunc(chosen, func(x next.Choice) bool { return c.tells(x.Src, x.Dst, a) }) {
+				none++
+			}
+		}
+		if none > 0 {
+			t.Errorf("%s: of %d of %d arcs nothing tells whether it is the link", c.name, none, asked)
+		}
+	}
+}
+
 // TestHosts: flows are asked for of hosts that can send, to hosts that answer, however far these are from what is open; and where no trace finds the ways of
 // a pair, none is asked for there.
 func TestHosts(t *testing.T) {

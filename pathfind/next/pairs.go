@@ -26,16 +26,24 @@ const (
 	causesLooked = 24 // the likeliest of a question
 	arcsLooked   = 4  // of a cause that is made of many
 	hostsLooked  = 4  // at each end of an arc
-	pairsKept    = 2  // for an arc
+	pairsKept    = 2  // for an arc, and as many that divide its two directions
+	widerKept    = 24 // for an arc, where those tell nothing
+	aroundLooked = 8  // neighbours of each end of an arc whose two directions are to be told apart
 )
 
-// takePairs finds the pairs of hosts that are most likely to cross a cause.
-func (b *batch) takePairs() {
+// mostlyLost is the loss from which it matters which host of a pair sends: too little of what crosses the cause on its way there comes to the way back.
+const mostlyLost = 0.5
+
+// takePairs takes the pairs of hosts that are found for each cause of what is open.
+func (b *batch) takePairs(find func(*Cause) [][2]graphs.NodeID) {
 	var kept [][2]graphs.NodeID
 	seen := map[[2]graphs.NodeID]bool{}
 	for _, s := range b.states {
+		if s.open() == 0 {
+			continue
+		}
 		for i := range min(len(s.causes), causesLooked) {
-			for _, pair := range b.pairsFor(s.causes[i].Cause) {
+			for _, pair := range find(&s.causes[i]) {
 				if !seen[pair] {
 					seen[pair] = true
 					kept = append(kept, pair)
@@ -50,14 +58,26 @@ func (b *batch) takePairs() {
 	}
 }
 
-// pairsFor returns the pairs that are most likely to cross a cause.
-func (b *batch) pairsFor(c localize.Cause) [][2]graphs.NodeID {
+// A scored is a pair of hosts, with how good it is for what is looked for.
+type scored struct {
+	pair  [2]graphs.NodeID
+	score float64
+}
+
+// best returns the pairs of highest score, those found first where that is the same.
+func best(all []scored) (pairs [][2]graphs.NodeID) {
+	slices.SortStableFunc(all, func(x, y scored) int { return cmp.Compare(y.score, x.score) })
+	for _, x := range all[:min(len(all), pairsKept)] {
+		pairs = append(pairs, x.pair)
+	}
+	return pairs
+}
+
+// pairsFor returns the pairs that are most likely to cross a cause, and those whose flows may cross it in one direction only, where others of what is open
+// are in the way of the other.
+func (b *batch) pairsFor(c *Cause) [][2]graphs.NodeID {
 	var pairs [][2]graphs.NodeID
-	for _, a := range b.p.arcsOf(c) {
-		type scored struct {
-			pair  [2]graphs.NodeID
-			share float64
-		}
+	for _, a := range b.p.arcsOf(c.Cause) {
 		var all []scored
 		tail, head := b.p.f.Tail(a), b.p.f.Head(a)
 		look := func(srcs, dsts []graphs.NodeID) {
@@ -85,12 +105,99 @@ func (b *batch) pairsFor(c localize.Cause) [][2]graphs.NodeID {
 			look(far, b.nearest(answers, head))
 			look(far, b.nearest(answers, tail))
 		}
-		slices.SortStableFunc(all, func(x, y scored) int { return cmp.Compare(y.share, x.share) })
-		for _, x := range all[:min(len(all), pairsKept)] {
-			pairs = append(pairs, x.pair)
+		crossing := best(all)
+		if c.Loss >= mostlyLost {
+			crossing = b.eitherWay(crossing)
+		}
+		pairs = append(append(pairs, crossing...), b.eitherWay(b.dividing(a))...)
+	}
+	return pairs
+}
+
+// eitherWay returns pairs in both orders, as far as their hosts may send and answer.
+func (b *batch) eitherWay(pairs [][2]graphs.NodeID) (either [][2]graphs.NodeID) {
+	for _, p := range pairs {
+		for _, p := range [2][2]graphs.NodeID{p, {p[1], p[0]}} {
+			if b.may[sends](p[0]) && b.may[answers](p[1]) {
+				either = append(either, p)
+			}
+		}
+	}
+	return either
+}
+
+// dividing returns the pairs whose echoes best divide what is open of the two directions of an arc, such as an arc and its link. All that hosts next to a
+// link send across it comes back across it where there is no other shortest path; what hosts around it send may come back another way.
+func (b *batch) dividing(a graphs.ArcID) [][2]graphs.NodeID {
+	one, other := b.byArc[a], b.byArc[a.Reverse()]
+	if len(one) == 0 || len(other) == 0 || slices.Equal(one, other) {
+		return nil
+	}
+	only, back, both := b.division(one), b.division(other), b.division(append(slices.Clone(one), other...))
+	var all []scored
+	tail, head := b.p.f.Tail(a), b.p.f.Head(a)
+	for _, end := range [2]int{sends, answers} {
+		for _, src := range b.around(end, tail) {
+			for _, dst := range b.around(1-end, head) {
+				if src == dst {
+					continue
+				}
+				s, r := b.p.shareOf(src, dst, a), b.p.shareOf(dst, src, a.Reverse())
+				if score := s*(1-r)*only + r*(1-s)*back + s*r*both; score > 0 {
+					all = append(all, scored{[2]graphs.NodeID{src, dst}, score})
+				}
+			}
+		}
+	}
+	return best(all)
+}
+
+// wider returns pairs that may cross a cause from further around it, where those that most probably do cross all that is open alike.
+func (b *batch) wider(c *Cause) (pairs [][2]graphs.NodeID) {
+	for _, a := range b.p.arcsOf(c.Cause) {
+		found := 0
+		for _, src := range b.around(sends, b.p.f.Tail(a)) {
+			for _, dst := range b.around(answers, b.p.f.Head(a)) {
+				if found < widerKept && src != dst && b.p.shareOf(src, dst, a) > 0 {
+					found++
+					pairs = append(pairs, [2]graphs.NodeID{src, dst})
+				}
+			}
 		}
 	}
 	return pairs
+}
+
+// division is how evenly what is open is divided into some causes and the rest: the product of their probabilities.
+func (b *batch) division(causes []int32) float64 {
+	product, first := 0.0, 0
+	for _, s := range b.states {
+		sum := 0.0
+		for i, w := range s.scenarios[0].weights[:len(s.causes)] {
+			if slices.Contains(causes, int32(first+i)) {
+				sum += w
+			}
+		}
+		product += sum * (1 - sum)
+		first += len(s.causes)
+	}
+	return product
+}
+
+// around returns the hosts that may be an end of a flow next to a node, and next to each of its neighbours.
+func (b *batch) around(end int, n graphs.NodeID) (hosts []graphs.NodeID) {
+	at := []graphs.NodeID{n}
+	for _, a := range b.p.f.Out(n) {
+		if m := b.p.f.Head(a); !b.p.f.Node(m).IsHost() && len(at) <= aroundLooked {
+			at = append(at, m)
+		}
+	}
+	for _, m := range at {
+		if near := b.nearest(end, m); len(near) > 0 && !slices.Contains(hosts, near[0]) {
+			hosts = append(hosts, near[0])
+		}
+	}
+	return hosts
 }
 
 // arcsOf returns some of the arcs that a cause is made of.
@@ -130,41 +237,46 @@ func (p *Planner) shareOf(src, dst graphs.NodeID, a graphs.ArcID) float64 {
 	return 0
 }
 
-// offer lists what a new flow of a pair may turn out to cross. The two ways are looked at each by itself, but for what every flow crosses on the other
-// where directions cannot be told apart.
+// offer lists what a new flow of a pair may turn out to cross. The two ways are looked at each by itself, but for what every flow crosses on the other:
+// where that is dead, nothing is told of this one.
 func (b *batch) offer(src, dst graphs.NodeID) pairOffer {
 	o := pairOffer{src: src, dst: dst, shares: map[int32]float64{}}
-	for leg, ends := range [2][2]graphs.NodeID{{src, dst}, {dst, src}} {
-		var always []crossing
-		if b.cfg.Unsplit {
-			always = slices.DeleteFunc(b.across(ends[1], ends[0], int8(1-leg), nil), func(x crossing) bool { return x.share < 1-1e-9 })
-		}
-		if b.cfg.Blind != nil && b.cfg.Blind(ends[0], ends[1]) {
-			b.addWay(&o, append(b.across(ends[0], ends[1], int8(leg), nil), always...), 1)
+	ends := [2][2]graphs.NodeID{{src, dst}, {dst, src}}
+	var some, every [2][]crossing // by leg: what flows may cross, and what all of them do
+	for leg, e := range ends {
+		some[leg] = b.across(e[0], e[1], int8(leg), nil)
+		every[leg] = slices.DeleteFunc(slices.Clone(some[leg]), func(x crossing) bool { return x.share < 1-1e-9 })
+	}
+	for leg, e := range ends {
+		other := every[1-leg]
+		if b.cfg.Blind != nil && b.cfg.Blind(e[0], e[1]) {
+			b.blind = true
+			b.addWay(&o, some[leg], other, 1)
 			continue
 		}
-		if paths := b.p.list(ends[0], ends[1]); paths != nil {
+		if paths := b.p.list(e[0], e[1]); paths != nil {
 			for _, path := range paths {
-				b.addWay(&o, append(b.across(ends[0], ends[1], int8(leg), path.Arcs), always...), path.Share)
+				b.addWay(&o, b.across(e[0], e[1], int8(leg), path.Arcs), other, path.Share)
 			}
 			continue
 		}
 		// Too many to list: each cause by itself, by its share.
-		for _, x := range b.across(ends[0], ends[1], int8(leg), nil) {
-			b.addWay(&o, []crossing{{x.cause, x.leg, 1}}, x.share)
+		for _, x := range some[leg] {
+			b.addWay(&o, []crossing{{x.cause, x.leg, 1}}, other, x.share)
 		}
 	}
 	return o
 }
 
-func (b *batch) addWay(o *pairOffer, crosses []crossing, share float64) {
+// addWay notes a way that crosses something, with what flows cross on the other leg.
+func (b *batch) addWay(o *pairOffer, crosses, other []crossing, share float64) {
 	if len(crosses) == 0 {
 		return
 	}
-	sig := b.signature(crosses)
 	for _, x := range crosses {
 		o.shares[x.cause] += share * x.share
 	}
+	sig := b.signature(slices.Concat(crosses, other))
 	if i := slices.IndexFunc(o.ways, func(w wayOffer) bool { return w.signature == sig }); i >= 0 {
 		o.ways[i].share += share
 		return

@@ -29,7 +29,7 @@ var notions = [...]notion{{0.01, 4}, {0.03, 4}, {0.1, 4}, {0.03, 1}, {0.1, 1}, {
 const leastFactor, factorStep, factorSteps = -7, 0.5, 25
 
 // unevenly is how many nats likelier a notion must be for demand not to be even, since there are many of them.
-const unevenly = 2
+const unevenly = 2.
 
 // find finds the factors by the notion that is likeliest. It returns how many nats likelier that is than that all is even.
 func (d *demand) find() (gained float64) {
@@ -54,7 +54,7 @@ func (d *demand) find() (gained float64) {
 			prior[j] = exp(-z * z / 2)
 			all += prior[j]
 		}
-		sum, factor := -float64(unevenly), make([]float64, len(d.even))
+		sum, factor := -unevenly, make([]float64, len(d.even))
 		for i := range like {
 			p, mean := 1-n.share, 1-n.share
 			for j, l := range like[i] {

@@ -10,8 +10,8 @@ import (
 )
 
 // Where only flows are known that lost packets, where these went tells more than how much they lost: of two arcs that as many flows cross, the one that most of
-// them crossed is bad. How many cross an arc is told by how flows are spread over equal-cost paths, and by how traffic is spread over hosts: evenly, but for what flows
-// tell that no fault explains (see demand). How many flows there are follows from how often packets are lost, and that from how many each flow lost that lost any. So
+// them crossed is bad. How many cross an arc is told by how flows are spread over equal-cost paths, and by how traffic is spread over hosts: evenly, unless those
+// flows tell otherwise that no fault explains (see demand). How many flows there are follows from how often packets are lost, and that from how many each flow lost that lost any. So
 // those without loss are put in their place as they are to be expected, the evidence is explained as if they had been seen, and so again with what that told
 // (expectation maximisation, Dempster et al. 1977).
 
@@ -252,7 +252,7 @@ func (c *traffic) unevenOf(s *search, some func(t *stream) bool) (gained float64
 	innocent := make([]float64, s.ev.flows)
 	for i := range innocent {
 		t := &s.ev.terms[i]
-		innocent[i] = c.innocent(s, t)
+		innocent[i] = s.innocent(t, s.onWay(t))
 		if way := c.of[t.obs]; some(&c.streams[way.stream]) {
 			sent.innocent[way.from] += innocent[i]
 			got.innocent[way.to] += innocent[i]
@@ -267,11 +267,14 @@ func (c *traffic) unevenOf(s *search, some func(t *stream) bool) (gained float64
 	gained = sent.find() + got.find()
 	for i := range c.streams {
 		t := &c.streams[i]
+		if !some(t) {
+			continue
+		}
 		for a := range s.ix.links {
-			if some(t) && t.up() && s.ix.host[s.ix.tail[a]] {
+			if t.up() && s.ix.host[s.ix.tail[a]] {
 				first.even[a] += t.innocent * t.share[a] * sent.factor[s.ix.head[a]]
 			}
-			if some(t) && t.down() && s.ix.host[s.ix.head[a]] {
+			if t.down() && s.ix.host[s.ix.head[a]] {
 				last.even[a] += t.innocent * t.share[a] * got.factor[s.ix.tail[a]]
 			}
 		}
@@ -285,9 +288,12 @@ func (c *traffic) unevenOf(s *search, some func(t *stream) bool) (gained float64
 	return gained
 }
 
-// innocent returns how much of a flow lost packets on its way and by no fault, as the loaded hypothesis has it.
-func (c *traffic) innocent(s *search, t *term) float64 {
-	return (1 - t.ownShare(s.oddsOfOwn(t))) * s.background * s.ev.arcs[t.first] / s.hazard[t.first]
+// onWay returns how much of a flow lost packets on its way, not by itself, as the loaded hypothesis has it.
+func (s *search) onWay(t *term) float64 { return 1 - t.ownShare(s.oddsOfOwn(t)) }
+
+// innocent returns how much of what lost packets on its way did so by no fault.
+func (s *search) innocent(t *term, onWay float64) float64 {
+	return onWay * s.background * s.ev.arcs[t.first] / s.hazard[t.first]
 }
 
 const (
@@ -304,20 +310,19 @@ func (c *traffic) weigh(s *search) {
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		x := &c.streams[c.of[t.obs].stream]
-		part := 1 - t.ownShare(s.oddsOfOwn(t))
+		part := s.onWay(t)
 		x.lossy[s.ev.obs[t.obs].sent] += part
 		x.lost += part
-		x.innocent += c.innocent(s, t)
+		x.innocent += s.innocent(t, part)
 	}
 }
 
 // scale returns by what factor all hazards of the loaded hypothesis should be greater, by how much flows lost on their way that lost any.
 func (s *search) scale() float64 {
 	best, most := 0.0, math.Inf(-1)
-	own := make([]float64, s.ev.flows)
-	for i := range own {
-		t := &s.ev.terms[i]
-		own[i] = t.ownShare(s.oddsOfOwn(t))
+	onWay := make([]float64, s.ev.flows)
+	for i := range onWay {
+		onWay[i] = s.onWay(&s.ev.terms[i])
 	}
 	for u := -4.0; u <= 4; u += 0.1 {
 		by, z := exp(u), (u+log(s.background/usualBackground))/usually
@@ -325,7 +330,7 @@ func (s *search) scale() float64 {
 		for i := range s.ev.flows {
 			t := &s.ev.terms[i]
 			x := s.hazard[t.first] * by
-			sum += (1 - own[i]) * (t.lost*log(missed(x)) - t.passed*x - log(missed((t.lost+t.passed)*x)))
+			sum += onWay[i] * (t.lost*log(missed(x)) - t.passed*x - log(missed((t.lost+t.passed)*x)))
 		}
 		if sum > most {
 			best, most = by, sum

@@ -16,6 +16,15 @@ type bursts struct {
 // some reports whether losses come in runs.
 func (b bursts) some() bool { return b.length > 1 }
 
+// within returns the runs as a flow of so many packets meets them. Some have begun before it and some end after it: more of them meet it than begin in it, each
+// with fewer of its packets, and a flow of one packet loses it as often as if losses were independent.
+func (b bursts) within(packets float64) bursts {
+	if b.some() {
+		b.length *= packets / (packets + b.length - 1)
+	}
+	return b
+}
+
 // about reports whether runs are about as long as they were thought to be.
 func (b bursts) about(was float64) bool {
 	return max(b.length, was) <= lessonOfBursts*min(b.length, was)
@@ -25,6 +34,9 @@ func (b bursts) about(was float64) bool {
 // path loses: it is asked for in the middle between what good arcs do and what the flow did.
 func (b bursts) independent(o *merged) (lost, passed float64) {
 	k, n := float64(o.lost), float64(o.sent)
+	if b = b.within(n); !b.some() {
+		return k, n - k
+	}
 	if k == 0 {
 		return 0, n / b.length
 	}
@@ -73,6 +85,7 @@ const manyRuns = 1e4
 // likely returns the log of how likely a flow loses what it did, by one of the ways that it may have taken.
 func (b bursts) likely(f *lump) float64 {
 	sum := math.Inf(-1)
+	b = b.within(f.sent)
 	for _, w := range f.ways {
 		l := f.lost*log(w.expected) - w.expected - lgamma(f.lost+1)
 		if b.some() {
@@ -131,6 +144,7 @@ type lumps struct {
 	clean  []losslessFlows // as evidence.clean
 	mass   float64         // the losses expected of flows without loss whose path is known, and of all on good arcs
 	spread float64         // the log of how likely the others lose nothing, for independent losses
+	size   float64         // packets of a flow without loss, in the mean
 	flows  float64
 }
 
@@ -155,7 +169,7 @@ func (ev *evidence) endToEnd(c int32) float64 {
 
 // lumps returns the lossy flows of the loaded hypothesis.
 func (s *search) lumps() lumps {
-	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.allFlows()}
+	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.allFlows(), size: s.ev.size()}
 	for _, c := range s.faulty {
 		if miss := missed(s.excess[c]); miss <= mostMissed { // of others no lossy flows are looked at either
 			x.mass += miss * s.ev.endToEnd(c)
@@ -196,7 +210,7 @@ func (s *search) lumps() lumps {
 }
 
 // spreadClean returns the log of how likely the flows without loss of which only the path set is known lose nothing on faulty components, if losses come in
-// runs of some length. So many packets fewer cross them, as it were, or so much less is lost.
+// runs of some length as they meet them. So many packets fewer cross them, as it were, or so much less is lost.
 func (s *search) spreadClean(length float64) float64 {
 	if s.ev.sets == nil {
 		return 0
@@ -214,10 +228,11 @@ func (s *search) spreadClean(length float64) float64 {
 
 // hint reports whether runs may explain the losses better, if flows have the habits that are set.
 func (x *lumps) hint() bool {
-	for _, length := range [...]float64{2, 5} {
-		gain, b := (x.mass-x.spread)*(1-1/length), bursts{length: length}
+	for _, b := range [...]bursts{{length: 2}, {length: 5}} {
+		gain := (x.mass - x.spread) * (1 - 1/b.within(x.size).length)
 		for i := range x.lossy {
 			if f := &x.lossy[i]; f.lost == 1 && len(f.ways) == 1 {
+				length := b.within(f.sent).length
 				gain += f.ways[0].expected*(1-1/length) - log(length)
 			} else {
 				gain += log(f.odds+exp(min(b.likely(f)-bursts{}.likely(f), 300))) - log(f.odds+1)
@@ -266,7 +281,7 @@ func (x *lumps) explain(b bursts, spread float64) account {
 				kinds[j] += part
 			}
 		}
-		a.sum = spread - x.mass/max(b.length, 1)
+		a.sum = spread - x.mass/max(b.within(x.size).length, 1)
 		for i := range x.lossy {
 			f := &x.lossy[i]
 			all := max((1-h.rate)*in[i]+h.rate*h.mean(f.own), 1e-300)
@@ -305,7 +320,7 @@ func (s *search) inBursts() bursts {
 	none := x.explain(bursts{}, x.spread)
 	best := none
 	for i, b := 0, (bursts{longer, s.background}); i < lengths; i, b.length = i+1, b.length*longer {
-		if a := x.explain(b, s.spreadClean(b.length)); a.sum > best.sum {
+		if a := x.explain(b, s.spreadClean(b.within(x.size).length)); a.sum > best.sum {
 			best = a
 		}
 	}

@@ -16,7 +16,7 @@ type evidence struct {
 	obs      []merged      // those that are not plain: see sift
 	lossy    []int32       // of all, those that lost packets
 	ignored  int
-	run      float64 // by what packets were divided because they are lost in runs; else 1
+	run      float64 // by what the packets of flows without loss were divided because they are lost in runs; else 1
 	distinct bool    // that each of all is surely of a flow of its own
 	// exposure is, per component, its crossings by the packets of linear observations.
 	exposure []float64
@@ -79,7 +79,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{all: obs, exposure: make([]float64, ix.n), sent: make([]int, ix.links), first: []int32{0}}
 	c := collector{ix: ix, oneWay: cfg.OneWay, times: make([]float64, ix.n)}
 	ev.sift(ix, cfg.Paths)
-	ev.run = max(cfg.bursts.length, 1)
+	ev.run = max(cfg.bursts.within(ev.size()).length, 1)
 	if ev.run > 1 {
 		ev.thin()
 	}
@@ -133,6 +133,18 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	ev.addMeters(ix, &c, cfg)
 	ev.sortEntries(ix, c.flat, c.flatTimes)
 	return ev
+}
+
+// size returns how many packets flows without loss have, in the mean; 1 if there are none.
+func (ev *evidence) size() float64 {
+	var all losslessFlows
+	for _, b := range ev.clean {
+		all.join(b)
+	}
+	if all.flows == 0 {
+		return 1
+	}
+	return all.size()
 }
 
 // thin divides the exposure to losses by the length of their runs.
@@ -248,7 +260,7 @@ func (ev *evidence) addLoose(c *collector, loose []int32, cfg Config) {
 		t := newTerm(&ev.obs[first], cfg)
 		t.passed, t.copies = packets/n, n
 		if !ev.obs[first].ttl() {
-			t.passed /= ev.run
+			t.passed /= max(cfg.bursts.within(t.passed).length, 1)
 		}
 		ev.add(c, first, t)
 	}

@@ -147,7 +147,7 @@ func (w *Watch) pursue(a *asking) {
 		for _, t := range traced {
 			if a.wants(&t) {
 				lists[i] = append(lists[i], probes.Pursuit{Flow: t.Flow, Weight: 1})
-				known = append(known, next.Known(t))
+				known = append(known, next.Known{Flow: t.Flow, Path: t.Path, Back: t.Back})
 			}
 		}
 	}

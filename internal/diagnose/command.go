@@ -117,7 +117,8 @@ func (s *Store) known(port uint16) []next.Known {
 		if !l.probed() || l.flow.DstPort != port || !path.certain() && !back.certain() {
 			continue
 		}
-		k := next.Known{Flow: plan.Flow{Src: l.src, Dst: l.dst, SrcPort: l.flow.SrcPort}}
+		k := next.Known{Flow: l.planned()}
+		k.There, k.Home = l.counts()
 		if src, dst, err := probes.Ends(s.fabric, k.Flow); err != nil || src != l.flow.Src || dst != l.flow.Dst {
 			continue // from that port, it goes to or comes from another address now
 		}
@@ -130,6 +131,44 @@ func (s *Store) known(port uint16) []next.Known {
 		list = append(list, k)
 	}
 	return list
+}
+
+// planned is a probed flow as plans name it.
+func (l *flowLog) planned() plan.Flow {
+	return plan.Flow{Src: l.src, Dst: l.dst, SrcPort: l.flow.SrcPort}
+}
+
+// counts returns how many packets a flow sent and lost on the ways that it takes now.
+func (l *flowLog) counts() (there, home next.Count) {
+	path, back := l.now()
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		if !e.path.equal(path) || !e.back.equal(back) {
+			continue
+		}
+		forward := e.lost // or back: nobody tells
+		if e.split && e.lostForward+e.lostBack > 0 {
+			forward = e.lostForward
+			home.Lost += e.lostBack
+		}
+		there.Sent += e.sent
+		there.Lost += forward
+		home.Sent += e.sent - forward
+	}
+	return there, home
+}
+
+// recall adds what known flows sent and lost.
+func (s *Store) recall(known []next.Known) {
+	at := make(map[plan.Flow]int, len(known))
+	for i := range known {
+		at[known[i].Flow] = i
+	}
+	for _, l := range s.order {
+		if i, ok := at[l.planned()]; ok && l.probed() {
+			known[i].There, known[i].Home = l.counts()
+		}
+	}
 }
 
 // probeCommand begins the command that probes as this evidence was probed: where reflectors listen decides which way a flow takes, too.

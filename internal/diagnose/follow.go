@@ -15,6 +15,7 @@ func (s *Store) choose(cfg next.Config) []next.Choice {
 		return nil
 	}
 	cfg.Background, cfg.Blind, cfg.Targets = s.solved.Background, s.vision.blind, s.hosts(s.presence.mayAnswer)
+	s.recall(cfg.Known)
 	return s.planner().Choose(next.Ask(s.solved), cfg)
 }
 
@@ -45,7 +46,7 @@ func (w *Watch) follow(store *Store) {
 		planned += wait.Planned
 		waiting += wait.Pursued
 		for _, t := range traced {
-			cfg.Known = append(cfg.Known, next.Known(t))
+			cfg.Known = append(cfg.Known, next.Known{Flow: t.Flow, Path: t.Path, Back: t.Back})
 		}
 	}
 	if planned > 0 {

@@ -3,6 +3,7 @@ package next
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -109,9 +110,12 @@ func sorted(share map[int32]float64, leg int8) []crossing {
 	return list
 }
 
-// signature returns the number of the channel that flows with some crossings have.
-func (b *batch) signature(crosses []crossing) int {
+// signature returns the number of the channel that flows have which cross the same, and lost as much before: nothing, or the same number of as many.
+func (b *batch) signature(crosses []crossing, before [2]Count) int {
 	var key []byte
+	if before[0].Lost+before[1].Lost > 0 {
+		key = fmt.Append(key, before)
+	}
 	for _, x := range crosses {
 		key = append(binary.LittleEndian.AppendUint32(key, uint32(x.cause)), byte(x.leg))
 		key = binary.LittleEndian.AppendUint16(key, uint16(math.Round(x.share*65535)))
@@ -121,7 +125,7 @@ func (b *batch) signature(crosses []crossing) int {
 	}
 	i := len(b.channels)
 	b.signatures[string(key)] = i
-	b.channels = append(b.channels, b.channel(crosses))
+	b.channels = append(b.channels, b.channel(crosses, before))
 	return i
 }
 
@@ -129,7 +133,7 @@ func (b *batch) signature(crosses []crossing) int {
 const usualLength = 5
 
 // channel works out what packets along a flow would tell.
-func (b *batch) channel(crosses []crossing) channel {
+func (b *batch) channel(crosses []crossing, before [2]Count) channel {
 	ch := channel{crosses: crosses, parts: make([]part, len(b.states))}
 	// What the other questions are expected to lose on each way is background to a question.
 	expected := make([][2]float64, len(b.states))
@@ -141,8 +145,10 @@ func (b *batch) channel(crosses []crossing) channel {
 				expected[q][x.leg] += s.causes[i].Weight * x.share * s.causes[i].Loss
 			}
 		}
-		sum[0] += expected[q][0]
-		sum[1] += expected[q][1]
+		for leg, loss := range expected[q] {
+			expected[q][leg] = -math.Log1p(-min(loss, 1-1e-6)) // as a hazard
+			sum[leg] += expected[q][leg]
+		}
 		first += int32(len(s.causes))
 	}
 	first = 0
@@ -150,9 +156,9 @@ func (b *batch) channel(crosses []crossing) channel {
 		p := &ch.parts[q]
 		var others [2]float64
 		for leg := range others {
-			others[leg] = usualLength*b.cfg.Background + sum[leg] - expected[q][leg]
+			others[leg] = usualLength*b.cfg.Background + max(0, sum[leg]-expected[q][leg])
 		}
-		p.base = b.outcomes(others, nil, [2]float64{})
+		p.base = b.outcomes(others, nil, [2]float64{}, before)
 		p.entropy = entropyOf(p.base)
 		shares := map[int32][2]float64{}
 		for _, x := range crosses {
@@ -168,7 +174,7 @@ func (b *batch) channel(crosses []crossing) channel {
 			shares[i] = share
 		}
 		for _, i := range p.causes {
-			g := b.outcomes(others, &s.causes[i], shares[i])
+			g := b.outcomes(others, &s.causes[i], shares[i], before)
 			p.given = append(p.given, g)
 			p.entropies = append(p.entropies, entropyOf(g))
 		}
@@ -177,27 +183,22 @@ func (b *batch) channel(crosses []crossing) channel {
 	return ch
 }
 
-// outcomes returns what may become of a quantum of packets if a cause is true that each way crosses with a probability, or none is (nil). others is what
-// else is lost on each way, by the packet. Of what is lost on the way there nothing is there to be lost on the way back.
-func (b *batch) outcomes(others [2]float64, c *Cause, share [2]float64) outcomes {
+// outcomes returns what may become of a quantum of packets of a flow if a cause is true that each way crosses with a probability, or none is (nil). others is
+// the hazard of everything else on each way. Of what is lost on the way there nothing is there to be lost on the way back.
+func (b *batch) outcomes(others [2]float64, c *Cause, share [2]float64, before [2]Count) outcomes {
 	n := float64(b.quantum)
-	all := func(leg int, n float64) float64 { // the probability that n packets pass
-		p := math.Exp(-n * others[leg])
-		if c != nil && share[leg] > 0 {
-			p *= 1 - share[leg] + share[leg]*c.passed(n)
-		}
-		return p
-	}
-	turn := n * math.Exp(-others[0]) // how many are to come back where some were lost
-	if c != nil {
-		turn *= 1 - share[0]*c.Loss
-	}
-	there, back, rest := all(0, n), all(1, n), all(1, turn)
-	o := outcomes{there * back, (1 - there) * rest, there * (1 - back), (1 - there) * (1 - rest)}
 	if b.cfg.Unsplit {
-		return outcomes{o[0], 1 - o[0]}
+		one := share[0] + share[1] - 2*share[0]*share[1]
+		crossed := [3]float64{(1 - share[0]) * (1 - share[1]), one, share[0] * share[1]}
+		all := passed(n, others[0]+others[1], c, crossed, Count{before[0].Sent, before[0].Lost + before[1].Lost})
+		return outcomes{all, 1 - all}
 	}
-	return o
+	pass := func(leg int, n float64) float64 {
+		return passed(n, others[leg], c, [3]float64{1 - share[leg], share[leg]}, before[leg])
+	}
+	turn := n * pass(0, 1) // how many are to come back where some were lost
+	there, back, rest := pass(0, n), pass(1, n), pass(1, turn)
+	return outcomes{there * back, (1 - there) * rest, there * (1 - back), (1 - there) * (1 - rest)}
 }
 
 // A pathSet is what the forwarding model says of a pair.

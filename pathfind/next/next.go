@@ -44,6 +44,8 @@ type Config struct {
 type Known struct {
 	plan.Flow
 	Path, Back []graphs.ArcID
+	// There and Home are its packets so far on the two ways; where nobody tells on which way some were lost, all are counted on the way there.
+	There, Home Count
 }
 
 // A Choice is a flow of a batch. One whose SrcPort is 0 is new: any port that is not in use will do, and it is traced before
@@ -279,7 +281,7 @@ func (b *batch) takeKnown() {
 	known := slices.Clone(b.cfg.Known)
 	slices.SortFunc(known, func(x, y Known) int {
 		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), cmp.Compare(x.SrcPort, y.SrcPort),
-			slices.Compare(x.Path, y.Path), slices.Compare(x.Back, y.Back))
+			slices.Compare(x.Path, y.Path), slices.Compare(x.Back, y.Back), x.There.compare(y.There), x.Home.compare(y.Home))
 	})
 	at := map[int]int{}
 	for i := range known {
@@ -292,7 +294,7 @@ func (b *batch) takeKnown() {
 		if len(crosses) == 0 {
 			continue
 		}
-		sig := b.signature(crosses)
+		sig := b.signature(crosses, [2]Count{k.There.possible(), k.Home.possible()})
 		length := len(k.Path) + len(k.Back)
 		if j, ok := at[sig]; !ok {
 			at[sig] = len(b.flows)

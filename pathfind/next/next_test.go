@@ -197,6 +197,41 @@ func TestAskNothing(t *testing.T) {
 	}
 }
 
+// TestToldAll: a flow that lost packets may have troubles of its own, which more of its packets do not rule out; another is asked for that crosses the same.
+func TestToldAll(t *testing.T) {
+	f := leafSpine(t)
+	up := arcs(t, f, "leaf1", "spine1")[0]
+	one := known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1")
+	other := known(t, f, 2, "h1-2", "leaf1", "spine1", "leaf2", "h2-1")
+	for _, c := range []struct {
+		name    string
+		loss    float64
+		before  next.Count
+		unsplit bool
+	}{
+		{name: "dead", loss: 1, before: next.Count{Sent: 100, Lost: 100}},
+		{name: "dead, unsplit", loss: 1, before: next.Count{Sent: 100, Lost: 100}, unsplit: true},
+		{name: "gray", loss: 0.05, before: next.Count{Sent: 200, Lost: 11}},
+		{name: "counts that cannot be", loss: 1, before: next.Count{Sent: 10, Lost: 1 << 40}},
+		{name: "very many", loss: 0.05, before: next.Count{Sent: 1 << 40, Lost: 1 << 36}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := cause(up, 0.94)
+			x.Loss, x.Low, x.High = c.loss, 0.8*c.loss, min(1, 1.2*c.loss)
+			cfg := next.Config{Packets: next.Enough(c.loss), Traces: -1, Unsplit: c.unsplit, Background: 1e-5, Known: []next.Known{one, other}}
+			cfg.Known[0].There = c.before
+			got := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{{x}}, cfg)
+			if len(got) != 1 || got[0].SrcPort != 2 || !(got[0].Nats > 0.01) {
+				t.Errorf("of a flow that lost packets and one without: %+v", got)
+			}
+			cfg.Known = cfg.Known[:1]
+			if again := next.NewPlanner(pathfind.NewECMP(f)).Choose([]next.Question{{x}}, cfg); len(again) > 0 && again[0].Nats > got[0].Nats/4 {
+				t.Errorf("one that lost packets: %+v, another: %+v", again, got)
+			}
+		})
+	}
+}
+
 // TestDirections: an arc is told from its link on a random graph, where all that the hosts next to it send across it comes back across it. Nothing comes back
 // of what a dead link swallowed, so that there the other host is to send.
 func TestDirections(t *testing.T) {

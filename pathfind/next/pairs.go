@@ -276,7 +276,7 @@ func (b *batch) addWay(o *pairOffer, crosses, other []crossing, share float64) {
 	for _, x := range crosses {
 		o.shares[x.cause] += share * x.share
 	}
-	sig := b.signature(slices.Concat(crosses, other))
+	sig := b.signature(slices.Concat(crosses, other), [2]Count{})
 	if i := slices.IndexFunc(o.ways, func(w wayOffer) bool { return w.signature == sig }); i >= 0 {
 		o.ways[i].share += share
 		return

@@ -268,11 +268,10 @@ func entropyOf(o outcomes) float64 {
 	return h
 }
 
-// points are the quantiles of the loss, between Low, Loss and High, over which the chance to lose nothing is averaged.
-func (c *Cause) passed(packets float64) float64 {
-	sum := 0.0
-	for _, r := range [...]float64{math.Sqrt(c.Low * c.Loss), c.Loss, math.Sqrt(c.Loss * c.High)} {
-		sum += math.Exp(packets * math.Log1p(-min(r, 1-1e-12)))
+// hazards are what packets meet at a cause: at the quantiles of its loss between Low, Loss and High.
+func (c *Cause) hazards() (h [3]float64) {
+	for i, r := range [...]float64{math.Sqrt(c.Low * c.Loss), c.Loss, math.Sqrt(c.Loss * c.High)} {
+		h[i] = -math.Log1p(-min(r, 1-1e-12))
 	}
-	return sum / 3
+	return h
 }

@@ -143,6 +143,14 @@ func (w *world) echo(t *traced, n int, b *belief) {
 	b.learn(t.Back, n-lost, lostBack)
 }
 
+// counted returns a flow with its packets so far.
+func (w *world) counted(t *traced) next.Known {
+	there, home := &w.obs[t.there], &w.obs[t.home]
+	k := t.Known
+	k.There, k.Home = next.Count{Sent: there.Sent, Lost: there.Lost}, next.Count{Sent: home.Sent, Lost: home.Lost}
+	return k
+}
+
 // copy returns a world in the same state, so that two searches begin alike.
 func (w *world) copy() *world {
 	c := *w
@@ -239,7 +247,7 @@ func (w *world) adaptive(t testing.TB, planner *next.Planner, r *localize.Result
 	for rounds := 0; w.sent < most; {
 		cfg := next.Config{Background: background}
 		for i := range flows {
-			cfg.Known = append(cfg.Known, flows[i].Known)
+			cfg.Known = append(cfg.Known, w.counted(&flows[i]))
 		}
 		chosen := planner.Choose(b.questions, cfg)
 		if len(chosen) == 0 && rounds == 0 {

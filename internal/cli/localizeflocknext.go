@@ -14,7 +14,7 @@ import (
 // split says which new flows tell the members of a class of a trace apart. Its flows have no ports, so that none can be sent again.
 func (n flockNames) split(s *localize.Suspect) diagnose.Step {
 	why := fmt.Sprintf("tell the %d apart: ", len(s.Class))
-	r, ok := n.planner().Split(s, next.Config{})
+	r, ok := n.planner().Split(s, nil, next.Config{})
 	if !ok {
 		return diagnose.Step{Why: why + "no flow between hosts does", Do: "compare the counters of their ports"}
 	}

@@ -32,7 +32,7 @@ func (s *Store) splitting(sus *localize.Suspect, blind func(src, dst graphs.Node
 	seen := s.presence
 	for _, ends := range [][2]func(graphs.NodeID) bool{{seen.sends, seen.answers}, {seen.maySend, seen.mayAnswer}} {
 		cfg.Sources, cfg.Targets = s.hosts(ends[0]), s.hosts(ends[1])
-		if r, ok := s.planner().Split(sus, cfg); ok {
+		if r, ok := s.planner().Split(sus, s.solved.Suspects, cfg); ok {
 			return r, true
 		}
 	}

@@ -29,10 +29,10 @@ type Run struct {
 	Enough int
 }
 
-// Split chooses flows of the one host whose flows tell most about a suspect: which of its class it is, or, where it is alone, whether it is one at all. It reports
-// false where no flow tells anything. Config's Packets and Traces are chosen by it.
-func (p *Planner) Split(s *localize.Suspect, cfg Config) (Run, bool) {
-	question := Question(causesOf(s))
+// Split chooses flows of the one host whose flows tell most about a suspect: which of its class it is, or, where it is alone, whether it is one at all. What
+// the others of all suspects lose is no sign of it. It reports false where no flow tells anything. Config's Packets and Traces are chosen by it.
+func (p *Planner) Split(s *localize.Suspect, all []localize.Suspect, cfg Config) (Run, bool) {
+	question, beside := asking(s, all)
 	least := 0.0
 	if len(s.Class) > 1 {
 		// What tells whether it is any of them tells nothing of which.
@@ -42,15 +42,34 @@ func (p *Planner) Split(s *localize.Suspect, cfg Config) (Run, bool) {
 		}
 	}
 	cfg.Packets, cfg.Traces = max(worthTheRun, int(20/max(s.Loss, 1e-3))), min(max(fewTraces, len(s.Class)), mostTracedAtOnce)
-	src, choices, ok := p.fromOne(question, cfg, least)
+	src, choices, ok := p.fromOne(question, beside, cfg, least)
 	return Run{src, choices, max(newFlowPackets, Enough(s.Loss))}, ok
 }
 
+// asking returns what is asked about a suspect, and what else there is: of a class which of it, of one that is alone whether it is that, or one of those that
+// exclude it.
+func asking(s *localize.Suspect, all []localize.Suspect) (question Question, beside []Question) {
+	question = causesOf(s)
+	sum := s.Probability
+	for i := range all {
+		x := &all[i]
+		switch {
+		case x.Cause == s.Cause:
+		case len(s.Class) < 2 && exclusive(sum, x.Probability):
+			sum += x.Probability
+			question = append(question, causesOf(x)...)
+		default:
+			beside = append(beside, causesOf(x))
+		}
+	}
+	return question, beside
+}
+
 // fromOne chooses flows of the host whose flows tell most: once among all, and once more for that one alone.
-func (p *Planner) fromOne(q Question, cfg Config, least float64) (src graphs.NodeID, chosen []Choice, ok bool) {
+func (p *Planner) fromOne(q Question, beside []Question, cfg Config, least float64) (src graphs.NodeID, chosen []Choice, ok bool) {
 	worth := map[graphs.NodeID]float64{}
 	src = graphs.None
-	for _, c := range p.Choose([]Question{q}, cfg) {
+	for _, c := range p.choose([]Question{q}, beside, cfg) {
 		if worth[c.Src] += c.Nats; src == graphs.None || worth[c.Src] > worth[src] {
 			src = c.Src
 		}
@@ -59,7 +78,7 @@ func (p *Planner) fromOne(q Question, cfg Config, least float64) (src graphs.Nod
 		return src, nil, false
 	}
 	cfg.Sources = []graphs.NodeID{src}
-	chosen = p.Choose([]Question{q}, cfg)
+	chosen = p.choose([]Question{q}, beside, cfg)
 	sum, first := 0.0, 0.0 // of all, and of the new flow that tells most
 	for _, c := range chosen {
 		sum += c.Nats

@@ -86,7 +86,12 @@ const (
 // Choose returns a batch of flows for open questions: those that exist and whose packets tell most, and new ones that are worth a trace. It is
 // empty where no flow tells anything.
 func (p *Planner) Choose(questions []Question, cfg Config) []Choice {
-	b := p.batch(questions, &cfg)
+	return p.choose(questions, nil, cfg)
+}
+
+// choose returns a batch of flows for open questions, beside some of which nothing is asked.
+func (p *Planner) choose(questions, beside []Question, cfg Config) []Choice {
+	b := p.batch(questions, beside, &cfg)
 	if b == nil {
 		return nil
 	}
@@ -124,7 +129,7 @@ func (b *batch) fill() {
 }
 
 // batch prepares a batch; nil if there is nothing to ask.
-func (p *Planner) batch(questions []Question, cfg *Config) *batch {
+func (p *Planner) batch(questions, beside []Question, cfg *Config) *batch {
 	b := &batch{p: p, cfg: cfg, signatures: map[string]int{}, picked: map[plan.Flow]int{}}
 	for end, hosts := range [2][]graphs.NodeID{cfg.Sources, cfg.Targets} {
 		b.may[end], b.near[end] = among(p.f, hosts), map[graphs.NodeID][]graphs.NodeID{}
@@ -132,8 +137,8 @@ func (p *Planner) batch(questions []Question, cfg *Config) *batch {
 	if !(cfg.Background > 0) { // nor what is no number
 		cfg.Background = 0
 	}
-	for _, q := range questions {
-		if s := newState(p.f, q); len(s.causes) > 0 {
+	for i, q := range slices.Concat(questions, beside) {
+		if s := newState(p.f, q, i < len(questions)); len(s.causes) > 0 {
 			b.states = append(b.states, s)
 		}
 	}

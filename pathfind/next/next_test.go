@@ -232,6 +232,33 @@ func TestToldAll(t *testing.T) {
 	}
 }
 
+// TestBeside: where one host is to split a suspect, what flows lose at others is no sign of it; one that is alone is told from what excludes it.
+func TestBeside(t *testing.T) {
+	f := leafSpine(t)
+	up, down, away := arcs(t, f, "leaf1", "spine1")[0], arcs(t, f, "spine1", "leaf2")[0], arcs(t, f, "spine1", "leaf3")[0]
+	dead := func(p float64, class ...localize.Cause) localize.Suspect {
+		return localize.Suspect{Cause: class[0], Probability: p, Class: class, Loss: 1, Low: 0.99, High: 1}
+	}
+	arc := func(a graphs.ArcID) localize.Cause { return localize.Cause{Kind: localize.Arc, ID: int32(a)} }
+	flows := []next.Known{
+		known(t, f, 1, "h1-1", "leaf1", "spine1", "leaf2", "h2-1"), known(t, f, 2, "h3-1", "leaf3", "spine1", "leaf2", "h2-1"),
+		known(t, f, 3, "h3-1", "leaf3", "spine1", "leaf1", "h1-1"),
+	}
+	for _, c := range []struct {
+		name string
+		ask  []localize.Suspect // about the first
+		want uint16
+	}{
+		{"behind what is dead", []localize.Suspect{dead(1, arc(down), arc(away)), dead(1, arc(up))}, 2},
+		{"an arc or its link", []localize.Suspect{dead(0.94, arc(up)), dead(0.065, localize.Cause{Kind: localize.Link, ID: int32(up.Link())})}, 3},
+	} {
+		run, ok := next.NewPlanner(pathfind.NewECMP(f)).Split(&c.ask[0], c.ask, next.Config{Known: flows})
+		if !ok || len(run.Choices) == 0 || run.Choices[0].SrcPort != c.want {
+			t.Errorf("%s: %v, %+v", c.name, ok, run)
+		}
+	}
+}
+
 // TestDirections: an arc is told from its link on a random graph, where all that the hosts next to it send across it comes back across it. Nothing comes back
 // of what a dead link swallowed, so that there the other host is to send.
 func TestDirections(t *testing.T) {

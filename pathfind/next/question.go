@@ -25,8 +25,8 @@ const rounding = 1e-9
 // mostCauses bounds the causes of a question; those of least weight are left out.
 const mostCauses = 160
 
-// Ask turns suspects into questions. The members of a class exclude each other, and so do suspects whose probabilities sum to no more
-// than 1, as far as anyone can tell; others are questions of their own. Of no result nothing is asked.
+// Ask turns suspects into questions. The members of a class exclude each other, and so do suspects whose probabilities sum to about 1
+// or less, as far as anyone can tell; others are questions of their own. Of no result nothing is asked.
 func Ask(r *localize.Result) []Question {
 	if r == nil {
 		return nil
@@ -35,7 +35,7 @@ func Ask(r *localize.Result) []Question {
 	var sums []float64
 	for i := range r.Suspects {
 		s := &r.Suspects[i]
-		at := slices.IndexFunc(sums, func(sum float64) bool { return sum+s.Probability <= 1+rounding })
+		at := slices.IndexFunc(sums, func(sum float64) bool { return exclusive(sum, s.Probability) })
 		if at < 0 {
 			at = len(sums)
 			questions, sums = append(questions, nil), append(sums, 0)
@@ -45,6 +45,12 @@ func Ask(r *localize.Result) []Question {
 	}
 	return questions
 }
+
+// chance is by how much the probabilities of suspects that exclude each other may exceed 1: a chain of chance finds them, each by itself.
+const chance = 0.02
+
+// exclusive reports whether a suspect may exclude others, of which one is true with a probability of sum.
+func exclusive(sum, probability float64) bool { return sum+probability <= 1+chance }
 
 // causesOf lists the members of a suspect's class with what each is likely to be of its probability.
 func causesOf(s *localize.Suspect) []Cause {
@@ -101,8 +107,8 @@ type scenario struct {
 // mostScenarios bounds the scenarios that are told apart; the rarest are forgotten.
 const mostScenarios = 16
 
-// newState sorts out a question: causes that the fabric does not have, or that lose nothing, are left out.
-func newState(f *graphs.Fabric, q Question) *state {
+// newState sorts out a question, and whether it is asked: causes that the fabric does not have, or that lose nothing, are left out.
+func newState(f *graphs.Fabric, q Question, asked bool) *state {
 	s := &state{}
 	for _, c := range q {
 		if c.Weight > 0 && c.Weight <= 1+rounding && c.Loss > 0 && exists(f, c.Cause) {
@@ -115,16 +121,16 @@ func newState(f *graphs.Fabric, q Question) *state {
 	if len(s.causes) > mostCauses {
 		s.causes = s.causes[:mostCauses]
 	}
-	s.scenarios = []scenario{{1, s.weights()}}
+	s.scenarios = []scenario{{1, s.weights(asked)}}
 	return s
 }
 
 // weights returns the probabilities of the causes, and of none. What is as good as certain is taken as certain: it would else be asked for ever whether the
 // cause that is known is none after all, by flows that all cross it.
-func (s *state) weights() []float64 {
+func (s *state) weights(asked bool) []float64 {
 	w := make([]float64, len(s.causes)+1)
 	none := &w[len(s.causes)]
-	if Question(s.causes).decided(certain) {
+	if !asked || Question(s.causes).decided(certain) {
 		*none = 1 // whatever it is, flows tell nothing of it
 		return w
 	}

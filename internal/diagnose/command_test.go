@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
 	"whichlink/internal/evidence"
 	"whichlink/pathfind"
 	"whichlink/pathfind/localize"
+	"whichlink/pathfind/next"
+	"whichlink/pathfind/plan"
 	"whichlink/probes"
 )
 
@@ -179,5 +183,23 @@ func TestShellWord(t *testing.T) {
 		if got := shellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}
+	}
+}
+
+// TestRecall: a known flow is told with what it lost on the ways that it takes now, by direction where that is told.
+func TestRecall(t *testing.T) {
+	now, before := way{[][]graphs.ArcID{{1, 2}}}, way{[][]graphs.ArcID{{1, 3}}}
+	l := &flowLog{src: 4, dst: 5, echoes: []echo{
+		{path: before, sent: 50, lost: 50},
+		{path: now, sent: 100, lost: 7, split: true, lostForward: 3, lostBack: 4},
+		{path: now, sent: 10, lost: 10},
+		{path: now, sent: 20},
+	}}
+	l.flow.Proto, l.flow.SrcPort = "udp", 9
+	known := []next.Known{{Flow: plan.Flow{Src: 4, Dst: 5, SrcPort: 8}}, {Flow: plan.Flow{Src: 4, Dst: 5, SrcPort: 9}}}
+	(&Store{order: []*flowLog{l}}).recall(known)
+	want := []next.Known{known[0], {Flow: known[1].Flow, There: next.Count{Sent: 130, Lost: 13}, Home: next.Count{Sent: 117, Lost: 4}}}
+	if d := cmp.Diff(want, known); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,6 +1,7 @@
 package heat
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,7 +17,7 @@ type Input struct {
 	Planned pathfind.Model
 	Down    []graphs.LinkID
 	With    func(graphs.LinkID) pathfind.Model
-	// Load is what each arc carries, by its id; NaN where that is not known. What is negative or infinite is taken as not known, too.
+	// Load is what each arc carries, by its id; NaN where that is not known. What is negative or beyond 10^18 is taken as not known, too.
 	Load []float64
 	// Speed is of each link, by its id; nil for those of the fabric. The loads of a link without a speed are taken as not known.
 	Speed []float64
@@ -30,10 +31,13 @@ type Flow struct {
 	Rate     float64
 }
 
-// sound returns the input with a load for each arc and a speed for each link, of which those that cannot be are not known, and without traffic that cannot be.
+// leastRate and mostRate are what is far from any rate, in bit/s or another unit: sums and quotients of what lies between can be calculated with.
+const leastRate, mostRate = 1e-18, 1e18
+
+// sound returns the input with a load for each arc and a speed for each link, of which those that cannot be are not known, and without traffic and links that cannot be, in order.
 func (in Input) sound() Input {
 	f := in.Model.Fabric()
-	could := func(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
+	could := func(x float64) bool { return x == 0 || x >= leastRate && x <= mostRate }
 	speed := in.Speed
 	if speed == nil {
 		speed = pathfind.Speeds(f)
@@ -58,7 +62,13 @@ func (in Input) sound() Input {
 			matrix = append(matrix, w)
 		}
 	}
+	// Sums of many rates depend on their order, by their last digit.
+	slices.SortFunc(matrix, func(a, b Flow) int {
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Rate, b.Rate))
+	})
 	in.Matrix = matrix
 	in.Down = slices.DeleteFunc(slices.Clone(in.Down), func(l graphs.LinkID) bool { return l < 0 || int(l) >= f.NumLinks() })
+	slices.Sort(in.Down)
+	in.Down = slices.Compact(in.Down)
 	return in
 }

@@ -137,6 +137,10 @@ func (s *solver) loads(m pathfind.Model) []float64 {
 	sum := make([]float64, s.f.NumArcs())
 	if s.wide != nil {
 		sum = m.Loads(s.wide.demand()).Arcs
+	} else if m != s.in.Model {
+		if d, ok := s.demand(); ok {
+			return m.Loads(d).Arcs
+		}
 	}
 	for i := range s.pairs {
 		p := &s.pairs[i]
@@ -152,6 +156,24 @@ func (s *solver) loads(m pathfind.Model) []float64 {
 		}
 	}
 	return sum
+}
+
+// dense is of how many pairs of ends at least one sends for a model to let all flow destination by destination. That is much faster than pair by pair, but asks about every pair of ends.
+const dense = 64
+
+// demand is what the pairs send, for a model to let flow. It reports false where few of their ends send to each other.
+func (s *solver) demand() (pathfind.Demand, bool) {
+	rate := make(map[[2]graphs.NodeID]float64, len(s.pairs))
+	var ends []graphs.NodeID
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		rate[[2]graphs.NodeID{p.src, p.dst}] += p.rate
+		ends = append(ends, p.src, p.dst)
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	volume := func(src, dst graphs.NodeID) float64 { return rate[[2]graphs.NodeID{src, dst}] }
+	return pathfind.Demand{Ends: ends, Volume: volume}, len(ends)*len(ends) <= dense*len(s.pairs)
 }
 
 // evenLoads is what the same traffic would put on arcs if every end sent as much to every other, and hosts as much as others; under the model of all links, which is what

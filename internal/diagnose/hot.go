@@ -177,7 +177,7 @@ func (s *Store) addHot(d *Diagnosis, c *counted) (notes []string) {
 	}
 	s.addPastHeat(d)
 	if r.High {
-		note := fmt.Sprintf("load is high everywhere: half of the measured arcs between switches are more than %.0f %% full", 100*r.Median)
+		note := fmt.Sprintf("load is high everywhere: half of the measured links between switches are more than %.0f %% full", 100*r.Median)
 		if listed == 0 {
 			note += ", and none is the culprit"
 		}

@@ -28,7 +28,7 @@ const (
 	SinglePath Verdict = "single path"
 	// LostCapacity: it would carry much less if links that are down were up.
 	LostCapacity Verdict = "lost capacity"
-	// EverythingHigh: most arcs are about as full; none is the culprit.
+	// EverythingHigh: most links are about as full; none is the culprit.
 	EverythingHigh Verdict = "everything high"
 )
 
@@ -79,7 +79,7 @@ type Result struct {
 	Estimated bool
 	// Scaled is what the measured matrix was multiplied by to be as great as the loads are; 1 where it was estimated.
 	Scaled float64
-	// High says that most arcs between switches are nearly as full as the fullest; Median is how full one is.
+	// High says that most links between switches are nearly as full as the fullest, in one direction at least; Median is how full one is in its fuller direction.
 	High   bool
 	Median float64
 	// Known is the number of arcs whose load is known.
@@ -176,21 +176,30 @@ type solver struct {
 
 func (s *solver) fabricArc(a graphs.ArcID) bool { return !s.f.IsHostArc(a) }
 
-// full sets how full the fabric is.
+// full sets how full the fabric is, by the fuller direction of each link: where all traffic goes one way, as up to the spines and out, half of the arcs are idle.
 func (s *solver) full(r *Result) {
 	var use []float64
-	for a, load := range s.in.Load {
-		if !math.IsNaN(load) && s.fabricArc(graphs.ArcID(a)) {
-			use = append(use, load/s.speed[graphs.ArcID(a).Link()])
+	for l := range graphs.LinkID(s.f.NumLinks()) {
+		if most := s.fuller(l.Forward()); s.fabricArc(l.Forward()) && !math.IsNaN(most) {
+			use = append(use, most/s.speed[l])
 		}
 	}
 	if len(use) == 0 {
 		return
 	}
 	slices.Sort(use)
-	r.Median = use[(len(use)-1)/2] // the lower one: where arcs are few, one link both ways is half of them
-	// A tenth of the arcs may stay behind, such as those that point away from the traffic.
-	r.High = r.Median >= 0.6 && r.Median >= 0.7*use[len(use)-1]
+	r.Median = use[(len(use)-1)/2] // the lower one: where one of two links is full, it is a culprit
+	// A tenth of the links may stay behind, such as those that lead away from the traffic.
+	r.High = r.Median >= 0.6 && r.Median >= 0.75*use[len(use)-1]
+}
+
+// fuller is the greater of the loads of a link's arcs that are known, NaN where none is.
+func (s *solver) fuller(a graphs.ArcID) float64 {
+	x, y := s.in.Load[a], s.in.Load[a.Reverse()]
+	if math.IsNaN(x) || y > x {
+		return y
+	}
+	return x
 }
 
 // hot says whether an arc is. One that carries what its place in the fabric gives it under even demand is hot only if it is full.

@@ -420,3 +420,23 @@ func TestLittleKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestHigh: where each link is as full in one direction no link is the culprit; where half of the links are full they are.
+func TestHigh(t *testing.T) {
+	f := fabrics[0].make(t, 0)
+	leaves := f.Switches()[:4] // of eight
+	for _, high := range []bool{true, false} {
+		load := make([]float64, f.NumArcs())
+		for a := range load {
+			arc := graphs.ArcID(a)
+			up := f.Head(arc) > f.Tail(arc)
+			ofHalf := slices.Contains(leaves, f.Head(arc)) || slices.Contains(leaves, f.Tail(arc))
+			if !f.IsHostArc(arc) && (high && up || !high && ofHalf) {
+				load[a] = 0.75 * speed
+			}
+		}
+		if r := heat.Solve(heat.Input{Model: pathfind.NewECMP(f), Load: load}); r.High != high {
+			t.Errorf("high is %v, median %g", r.High, r.Median)
+		}
+	}
+}

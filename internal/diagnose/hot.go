@@ -295,6 +295,8 @@ func (s *Store) hotSuspect(h *heat.Hot, r *heat.Result) Suspect {
 		why = string(heat.LostCapacity)
 	case h.Incast:
 		why += ", incast"
+	case h.Verdict == heat.SinglePath && h.Raised:
+		why += " or " + string(heat.Collision)
 	}
 	full := func(load float64) string { return fmt.Sprintf("%.0f %%", 100*load/h.Speed) }
 	out.For = fmt.Sprintf("%s: it is %s full; the traffic matrix puts %s there, as much traffic spread evenly %s", why, full(h.Load), full(h.Expected), full(h.Even)) + slow

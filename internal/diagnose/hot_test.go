@@ -166,15 +166,25 @@ func TestHotSuspects(t *testing.T) {
 			load[f.Out(f.Hosts()[0])[0].Reverse()] = 24e9
 			return load
 		}, traffic: evenly, id: leaves.ArcName(leaves.Out(leaves.Hosts()[0])[0].Reverse()), says: []string{"demand: ", "the matrix lacks some of it", "see who sends what the matrix lacks"}},
-		// A flow of a pair that has several paths: the estimate takes it for what neighbours on its path say to each other.
-		{name: "guessed", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
+		// A flow of a pair that has several paths fills one of them.
+		{name: "a great flow", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
 			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
 			full(f, load, 0.2)
 			for _, a := range flow {
 				load[a] += 70e9
 			}
 			return load
-		}, says: []string{"single path", "before a link is added there"}, denies: "add a link"},
+		}, says: []string{"collision: ", "look for the few that are large"}, denies: "add a link"},
+		// What fills an arc comes from a host before it and goes to one behind it.
+		{name: "guessed", f: graph, down: none, load: func(f *graphs.Fabric) []float64 {
+			load := pathfind.NewECMP(f).Loads(hosts(f)).Arcs
+			full(f, load, 0.2)
+			there := slices.IndexFunc(f.Out(f.Head(flow[1])), f.IsHostArc)
+			for _, a := range []graphs.ArcID{flow[0], flow[1], f.Out(f.Head(flow[1]))[there]} {
+				load[a] += 70e9
+			}
+			return load
+		}, id: graph.ArcName(flow[1]), says: []string{"single path or collision: ", "before a link is added there"}, denies: "add a link"},
 	} {
 		load := c.load(c.f)
 		var cfg diagnose.Config

@@ -167,6 +167,7 @@ type solver struct {
 	// expected, even, planned and gravity are by arc. Planned is nil where nothing is down. Gravity is what the matrix put there before it was drawn toward the loads, nil where it was not.
 	expected, even, planned []float64
 	gravity                 []float64
+	stray                   []bool                      // see astray
 	spread                  float64                     // see deviation
 	scaled                  float64                     // what a measured matrix was multiplied by
 	relieved                map[graphs.LinkID][]float64 // what arcs would carry if a link were up, as far as that was asked for

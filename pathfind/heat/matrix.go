@@ -290,6 +290,7 @@ func (s *solver) estimate(ends []graphs.NodeID) {
 	if !told {
 		out, in = nil, nil
 	}
+	s.stray = s.astray()
 	for range fits {
 		s.draw(out, in)
 	}
@@ -348,7 +349,7 @@ func (s *solver) draw(out, in []float64) {
 		sum, weight := 0.0, 0.0
 		for _, x := range p.shares {
 			load := s.in.Load[x.Arc]
-			if math.IsNaN(load) || s.f.IsHostArc(x.Arc) || expected[x.Arc] <= 0 {
+			if math.IsNaN(load) || s.f.IsHostArc(x.Arc) || s.stray[x.Arc] || expected[x.Arc] <= 0 {
 				continue
 			}
 			sum += x.Share * ratio(load, expected[x.Arc])

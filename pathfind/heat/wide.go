@@ -109,6 +109,7 @@ func (s *solver) estimateWide(ends []graphs.NodeID, out, in []float64, told bool
 		expected[a] *= total / sum
 	}
 	s.gravity = expected
+	s.stray = s.astray()
 	for range min(fits, max(leastFits, int(wideWork/float64(n)/float64(s.f.NumArcs())))) {
 		expected, _ = s.pour(s.drawWide(expected, out, in))
 	}
@@ -119,7 +120,7 @@ func (s *solver) drawWide(expected []float64, out, in []float64) func(dst int, b
 	w, n := s.wide, len(s.wide.ends)
 	lacks, told := make([]float64, len(expected)), make([]float64, len(expected))
 	for a, x := range expected {
-		if load := s.in.Load[a]; !math.IsNaN(load) && !s.f.IsHostArc(graphs.ArcID(a)) && x > 0 {
+		if load := s.in.Load[a]; !math.IsNaN(load) && !s.f.IsHostArc(graphs.ArcID(a)) && !s.stray[a] && x > 0 {
 			lacks[a], told[a] = ratio(load, x), 1
 		}
 	}

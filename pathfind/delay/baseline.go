@@ -44,13 +44,23 @@ func (ev *evidence) classify() *baselines {
 	return b
 }
 
+// A fitting is how baselines are learnt.
+type fitting int
+
+const (
+	usual  fitting = iota
+	lower          // before more is known than which hosts stand out
+	pooled         // with one shape for classes of all sizes
+)
+
 type sample struct{ x, weight float64 }
 
 // fit learns the baselines from the flows, each weighing as much as it is likely to be healthy. A first fit, before more is known than which hosts stand out, trusts only the
 // lower half of each class, and takes the rest to fall off as it does from a quarter to the half: in a small fabric a third of all flows and more cross one
 // switch, and if that is slow, they are late. Where a gap shows that half of them are, it trusts those below it. If no fault explains the others,
 // the next fit takes them in again.
-func (b *baselines) fit(ev *evidence, healthy []float64, first bool) {
+func (b *baselines) fit(ev *evidence, healthy []float64, how fitting) {
+	first := how == lower
 	byClass := make([][]sample, len(b.classes))
 	for i := range ev.flows {
 		if c := ev.flows[i].class; !first || healthy[i] > 0 {
@@ -84,7 +94,7 @@ func (b *baselines) fit(ev *evidence, healthy []float64, first bool) {
 	b.shapes = append(b.shapes[:0], shapeOf(pool, total, 0, first))
 	for c := range b.classes {
 		b.classes[c].shape = 0
-		if weight[c] >= ample {
+		if weight[c] >= ample && how != pooled {
 			b.classes[c].shape = len(b.shapes)
 			b.shapes = append(b.shapes, shapeOf(byClass[c], weight[c], b.classes[c].at, first))
 		}

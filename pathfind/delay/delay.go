@@ -18,7 +18,8 @@
 //
 // Hosts may differ by themselves. Where they do by more than can be chance, what each usually adds is no fault, and only a host far above the others may be one.
 //
-// Of a flow it may be known only which paths it may have taken: as a list, or as the equal-cost paths between two switches ([PathSets]).
+// Of a flow it may be known only which paths it may have taken: as a list, or as the equal-cost paths between two switches ([PathSets]). What all flows may cross alike would then explain any tail of
+// their delays that is longer than was learnt, so there a fault is held against such a tail, too.
 //
 // Suspects are added one by one, each by its Bayes factor against no fault at its place, and those that are not needed any more
 // are taken away again.

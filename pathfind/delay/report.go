@@ -47,7 +47,9 @@ func (s *search) suspect(c int32, among []int32) Suspect {
 	for _, t := range trials {
 		highest = max(highest, t.score)
 	}
-	total, in, other := math.Exp(-highest), 0.0, math.Inf(-1)
+	tail := s.tailBeside(top.comp)
+	highest = max(highest, tail)
+	total, in, other := math.Exp(-highest)+math.Exp(tail-highest), 0.0, math.Inf(-1)
 	x := Suspect{Cause: s.ev.cause(top.comp), Excess: Microseconds(top.mean), Low: Microseconds(top.low), High: Microseconds(top.high)}
 	for i, t := range trials {
 		p := math.Exp(t.score - highest)

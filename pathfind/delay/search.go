@@ -84,24 +84,33 @@ func priors(ev *evidence, choices float64) []float64 {
 
 func (s *search) run() {
 	healthy := s.ev.ordinary
-	outlier := usualOutlier
+	outlier, how := usualOutlier, lower
 	for round := range rounds {
-		s.base.fit(s.ev, healthy, round == 0)
-		least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
-		s.t = newTable(s.ev, s.base, least)
-		s.t.fill(s.ev, s.base, outlier)
-		s.setLevels(least)
+		s.learn(healthy, outlier, how)
 		before := s.named()
 		s.settle()
-		s.grow()
+		if s.grow() {
+			s.learn(s.healthy(), s.outliers(outlier), pooled)
+			s.settle()
+			s.grow()
+		}
 		s.exchange()
 		s.regroup()
 		if round > 0 && slices.Equal(before, s.named()) {
 			return
 		}
 		healthy = s.healthy()
-		outlier = s.outliers(outlier)
+		outlier, how = s.outliers(outlier), usual
 	}
+}
+
+// learn learns the baselines from the flows, each weighing as much as it is likely to be healthy.
+func (s *search) learn(healthy []float64, outlier float64, how fitting) {
+	s.base.fit(s.ev, healthy, how)
+	least := max(float64(s.cfg.Least), s.cfg.LeastSpreads*s.base.spread)
+	s.t = newTable(s.ev, s.base, least)
+	s.t.fill(s.ev, s.base, outlier)
+	s.setLevels(least)
 }
 
 // outliers returns what share of the flows seems to be late for reasons of their own, beside the faults that were found, if more than is expected before any evidence: where
@@ -227,18 +236,23 @@ func (s *search) healthy() []float64 {
 	return out
 }
 
-// grow adds the best suspect until none is worth it, or it is one that was driven out by another: since levels are coarse, two explanations may take turns for ever.
-func (s *search) grow() {
+// grow adds the best suspect until none is worth it, or it is one that was driven out by another: since levels are coarse, two explanations may take turns for ever. It reports whether a
+// longer tail of the baselines explains as well what some explained, which are left out.
+func (s *search) grow() (tailed bool) {
+	var steps []grown
 	added := map[int32]bool{}
 	for len(s.faults) < mostFaults {
 		trials := s.best(s.candidates())
 		if len(trials) == 0 || trials[0].score <= 0 || added[trials[0].comp] {
-			return
+			break
 		}
-		added[trials[0].comp] = true
+		x := grown{trials[0].comp, trials[0].score, s.tailBeside(trials[0].comp)}
+		steps = append(steps, x)
+		added[x.comp] = true
 		s.put(trials[0].fault)
 		s.settle()
 	}
+	return s.cut(steps)
 }
 
 func (s *search) has(c int32) bool {

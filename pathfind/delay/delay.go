@@ -16,7 +16,7 @@
 // flow. Mean and shape are integrated out, so that a fault pays for its freedom. A flow now and then is late for reasons of its own (a starved
 // CPU): each has a small chance to be such an outlier, which bounds what it can prove. Delays of several faults on one path add up.
 //
-// Hosts may differ by themselves. Where they do by more than can be chance, what each usually adds is no fault, and only a host far above the others may be one.
+// Hosts may differ by themselves. Where they do by more than can be chance, what each usually adds is no fault, and only a host far above the next of the others may be one.
 //
 // Of a flow it may be known only which paths it may have taken: as a list, or as the equal-cost paths between two switches ([PathSets]). What all flows may cross alike would then explain any tail of
 // their delays that is longer than was learnt, so there a fault is held against such a tail, too.

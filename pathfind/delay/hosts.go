@@ -13,7 +13,7 @@ const (
 	enoughFlows, enoughHosts = 8, 8
 	// differ is how much more hosts must differ than what each adds is sure, both as standard deviations.
 	differ = 2
-	// unusual is how far above the median host one stands out, in standard deviations of hosts.
+	// unusual is how far above others a host stands out, in standard deviations of hosts.
 	unusual = 4
 	// twice the least delay that counts as a fault is what a host must add for its flows to be left out: cables and switches near it add some.
 	twice = 2
@@ -31,7 +31,7 @@ type hostEffect struct {
 // the faster half of them, since faults only make slower.
 func (ev *evidence) evenHosts(b *baselines, least float64) {
 	ev.ordinary = slices.Repeat([]float64{1}, len(ev.flows))
-	effects := ev.hostEffects()
+	effects := ev.hostsWith(enoughFlows, len(ev.flows))
 	if len(effects) < enoughHosts {
 		return
 	}
@@ -44,13 +44,43 @@ func (ev *evidence) evenHosts(b *baselines, least float64) {
 		ev.forgetHosts(effects)
 		return
 	}
+	far := standsOut(effects, spread)
 	for _, x := range effects {
-		if x.adds > unusual*spread {
+		if x.adds > far {
 			ev.add(&x, -x.adds)
 		}
 	}
+	ev.evenRare(b, far)
 	for i := range ev.flows {
 		ev.flows[i].delay -= ev.flows[i].ends
+	}
+}
+
+// standsOut returns what a host adds at least that stands out. Hosts differ more than their faster half tells: from that on up, each that is near those below it is one of them.
+func standsOut(effects []hostEffect, spread float64) (far float64) {
+	adds := make([]float64, len(effects))
+	for k, x := range effects {
+		adds[k] = x.adds
+	}
+	slices.Sort(adds)
+	middle, sum := adds[len(adds)/2], 0.0
+	for k, x := range adds {
+		if k > len(adds)/2 && x > far {
+			break
+		}
+		sum += (x - middle) * (x - middle)
+		far = x + unusual*max(spread, math.Sqrt(sum/float64(k+1)))
+	}
+	return far
+}
+
+// evenRare takes off what hosts with few flows add, as far as it is no more than other hosts do.
+func (ev *evidence) evenRare(b *baselines, far float64) {
+	rest := ev.aside(b)
+	for _, x := range ev.hostsWith(1, enoughFlows-1) {
+		if more := medianOf(rest, x.flows); more <= far {
+			ev.add(&x, more)
+		}
 	}
 }
 
@@ -129,8 +159,8 @@ func (ev *evidence) leaveOut(effects []hostEffect, more float64) bool {
 	return true
 }
 
-// hostEffects lists the hosts with enough flows that are compared with others of their length.
-func (ev *evidence) hostEffects() (list []hostEffect) {
+// hostsWith lists the hosts with so many flows that are compared with others of their length.
+func (ev *evidence) hostsWith(least, most int) (list []hostEffect) {
 	for n, host := range ev.host {
 		if !host {
 			continue
@@ -141,7 +171,7 @@ func (ev *evidence) hostEffects() (list []hostEffect) {
 				x.flows = append(x.flows, i)
 			}
 		}
-		if len(x.flows) >= enoughFlows {
+		if n := len(x.flows); n >= least && n <= most {
 			list = append(list, x)
 		}
 	}

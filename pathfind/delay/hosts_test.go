@@ -1,6 +1,7 @@
 package delay_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -122,6 +123,37 @@ func TestHostsDiffer(t *testing.T) {
 				if got := named(delay.Solve(w.f, obs, delay.Config{})); !slices.Equal(got, want) {
 					t.Errorf("%s, %s, seed %d: %v, want %v", fab.name, kind, seed, got, want)
 				}
+			}
+		}
+	}
+}
+
+// TestOrdinaryHosts: no host is named for being one of the slower of hosts that differ, be its flows many or few; one that is far above all others is.
+func TestOrdinaryHosts(t *testing.T) {
+	for seed := range uint64(8) {
+		for _, slow := range []bool{false, true} {
+			w := fatTree(t, seed)
+			w.standing = true
+			hosts := w.f.Hosts()
+			own := map[graphs.NodeID]float64{}
+			for _, h := range hosts {
+				own[h] = math.Abs(40 * w.rng.NormFloat64())
+			}
+			var want []delay.Cause
+			if slow {
+				want = []delay.Cause{{Kind: delay.Host, ID: int32(hosts[3])}}
+				w.slow[want[0]] = 500
+			}
+			rare := hosts[5]
+			var obs []delay.Observation
+			for i, o := range w.measure(20) {
+				if i%8 == 0 || o.Src != rare && o.Dst != rare {
+					o.Delay += delay.Microseconds(own[o.Src] + own[o.Dst])
+					obs = append(obs, o)
+				}
+			}
+			if got := named(delay.Solve(w.f, obs, delay.Config{Least: 50, LeastSpreads: 3})); !slices.Equal(got, want) {
+				t.Errorf("seed %d: %v, want %v", seed, got, want)
 			}
 		}
 	}

@@ -90,7 +90,14 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	for i := range steady.Suspects {
 		x := &steady.Suspects[i]
 		if !slices.ContainsFunc(flaps, func(o Suspect) bool { return o.Cause == x.Cause }) {
-			r.Suspects = append(r.Suspects, Suspect{Suspect: *x})
+			y := Suspect{Suspect: *x}
+			for _, c := range y.Class {
+				if rivals := s.rivalled[c]; rivals > 0 {
+					y.Probability, y.Alone = y.Probability/(1+rivals), y.Alone/(1+rivals)
+					break
+				}
+			}
+			r.Suspects = append(r.Suspects, y)
 		}
 	}
 	if times == nil {
@@ -126,8 +133,12 @@ type search struct {
 	since, until    float64 // of all evidence, in milliseconds; the first behind the second until asked for
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
-	loose []float64
-	aside []int32
+	loose    []float64
+	aside    []int32
+	sending  []float64                  // how many observations were sent until each of some moments; nil until asked for
+	apart    map[pair]bool              // finds that are not one
+	instead  []flap                     // found in the place of what seemed to be always there
+	rivalled map[localize.Cause]float64 // how likely something that comes and goes stands in the place of a suspect, beside it
 }
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
@@ -136,7 +147,7 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 		own.rate = selectedOutlier
 	}
 	return &search{
-		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
+		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, apart: map[pair]bool{}, rivalled: map[localize.Cause]float64{}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
 		since: math.Inf(1), until: math.Inf(-1), selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
@@ -189,40 +200,42 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []time
 	})
 	rhythms := s.rhythms(list, touched.Crossing)
 	crosses := make([]bool, s.fabric.NumArcs())
-	var doubtful []candidate
+	mark := func(x *Suspect) {
+		for _, a := range arcsOf(s.fabric, x.Cause) {
+			crosses[a] = true
+		}
+	}
+	var doubts []doubt
 	for i, times := range rhythms {
 		if list[i].Probability < named || times.Kind == rhythm.Flapping || times.Kind == rhythm.Once {
 			continue // it will be found again
 		}
-		if s.bursts(&list[i]) {
-			doubtful = append(doubtful, candidate{arc: graphs.ArcID(list[i].ID), bound: math.Inf(1)})
-			continue
-		}
-		for _, a := range arcsOf(s.fabric, list[i].Cause) {
-			crosses[a] = true
+		if d, ok := s.doubt(&list[i]); ok {
+			doubts = append(doubts, d)
+		} else {
+			mark(&list[i])
 		}
 	}
-	mark := func() {
-		for _, i := range s.lossy {
-			if slices.ContainsFunc(s.ways.of(&s.obs[i]), func(p part) bool { return crosses[p.arc] }) {
-				s.taken[i] = true
-			}
+	s.takeLossy(crosses)
+	if len(doubts) > 0 {
+		for _, d := range s.settle(doubts) {
+			mark(d.suspect)
+			s.rivalled[d.suspect.Cause] = d.rivals
 		}
-	}
-	mark()
-	if len(doubtful) > 0 {
-		s.gather(doubtful)
-		for i := range doubtful {
-			c := &doubtful[i]
-			if s.time(c); c.times.Kind != rhythm.Flapping && c.times.Kind != rhythm.Once {
-				crosses[c.arc] = true
-			}
-		}
-		mark()
+		s.takeLossy(crosses)
 	}
 	s.sent, s.loose = slices.Clone(steady.Exposure), steady.Loose
 	s.leaveOut(crosses, touched.Crossing)
 	return rhythms
+}
+
+// takeLossy takes what may have crossed some arcs and lost packets.
+func (s *search) takeLossy(crosses []bool) {
+	for _, i := range s.lossy {
+		if slices.ContainsFunc(s.ways.of(&s.obs[i]), func(p part) bool { return crosses[p.arc] }) {
+			s.taken[i] = true
+		}
+	}
 }
 
 // leaveOut takes what surely crosses some arcs, of some observations, and takes it off what was sent.
@@ -252,24 +265,6 @@ func (s *search) leaveOut(crosses []bool, crossing []int32) {
 			s.sent[a] -= n
 		}
 	}
-}
-
-// bursts reports whether flows that may have crossed an arc, by ways that are not known, lost so much more than it loses in the mean that it may come and go.
-func (s *search) bursts(x *Suspect) bool {
-	if s.paths == nil || x.Kind != localize.Arc || !(x.Loss > 0 && x.Loss < 1) {
-		return false
-	}
-	sum := 0.0
-	for j, i := range s.lossy {
-		o := &s.obs[i]
-		if !slices.ContainsFunc(s.ways.of(o), func(p part) bool { return p.arc == graphs.ArcID(x.ID) }) {
-			continue
-		}
-		sent, lost := s.proving(o)
-		even := float64(lost)*math.Log(x.Loss) + float64(sent-lost)*math.Log1p(-x.Loss)
-		sum += max(0, s.fates[j].odd-max(even, s.fates[j].chance))
-	}
-	return sum > leastProof
 }
 
 // arcsOf returns the arcs on which a cause shows.
@@ -308,7 +303,7 @@ type candidate struct {
 // flaps finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
 // fewer flows with troubles of their own, so that what was doubtful before may be clear.
 func (s *search) flaps() []Suspect {
-	var found []flap
+	found := s.instead
 	for round := 0; len(found) < mostFlaps && round < 2*mostFlaps; round++ { // what is joined might be found twice again
 		s.own = s.troubles()
 		for i := range found {
@@ -322,7 +317,7 @@ func (s *search) flaps() []Suspect {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
-		s.timeAll(those(candidates, func(*candidate) bool { return true }))
+		s.timeAll(those(candidates, every))
 		more := s.best(candidates, mostFlaps-len(found))
 		if found = append(found, more...); len(more) == 0 {
 			break
@@ -414,6 +409,9 @@ func (s *search) best(candidates []candidate, most int) []flap {
 	}
 	return found
 }
+
+// every chooses all candidates.
+func every(*candidate) bool { return true }
 
 // those returns the candidates that are some.
 func those(list []candidate, some func(*candidate) bool) []*candidate {

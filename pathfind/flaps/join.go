@@ -16,8 +16,13 @@ import (
 func (s *search) join(found []flap) []flap {
 	for i := 0; i < len(found); i++ {
 		for j := i + 1; j < len(found); j++ {
+			pair := pairOf(&found[i], &found[j])
+			if s.apart[pair] {
+				continue
+			}
 			one, ok := s.one(&found[i], &found[j])
 			if !ok {
+				s.apart[pair] = true
 				continue
 			}
 			found[i] = one
@@ -28,18 +33,36 @@ func (s *search) join(found []flap) []flap {
 	return found
 }
 
+// A pair is two finds with what they explain.
+type pair struct {
+	arcs [2]graphs.ArcID
+	took [2]uint64
+}
+
+func pairOf(a, b *flap) pair {
+	p := pair{arcs: [...]graphs.ArcID{a.arc, b.arc}}
+	for i, x := range [...]*flap{a, b} {
+		for o := range x.took {
+			h := (uint64(o) + 1) * 0x9e3779b97f4a7c15
+			p.took[i] += h ^ h>>29
+		}
+	}
+	return p
+}
+
 // one returns the cause that explains what two finds do, if there is one which is no less likely than both of them. All of them are weighed at the same rate of
 // flows with troubles of their own: how many of those are explained is the same for one and for two.
 func (s *search) one(a, b *flap) (flap, bool) {
 	least := a.worth() + b.worth() - s.prior
 	s.leave(a.took)
 	s.leave(b.took)
-	candidates := s.common(a, b, least-alike)
+	candidates := s.shared(a, b, least-alike)
 	s.gather(candidates)
+	s.timeAll(those(candidates, every))
 	best, sum := -1, 0.0
 	for i := range candidates {
 		c := &candidates[i]
-		if s.time(c); c.times.Kind == rhythm.Steady {
+		if c.times.Kind == rhythm.Steady {
 			continue
 		}
 		sum += math.Exp(c.times.Proof - least)
@@ -50,9 +73,7 @@ func (s *search) one(a, b *flap) (flap, bool) {
 	if sum >= 1 {
 		x, before := candidates[best], slices.Clone(candidates)
 		took := s.take(&x)
-		for i := range candidates {
-			s.time(&candidates[i])
-		}
+		s.timeAll(those(candidates, every))
 		if y := s.suspect(&x, candidates, before); y.Probability >= named {
 			return flap{y, x, took}, true
 		}
@@ -66,8 +87,8 @@ func (s *search) one(a, b *flap) (flap, bool) {
 // worth is what the episodes of a find prove together with those that are alike.
 func (x *flap) worth() float64 { return x.times.Proof + math.Log(x.Probability/x.Alone) }
 
-// common returns the arcs that losses which two finds explain may have crossed, of each of them some, if that could prove more than some least.
-func (s *search) common(a, b *flap, least float64) []candidate {
+// shared returns the arcs that losses which two finds explain may have crossed, of each of them some, if that could prove more than some least.
+func (s *search) shared(a, b *flap, least float64) []candidate {
 	bound := make(map[graphs.ArcID][2]float64)
 	for j, i := range s.lossy {
 		of := -1

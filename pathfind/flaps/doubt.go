@@ -229,6 +229,17 @@ func (s *search) replace(d *doubt) bool {
 	return true
 }
 
+// beside returns a suspect that is always there as likely as it is beside what may stand in its place.
+func (s *search) beside(x Suspect) Suspect {
+	for _, c := range x.Class {
+		if rivals := s.rivalled[c]; rivals > 0 {
+			x.Probability, x.Alone = x.Probability/(1+rivals), x.Alone/(1+rivals)
+			break
+		}
+	}
+	return x
+}
+
 // nearly is the share of the flows which a suspect explains that another arc must explain to stand in its place.
 const nearly = 0.9
 

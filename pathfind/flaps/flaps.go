@@ -90,14 +90,7 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	for i := range steady.Suspects {
 		x := &steady.Suspects[i]
 		if !slices.ContainsFunc(flaps, func(o Suspect) bool { return o.Cause == x.Cause }) {
-			y := Suspect{Suspect: *x}
-			for _, c := range y.Class {
-				if rivals := s.rivalled[c]; rivals > 0 {
-					y.Probability, y.Alone = y.Probability/(1+rivals), y.Alone/(1+rivals)
-					break
-				}
-			}
-			r.Suspects = append(r.Suspects, y)
+			r.Suspects = append(r.Suspects, s.beside(Suspect{Suspect: *x}))
 		}
 	}
 	if times == nil {
@@ -147,8 +140,9 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 		own.rate = selectedOutlier
 	}
 	return &search{
-		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, apart: map[pair]bool{}, rivalled: map[localize.Cause]float64{}, taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)),
-		since: math.Inf(1), until: math.Inf(-1), selected: cfg.Selected, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
+		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, selected: cfg.Selected,
+		taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)), since: math.Inf(1), until: math.Inf(-1),
+		apart: map[pair]bool{}, rivalled: map[localize.Cause]float64{}, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
 }
 

@@ -55,7 +55,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"answers are cut short", agentsim.Faults{MaxMessage: 484}, quick, 40, nil},
 		{"one value an answer", agentsim.Faults{MaxValues: 2}, Limits{}, 40, nil},
 		{"too big", agentsim.Faults{TooBig: 1}, quick, 40, nil},
-		{"silent when asked for much", agentsim.Faults{Silent: 10}, Limits{Timeout: 20 * time.Millisecond, Retries: 1}, 40, nil},
+		{"silent when asked for much", agentsim.Faults{Silent: 10}, Limits{Timeout: 80 * time.Millisecond, Retries: 1}, 40, nil},
 		{"a tenth is lost", agentsim.Faults{Loss: 0.1}, Limits{Timeout: 30 * time.Millisecond, Retries: 6}, 40, nil},
 		{"floods", agentsim.Faults{Flood: 200, Repeat: 3}, Limits{}, 40, nil},
 		{"an error in the middle of a table", agentsim.Faults{GenErr: ifXEntry + "10.21"}, quick, 40, ErrAgent},

@@ -11,8 +11,8 @@ import (
 )
 
 // Where ways are not known, a fault that is always there may stand for another that comes and goes: one of four ways is lost all the time, or two of them for
-// half of it. How the losses that it explains lie in time tells which. That is asked where these were not sent evenly, as few flows tell for the cost of looking
-// at all of them.
+// half of it. How the losses that it explains lie in time tells which. That is asked only where the flows that lost packets were not
+// sent evenly, or differ much in what they lost: it takes a look at all flows that may have crossed it.
 
 // leastDoubtful is how many flows of which the way is not known must have lost packets that a suspect may explain for their times to be asked for.
 const leastDoubtful = 4
@@ -45,8 +45,11 @@ func (s *search) doubt(x *Suspect) (d doubt, ok bool) {
 			times = append(times, float64(s.spans[i].From))
 		}
 	}
+	if most == 0 || len(times) < leastDoubtful {
+		return d, false
+	}
 	clustered, uneven := s.spread(times)
-	if most == 0 || len(times) < leastDoubtful || !clustered && !uneven && !s.bursts(x) {
+	if !clustered && !uneven && !s.bursts(x) {
 		return d, false
 	}
 	var halved [2]candidate

@@ -456,7 +456,7 @@ func together(candidates []candidate, done []bool, best float64) float64 {
 func (s *search) take(c *candidate) map[int32]bool {
 	took := map[int32]bool{}
 	for i, o := range c.obs {
-		if s.taken[o] || !s.spans[o].known() || c.shares[i] < 1 && s.obs[o].Lost == 0 {
+		if s.taken[o] || c.shares[i] < 1 && s.obs[o].Lost == 0 {
 			continue
 		}
 		if s.within(o, c.times.Episodes) {
@@ -471,7 +471,7 @@ func (s *search) take(c *candidate) map[int32]bool {
 // been taken for one by that alone.
 func (s *search) explain(c *candidate) {
 	for i, o := range c.obs {
-		if c.shares[i] == 1 && s.obs[o].Lost > 0 && s.spans[o].known() && s.within(o, c.times.Episodes) {
+		if c.shares[i] == 1 && s.obs[o].Lost > 0 && s.within(o, c.times.Episodes) {
 			s.episodic[o] = true
 		}
 	}

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -17,9 +16,6 @@ import (
 	"whichlink/graphs"
 )
 
-// MaxLine is the longest line that is read, in bytes.
-const MaxLine = 1 << 20
-
 // Write writes one record as a line of JSON.
 func Write(w io.Writer, r *Record) error {
 	r.V = Version
@@ -32,153 +28,6 @@ func Write(w io.Writer, r *Record) error {
 	}
 	_, err := w.Write(line.Bytes())
 	return err
-}
-
-// Skipped counts what a reader passed over, by reason, so that it can be said.
-type Skipped map[string]int
-
-// A LineError is an error at a place in a file. Err says what is wrong there.
-type LineError struct {
-	File string
-	Line int
-	Err  error
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
-func (e *LineError) Unwrap() error { return e.Err }
-
-// Broken and Unread are reasons in [Skipped]: lines that are no records, and those behind which nothing was read.
-const (
-	Broken = "broken lines"
-	Unread = "lines at which the reading of a file ended, with all that follows"
-)
-
-const (
-	// mostFirst is how many broken lines are read where no record stands before them: it may be no evidence at all.
-	mostFirst = 16
-	// mostBroken is how many are read where there are fewer records.
-	mostBroken = 1000
-	// mostTold is how many of them are told one by one.
-	mostTold = 5
-)
-
-// Read reads JSON Lines and hands each record to yield, until yield returns false. Records of unknown sources or kinds
-// and of newer versions are skipped and counted. So are broken lines, as a crash or a rotation leaves them, and the error tells the first of them, each as
-// a *LineError; where nearly all lines are broken the rest is not read. A last line without its newline was cut short by the end of its writer, and is no error.
-func Read(in io.Reader, file string, yield func(*Record) bool) (Skipped, error) {
-	return ReadPlaces(in, file, func(r *Record, _ int64) bool { return yield(r) })
-}
-
-// ReadPlaces is Read that also tells where the line of each record begins, in bytes from where the reading began.
-func ReadPlaces(in io.Reader, file string, yield func(r *Record, place int64) bool) (Skipped, error) {
-	x := reading{buf: bufio.NewReaderSize(in, 64<<10), file: graphs.Clean(file), skipped: Skipped{}}
-	for x.next() {
-		if r := x.record(); r != nil && !yield(r, x.place) {
-			break
-		}
-	}
-	return x.skipped, x.err()
-}
-
-// A reading is how far a file was read.
-type reading struct {
-	buf  *bufio.Reader
-	file string
-
-	n             int    // the line, from 1
-	line          []byte // what it holds
-	zeros         int64  // NUL bytes that stood before that
-	place, behind int64  // where it begins and where the next one does
-	last          bool   // none is read behind it
-
-	usable  int // lines that were records
-	skipped Skipped
-	told    []error
-}
-
-// next goes to the next line, if there is one.
-func (x *reading) next() bool {
-	if x.last {
-		return false
-	}
-	line, zeros, err := readLine(x.buf)
-	x.n++
-	x.zeros, x.place, x.behind = zeros, x.behind, x.behind+zeros+int64(len(line))
-	x.last = err != nil
-	if err != nil && !errors.Is(err, io.EOF) {
-		x.skipped[Unread]++
-		x.tell(graphs.Reason(err))
-		return false
-	}
-	if x.n == 1 {
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	}
-	x.line = bytes.TrimSpace(line)
-	return true
-}
-
-// record returns the record that the line holds, nil if that is none that can be used.
-func (x *reading) record() *Record {
-	if len(x.line) == 0 && x.zeros == 0 {
-		return nil
-	}
-	r := new(Record)
-	if err := x.decode(r); err != nil {
-		if x.last && x.n > 1 {
-			x.skipped["last line cut short"]++
-			return nil
-		}
-		x.broken(fmt.Errorf("not an evidence record: %w", err))
-		return nil
-	}
-	if why := r.unreadable(); why != "" {
-		x.usable++
-		x.skipped[why]++
-		return nil
-	}
-	if err := r.check(); err != nil {
-		x.broken(err)
-		return nil
-	}
-	x.usable++
-	return r
-}
-
-func (x *reading) decode(r *Record) error {
-	if x.zeros > 0 {
-		return fmt.Errorf("it begins with %d NUL bytes", x.zeros)
-	}
-	if err := unmarshal(x.line, r); err != nil {
-		return inWords(x.line, err)
-	}
-	return nil
-}
-
-// broken passes over the line, and ends the reading where hardly a line is a record.
-func (x *reading) broken(err error) {
-	x.skipped[Broken]++
-	n := x.skipped[Broken]
-	if n <= mostTold {
-		x.tell(err)
-	}
-	if x.usable == 0 && n >= mostFirst || x.usable < n && n >= mostBroken {
-		x.skipped[Unread]++
-		x.last = true
-	}
-}
-
-func (x *reading) tell(err error) { x.told = append(x.told, &LineError{x.file, x.n, err}) }
-
-// err tells what is wrong with the file. Where it has no record at all the first line is enough.
-func (x *reading) err() error {
-	if x.usable == 0 && len(x.told) > 0 {
-		return x.told[0]
-	}
-	told := x.told
-	if more := x.skipped[Broken] - mostTold; more > 0 {
-		told = append(told, fmt.Errorf("%s: %d more lines are no evidence records", x.file, more))
-	}
-	return errors.Join(told...)
 }
 
 // token matches what stands in quotes, and numbers.
@@ -242,28 +91,6 @@ func typeInJSON(t reflect.Type) string {
 		return fmt.Sprintf("whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
 	}
 	return "whole number"
-}
-
-// mostZeros is the longest run of NUL bytes that is passed over, as a file that was emptied while it was written to begins with.
-const mostZeros = 1 << 30
-
-// readLine reads a line, and counts the NUL bytes at its beginning in place of keeping them.
-func readLine(buf *bufio.Reader) (line []byte, zeros int64, err error) {
-	for {
-		part, err := buf.ReadSlice('\n')
-		if len(line) == 0 {
-			all := len(part)
-			part = bytes.TrimLeft(part, "\x00")
-			zeros += int64(all - len(part))
-		}
-		line = append(line, part...)
-		if len(line) > MaxLine || zeros > mostZeros {
-			return nil, 0, fmt.Errorf("line longer than %d bytes", MaxLine)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, zeros, err
-		}
-	}
 }
 
 // unreadable says why a record cannot be used by this version, or "".

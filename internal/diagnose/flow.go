@@ -154,6 +154,12 @@ func (w way) set() []localize.Alternative {
 
 func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
 
+// is reports whether two ways are one in memory, as those of echoes of a flow mostly are.
+func (w way) is(x way) bool {
+	n := len(w.alternatives)
+	return n == len(x.alternatives) && (n == 0 || &w.alternatives[0] == &x.alternatives[0])
+}
+
 // shared returns old in place of a way that is the same.
 func (w way) shared(old way) way {
 	if w.equal(old) {

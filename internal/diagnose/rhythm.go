@@ -133,6 +133,8 @@ type timeline struct {
 	// model knows which ways flows may take that were never traced, pairs what it said.
 	model *observer
 	pairs map[trip]pairShare
+	// newest is what was last asked for: echoes of a flow mostly go one way.
+	newest shares
 	// thin is how many packets of flows that hardly cross the arcs are to be expected there, by from when to when they were sent.
 	thin map[[2]float64]float64
 	// settled is the probability that flows cross the arcs which are known to do so by some of their ways only.

@@ -28,10 +28,25 @@ func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
 	})
 }
 
+// Shares are those of the ways there and back of a flow that cross some arcs, as long as these ways stay the same.
+type shares struct {
+	flow        *flowLog
+	path, back  way
+	there, home float64
+}
+
 // shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out. Of a flow that was never traced, which ways the
 // forwarding model allows tells.
 func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (there, home float64) {
 	path, back := l.at(e, false)
+	if x := &t.newest; x.flow != l || !path.is(x.path) || !back.is(x.back) {
+		there, home = t.sharesOf(l, path, back, untraced)
+		*x = shares{l, path, back, there, home}
+	}
+	return t.newest.there, t.newest.home
+}
+
+func (t *timeline) sharesOf(l *flowLog, path, back way, untraced [2]bool) (there, home float64) {
 	there, aside := t.share(path), path.someOf(t.without) || back.someOf(t.without)
 	home = t.share(back)
 	if untraced[0] {

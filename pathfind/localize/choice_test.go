@@ -63,7 +63,7 @@ func TestChoices(t *testing.T) {
 }
 
 // TestJointClasses: of faults that may each be any of those alike, but not all of them anywhere together, each class has all in whose place it may be if the others
-// are elsewhere, too: an arc of a pod to the core and one of the core to another pod, arcs of two racks of a pod among faults all over the fabric, and two switches that
+// are elsewhere, too: an arc of a pod to the core and one of the core to another pod, two that meet at a core switch beside two of a third pod, arcs of two racks of a pod among faults all over the fabric, and two switches that
 // do not lie in the same plane.
 func TestJointClasses(t *testing.T) {
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
@@ -89,13 +89,14 @@ func TestJointClasses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		seeds  []uint64
+		own    int
 		faults func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause)
 	}{
-		{"two pods", []uint64{16, 19}, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+		{"two pods", []uint64{16, 19}, 1e9, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
 			x, y := to(a, "core")[rng.IntN(4)], to(b, "core")[rng.IntN(4)].Reverse()
 			return map[graphs.ArcID]float64{x: 0.016, y: 0.012}, []localize.Cause{arc(x), arc(y)}
 		}},
-		{"one pod, six more", []uint64{2, 15}, func(rng *rand.Rand, a, _ graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+		{"one pod, six more", []uint64{2, 15}, 1e9, func(rng *rand.Rand, a, _ graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
 			racks := to(a, "edge")
 			x, y := to(f.Head(racks[0]), "agg")[rng.IntN(4)], to(f.Head(racks[1]), "agg")[rng.IntN(4)].Reverse()
 			loss := map[graphs.ArcID]float64{x: 0.4, y: 0.15}
@@ -106,7 +107,21 @@ func TestJointClasses(t *testing.T) {
 			}
 			return loss, []localize.Cause{arc(x), arc(y)}
 		}},
-		{"two switches", []uint64{3}, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+		{"one core switch, two more", []uint64{2, 4}, 500, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
+			x := to(a, "core")[rng.IntN(4)]
+			core := f.Head(x)
+			var faults []graphs.ArcID
+			for _, y := range f.Out(core) { // each to another pod
+				if n := f.Head(y); n != a && n != b {
+					faults = append(faults, y)
+				}
+			}
+			third := to(f.Head(faults[1]), "core") // to other core switches of the plane
+			at := slices.IndexFunc(third, func(y graphs.ArcID) bool { return f.Head(y) == core })
+			loss := map[graphs.ArcID]float64{x: 0.14, faults[0]: 0.1, third[(at+1)%4]: 0.35, third[(at+2)%4]: 0.06}
+			return loss, []localize.Cause{arc(x), arc(faults[0])}
+		}},
+		{"two switches", []uint64{3}, 1e9, func(rng *rand.Rand, a, b graphs.NodeID) (map[graphs.ArcID]float64, []localize.Cause) {
 			loss := map[graphs.ArcID]float64{}
 			for _, n := range []graphs.NodeID{a, b} {
 				for _, x := range f.Out(n) {
@@ -120,7 +135,11 @@ func TestJointClasses(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 's'))
 			a, b := aggs[4*rng.IntN(4)+rng.IntN(2)], aggs[16+4*rng.IntN(4)+2+rng.IntN(2)] // neither pod nor plane is the same
 			loss, causes := c.faults(rng, a, b)
-			r := localize.Solve(f, setFlows(f, e, rand.New(rand.NewPCG(seed, 'j')), 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+			obs := setFlows(f, e, rand.New(rand.NewPCG(seed, 'j')), 20000, func() int { return 32 }, loss)
+			for i := c.own; i < len(obs); i += c.own { // and some lose packets by themselves
+				obs[i].Lost = min(obs[i].Lost+4, obs[i].Sent)
+			}
+			r := localize.Solve(f, obs, localize.Config{Paths: e})
 			for _, fault := range causes {
 				if !slices.ContainsFunc(r.Suspects, func(s localize.Suspect) bool { return s.Probability > 0.95 && slices.Contains(s.Class, fault) }) {
 					t.Errorf("%s, seed %d: %v is faulty, and in no class", c.name, seed, fault)

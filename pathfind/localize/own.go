@@ -365,5 +365,5 @@ func (s *search) forget() {
 	s.overNormal.forget()
 	clear(s.by)
 	s.cache.forget()
-	s.like = likenesses{}
+	s.like = likenesses{kin: s.like.kin}
 }

@@ -42,6 +42,7 @@ func (s *search) result() *Result {
 	for i := range s.views {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
+	s.like.kin.placings = allPlacings // whatever the search has tried: what is told would lack what it does not place
 	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
 	var comps []int32 // those of the suspects
 	for _, c := range causes {

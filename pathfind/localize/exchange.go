@@ -24,25 +24,16 @@ func (s *search) doubt() {
 	for range 4 {
 		i := s.likeliest()
 		h := s.hyps[i]
-		if len(h.comps) > exchanged || done[h.key] {
+		if len(h.comps) > handful || done[h.key] {
 			return
 		}
 		done[h.key] = true
 		s.parent = i
 		s.refit(&h)
 		work, known := s.work, len(s.hyps)
-		until := work + patience
-		s.unite(&h)
-		for j, c := range h.comps {
-			if s.ix.kindOf(c) > 0 {
-				s.exchangeFor(&h, until, j)
-			}
-			for k := j + 1; k < len(h.comps); k++ {
-				d := h.comps[k]
-				if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) {
-					s.exchangeFor(&h, until, j, k)
-				}
-			}
+		s.unite(&h, work+patience)
+		if len(h.comps) <= exchanged {
+			s.exchangeAll(&h, s.work+patience)
 		}
 		s.work = work
 		s.expandBest(known)
@@ -52,9 +43,27 @@ func (s *search) doubt() {
 	}
 }
 
+// exchangeAll looks at the hypotheses with two others in place of one member, for each its share of half of the effort, or of two that share losses.
+func (s *search) exchangeAll(h *hypothesis, until int) {
+	half := s.work + (until-s.work)/2
+	for j, c := range h.comps {
+		if s.ix.kindOf(c) > 0 {
+			s.exchangeFor(h, s.work+(half-s.work)/(len(h.comps)-j), j)
+		}
+	}
+	for j, c := range h.comps {
+		for k := j + 1; k < len(h.comps); k++ {
+			d := h.comps[k]
+			if s.near(c); 6*s.shared[d] >= min(s.lossy[c], s.lossy[d]) {
+				s.exchangeFor(h, until, j, k)
+			}
+		}
+	}
+}
+
 // unite looks at the hypotheses with one other in place of two members that share losses with it and not with each other, as two hosts do with a link beyond their
 // switch where what else they cross is dead. Neither of them alone gives way to it, since it would make the other's flows lose more than they do.
-func (s *search) unite(h *hypothesis) {
+func (s *search) unite(h *hypothesis, until int) {
 	const share = 3 // one in so many of the losses of either must be those of what takes their place
 	rivals := make([][]int32, len(h.comps))
 	for j, c := range h.comps {
@@ -71,6 +80,9 @@ func (s *search) unite(h *hypothesis) {
 			for _, x := range rivals[k] {
 				if _, both := slices.BinarySearch(rivals[j], x); !both {
 					continue
+				}
+				if s.work > until {
+					return
 				}
 				if s.ev.sets != nil {
 					if twins[x] == 0 {
@@ -146,6 +158,18 @@ func (s *search) exchangeFor(h *hypothesis, until int, out ...int) {
 	slices.SortFunc(first, func(a, b addition) int {
 		return cmp.Or(cmp.Compare(b.odds, a.odds), cmp.Compare(a.comp, b.comp))
 	})
+	if s.ev.sets != nil { // of several that look alike one is enough
+		looks := map[uint64]bool{}
+		first = slices.DeleteFunc(first, func(x addition) bool {
+			if len(looks) == firsts {
+				return true
+			}
+			like := s.twin(x.comp)
+			seen := looks[like]
+			looks[like] = true
+			return seen
+		})
+	}
 	for _, x := range first[:min(len(first), firsts)] {
 		s.shift(x.comp, x.rate)
 		known := map[uint64]pairing{}

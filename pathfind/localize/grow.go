@@ -39,7 +39,7 @@ func (s *search) grow(i int32, least int) int32 {
 		return -1
 	}
 	next := s.addAll(&h, s.pick(&h))
-	again := next <= i && len(s.barred) == 0 // what it may not add leads it where it has been on other ways
+	again := next <= i && s.barred == nil // what it may not add leads it where it has been on other ways
 	if again || next < 0 || next == i || len(s.hyps[next].comps) <= least {
 		return -1
 	}
@@ -104,7 +104,9 @@ func (s *search) pick(h *hypothesis) (additions []addition) {
 		if blocked[x.comp] {
 			continue
 		}
-		additions = append(additions, x)
+		if additions = append(additions, x); s.careful {
+			break
+		}
 		for _, c := range s.near(x.comp) {
 			blocked[c] = blocked[c] || float64(s.shared[c]) > crowd*float64(min(s.lossy[c], s.lossy[x.comp]))
 		}

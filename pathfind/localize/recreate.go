@@ -129,7 +129,8 @@ func (s *search) regrow(h hypothesis, out []int, barred []int32) (int32, []int32
 	}
 	best := s.best
 	// On its way it may be as unlikely as can be.
-	s.barred, s.best, s.parent, s.atHand, s.bonus = barred, math.Inf(-1), s.likeliest(), -1, 0
+	s.barred = func(c int32) bool { return slices.Contains(barred, c) }
+	s.best, s.parent, s.atHand, s.bonus = math.Inf(-1), s.likeliest(), -1, 0
 	last, next := int32(-1), s.remember(comps, rates, -math.MaxFloat64)
 	for range handful {
 		if next < 0 || s.hyps[next].expanded {

@@ -31,11 +31,12 @@ type search struct {
 	listed     [2][]prospect // see prospects
 	moves      []move        // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
-	views      []view          // by habits of flows, the likeliest first; its hypotheses are those of the search
-	lossless   []losslessFlows // flows without loss; where only others are known, those that are to be expected
-	crossing   []int32         // of all observations, those whose path crosses an arc of a suspect; known with the result
-	bounds     bounds          // of the component looked at last
-	barred     []int32         // those that grow may not add
+	views      []view           // by habits of flows, the likeliest first; its hypotheses are those of the search
+	lossless   []losslessFlows  // flows without loss; where only others are known, those that are to be expected
+	crossing   []int32          // of all observations, those whose path crosses an arc of a suspect; known with the result
+	bounds     bounds           // of the component looked at last
+	barred     func(int32) bool // those that grow may not add; none if nil
+	careful    bool             // grow adds one at a time
 	occam      []float64
 	system     system
 	scratch
@@ -164,6 +165,9 @@ func (s *search) explore() {
 		if slices.ContainsFunc(s.hyps[i].comps, s.ix.manifold) {
 			for j := s.scatter(int32(i)); j >= 0; {
 				j = s.grow(j, 0)
+			}
+			if s.ev.sets != nil {
+				s.piecemeal()
 			}
 			break
 		}

@@ -15,7 +15,7 @@ type prospect struct {
 
 // prospects lists what may be above a floor, in log odds, by how it was felt to be pulled, but for what is barred. The list is good until the next one is
 // asked for.
-func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prospect {
+func (s *search) prospects(h *hypothesis, floor float64, barred func(int32) bool) []prospect {
 	for _, c := range h.comps {
 		s.here.count(s.ix, c, 1)
 	}
@@ -28,7 +28,7 @@ func (s *search) prospects(h *hypothesis, floor float64, barred []int32) []prosp
 	halves.Briefly(len(s.candidates), func(half, from, to int) {
 		list := s.listed[half][:0]
 		for _, c := range s.candidates[from:to] {
-			if s.excess[c] > 0 || slices.Contains(barred, c) {
+			if s.excess[c] > 0 || barred != nil && barred(c) {
 				continue
 			}
 			x := prospect{addition: addition{comp: c, odds: s.priorOf(c) - s.overlap[c], beside: s.here.beside(s.ix, c, alone[s.ix.kindOf(c)])}}

@@ -140,14 +140,14 @@ func (t *teller) alsoFor(h *hypothesis, c int32, class []int32) []choice {
 		}
 	}
 	also = append(also, t.beside(h, j, class)...)
-	return slices.DeleteFunc(also, func(x choice) bool { return t.assigned[x.comp] || slices.Contains(class, x.comp) })
+	return slices.DeleteFunc(also, func(x choice) bool { return t.taken(h, c, x.comp) || slices.Contains(class, x.comp) })
 }
 
 // beside returns what may be faulty in place of the j-th member of the loaded hypothesis if other members are others of those alike, too, but for those of its class.
 func (t *teller) beside(h *hypothesis, j int, class []int32) (also []choice) {
 	base := t.sum
 	for _, x := range t.alike(h.comps[j]) {
-		if t.assigned[x] || slices.Contains(class, x) {
+		if t.taken(h, h.comps[j], x) || slices.Contains(class, x) {
 			continue
 		}
 		t.imageOf(h.comps, h.comps[j], x, func(image []int32) bool {

@@ -302,11 +302,11 @@ func (s *search) explained(class, told []int32, weights []float64) float64 {
 
 // deviceSuspect describes a switch that is bad in part, under the loaded hypothesis, if it or what may be in its place is with some probability. What is told
 // already is not in its class.
-func (s *search) deviceSuspect(d *device, probability float64, assigned []bool) Suspect {
+func (s *search) deviceSuspect(d *device, probability float64, owned func(int32) bool) Suspect {
 	class, all, in := []choice{{d.comp, 1}}, 1.0, 0.0
 	for _, x := range d.places {
 		all += x.mass
-		if x.likely() && !assigned[x.comp] {
+		if x.likely() && !owned(x.comp) {
 			class = append(class, x.choice)
 		}
 	}

@@ -43,13 +43,13 @@ func (s *search) result() *Result {
 		r.Healthy += s.views[i].share * s.views[i].healthy()
 	}
 	s.like.kin.placings = allPlacings // whatever the search has tried: what is told would lack what it does not place
-	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, assigned: make([]bool, s.ix.n), places: map[placeKey][]place{}}
+	t := teller{search: s, weights: weights, marginal: marginal, rank: rank, owner: make([]int32, s.ix.n), places: map[placeKey][]place{}}
 	var comps []int32 // those of the suspects
 	for _, c := range causes {
 		if marginal[c] < listed/4 {
 			break
 		}
-		if t.assigned[c] {
+		if t.owned(c) {
 			continue
 		}
 		if x := t.suspect(c); x.Probability >= listed {
@@ -72,7 +72,7 @@ type teller struct {
 	weights  []float64         // of the hypotheses
 	marginal map[int32]float64 // by cause, its probability
 	rank     func(a, b int32) int
-	assigned []bool  // by component: it is in the class of a suspect
+	owner    []int32 // by component: the cause of the first suspect in whose class it is, plus one; 0 if there is none
 	told     []int32 // switches that are likelier bad than not
 	arcs     []int32 // arcs likewise
 	places   map[placeKey][]place
@@ -84,15 +84,33 @@ type placeKey struct {
 	at         int32
 }
 
+// owned reports whether a component is in the class of a suspect.
+func (t *teller) owned(x int32) bool { return t.owner[x] != 0 }
+
+// own notes that components are in the class of a suspect.
+func (t *teller) own(cause int32, class ...int32) {
+	for _, x := range class {
+		if !t.owned(x) {
+			t.owner[x] = cause + 1
+		}
+	}
+}
+
+// taken reports whether a component is in the class of another suspect than c. Of two that a hypothesis has and that are likely, each may be at the place of either.
+func (t *teller) taken(h *hypothesis, c, x int32) bool {
+	return t.owned(x) && (t.marginal[c] <= 0.5 || !slices.ContainsFunc(h.comps, func(y int32) bool { return y != c && t.owner[y] == t.owner[x] }))
+}
+
 // suspect returns a cause with what the evidence does not tell apart from it; if that is too unlikely to be listed, nothing else of it.
 func (t *teller) suspect(c int32) Suspect {
-	t.assigned[c] = true
+	first := c
+	t.own(first, c)
 	if d := t.likeliestDevice(c, t.weights); d != nil {
-		x := t.deviceSuspect(d, min(t.marginal[c], 1), t.assigned)
+		x := t.deviceSuspect(d, min(t.marginal[c], 1), t.owned)
 		for _, y := range x.Class {
-			c := t.ix.node(graphs.NodeID(y.ID))
-			t.assigned[c] = true
-			t.tell(c, x.Probability)
+			n := t.ix.node(graphs.NodeID(y.ID))
+			t.own(first, n)
+			t.tell(n, x.Probability)
 		}
 		return x
 	}
@@ -100,14 +118,16 @@ func (t *teller) suspect(c int32) Suspect {
 		return Suspect{}
 	}
 	h := t.loadLikeliest(t.weights, c)
-	class, odds, against := t.class(c, t.assigned, nil)
+	taken := func(x int32) bool { return t.taken(h, c, x) }
+	class, odds, against := t.class(c, taken, nil)
 	alone := t.marginal[c]
 	switch arc, link, other := t.otherWay(c); {
 	case other < 0:
 	case len(class) == 1:
-		t.assigned[other], alone = true, t.probability(arc, link)
+		t.own(first, other)
+		alone = t.probability(arc, link)
 		c, h = arc, t.loadLikeliest(t.weights, arc)
-		class, odds, against = t.class(c, t.assigned, nil)
+		class, odds, against = t.class(c, taken, nil)
 	default:
 		if !slices.Contains(class, other) {
 			class = append(class, other)
@@ -125,13 +145,15 @@ func (t *teller) suspect(c int32) Suspect {
 		}
 	}
 	if slices.ContainsFunc(class, func(y int32) bool { return t.ix.cause(y) == x.Against.RunnerUp }) {
-		_, _, x.Against = t.class(c, t.assigned, class)
+		_, _, x.Against = t.class(c, taken, class)
 	}
+	x.Probability = max(t.oneMore(first, class), x.Alone)
 	for _, y := range class {
-		t.assigned[y] = true
+		if y == c || !slices.Contains(h.comps, y) { // what is faulty besides is a suspect of its own
+			t.own(first, y)
+		}
 		x.Class = append(x.Class, t.ix.cause(y))
 	}
-	x.Probability = max(t.probability(class...), x.Alone)
 	if len(t.told) > 0 {
 		besides := 1 - t.explained(class, t.told, t.weights)
 		x.Probability, x.Alone = x.Probability*besides, x.Alone*besides
@@ -157,6 +179,29 @@ func (t *teller) suspect(c int32) Suspect {
 	return x
 }
 
+// oneMore returns the probability that a member of a class is faulty beside one for each suspect that has members of it in its own class.
+func (t *teller) oneMore(c int32, class []int32) float64 {
+	var own, others []int32
+	for _, x := range class {
+		switch owner := t.owner[x] - 1; {
+		case owner < 0 || owner == c:
+			own = append(own, x)
+		case !slices.Contains(others, owner):
+			others = append(others, owner)
+		}
+	}
+	p := 0.0
+	for i := range t.views {
+		v := &t.views[i]
+		if v.drawn != nil {
+			p += v.share * v.often(t.search, class, 1+len(others))
+		} else {
+			p += v.share * v.probability(t.search, own)
+		}
+	}
+	return min(p, 1)
+}
+
 // tell notes that a cause has that probability.
 func (t *teller) tell(c int32, probability float64) {
 	switch k := t.ix.kindOf(c); {
@@ -177,7 +222,7 @@ func (t *teller) otherWay(c int32) (arc, link, other int32) {
 		if c == link {
 			other = arc
 		}
-		if (c == link || c == arc) && !t.assigned[other] && math.Abs(math.Log(t.marginal[other]/t.marginal[c])) <= alike {
+		if (c == link || c == arc) && !t.owned(other) && math.Abs(math.Log(t.marginal[other]/t.marginal[c])) <= alike {
 			return arc, link, other
 		}
 	}
@@ -319,7 +364,7 @@ func (s *search) usual() (odds [len(kinds)]float64) {
 
 // class returns the components that the evidence cannot tell from c, a member of the loaded hypothesis: itself first, the log odds of each, and what speaks
 // against c but for what is known to be in its class.
-func (s *search) class(c int32, assigned []bool, known []int32) ([]int32, map[int32]float64, Against) {
+func (s *search) class(c int32, taken func(int32) bool, known []int32) ([]int32, map[int32]float64, Against) {
 	rate := s.excess[c]
 	s.shift(c, 0)
 	own := s.fit(c)
@@ -336,7 +381,7 @@ func (s *search) class(c int32, assigned []bool, known []int32) ([]int32, map[in
 			continue
 		}
 		switch f := s.fit(x); {
-		case f.bayes >= own.bayes-alike && !assigned[x]:
+		case f.bayes >= own.bayes-alike && !taken(x):
 			class = append(class, x)
 			of[x] = f.bayes + prior
 		case f.bayes+prior > odds && !slices.Contains(known, x):

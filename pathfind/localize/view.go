@@ -198,7 +198,7 @@ func (s *search) probability(class ...int32) float64 {
 // probability returns that of a member of a class being faulty: under the mode and what differs from it, or besides, or, of a switch, in part.
 func (v *view) probability(s *search, class []int32) float64 {
 	if v.drawn != nil {
-		return v.often(s, class)
+		return v.often(s, class, 1)
 	}
 	p, besides, device := v.parts.holds(class), 0.0, 0.0
 	for _, c := range class {
@@ -226,15 +226,17 @@ func (v *view) healthy() float64 {
 	return p
 }
 
-// often returns how often a member of a class was met: under how many of the hypotheses drawn it is faulty, or, of a switch, one like it in part.
-func (v *view) often(s *search, class []int32) float64 {
+// often returns how often so many members of a class, at least, were met: under how many of the hypotheses drawn they are faulty, or, of a switch, one like it in part.
+func (v *view) often(s *search, class []int32, least int) float64 {
 	met := 0.5 // what was not met, or always, may be so by chance
 	for _, d := range v.drawn {
-		p := 0.0
+		p, in := 0.0, 0
 		for _, c := range class {
-			if _, in := slices.BinarySearch(d.comps, c); in {
-				p = 1
-				break
+			if _, is := slices.BinarySearch(d.comps, c); is {
+				if in++; in == least {
+					p = 1
+					break
+				}
 			}
 			if s.ix.kindOf(c) == 2 {
 				p = max(p, d.parts[s.looks[c]])

@@ -92,7 +92,7 @@ func (x *boutSearch) leaveAlone(d *Diagnosis, causes map[string]localize.Cause) 
 		}
 		when := told.times(verge)
 		if when == nil {
-			when = []stretch{{s.from, s.to}}
+			when = []stretch{{s.flowing.from, s.flowing.to}}
 		}
 		for _, c := range append([]localize.Cause{c}, class...) {
 			x.know(c, when)
@@ -134,7 +134,7 @@ func (x *boutSearch) worst() *bout {
 		if x.tried[a] {
 			continue
 		}
-		b := x.lost[a].together(s.from, s.to)
+		b := x.lost[a].together(s.flowing.from, s.flowing.to)
 		b.arc = a
 		if b.proof -= math.Log(float64(s.fabric.NumArcs())); b.proof >= boutProof {
 			list = append(list, &b)
@@ -197,7 +197,7 @@ func (x *boutSearch) add(flow int, e *echo, w way, bad []stretch) {
 	slices.Sort(arcs)
 	arcs = slices.Compact(arcs)
 	for at := range e.lossesBeside(bad) {
-		one := loss{at.Sub(x.store.from), flow}
+		one := loss{at.Sub(x.store.flowing.from), flow}
 		for _, a := range arcs {
 			before := x.lost[a]
 			if n := len(before); n == 0 || before[n-1].flow != flow || one.at-before[n-1].at >= boutRun {
@@ -215,7 +215,7 @@ func (x *boutSearch) explain(e *echo, w way) []stretch {
 			crosses++
 		}
 	}
-	whole := x.store.to.Sub(x.store.from)
+	whole := x.store.flowing.to.Sub(x.store.flowing.from)
 	return slices.DeleteFunc(bad, func(st stretch) bool { return 2*crosses < len(w.alternatives) && 2*st.to.Sub(st.from) > whole })
 }
 

@@ -57,13 +57,14 @@ func (s *Store) setClocks() {
 			list[i].stretch = list[i].moved(-moved[list[i].by])
 		}
 	}
-	s.from, s.to = time.Time{}, time.Time{}
+	s.from, s.to, s.flowing = time.Time{}, time.Time{}, stretch{}
 	for k, span := range s.spans {
 		if d := moved[k.by]; d != 0 && k.source == string(evidence.SourceProbe) {
 			span = span.moved(-d)
 			s.spans[k], s.sources[k].Newest = span, span.to
 		}
 		s.from, s.to = soonest(s.from, span.from), later(s.to, span.to)
+		s.flowed(k, span)
 	}
 }
 

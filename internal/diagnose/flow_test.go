@@ -43,7 +43,7 @@ func TestUnlisted(t *testing.T) {
 	for i := range evidence.MaxLostAt {
 		e.lostAt = append(e.lostAt, 20*i)
 	}
-	tl := timeline{store: &Store{from: e.start}}
+	tl := timeline{store: &Store{flowing: stretch{from: e.start}}}
 	tl.echo(&e, 1)
 	tl.flush()
 	sent, lost := 0, 0

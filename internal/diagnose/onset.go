@@ -29,10 +29,10 @@ func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 		return bad, rhythm.Steady
 	}
 	x := r.Episodes[len(r.Episodes)-1]
-	if r.Kind == rhythm.Once && milliseconds(s.to.Sub(s.from))-x.To < milliseconds(quiet) {
+	if r.Kind == rhythm.Once && milliseconds(s.flowing.to.Sub(s.flowing.from))-x.To < milliseconds(quiet) {
 		r.Kind = rhythm.Since
 	}
-	if bad = (stretch{s.from.Add(duration(x.From)), s.from.Add(duration(x.To))}); r.Kind == rhythm.Since {
+	if bad = (stretch{s.flowing.from.Add(duration(x.From)), s.flowing.from.Add(duration(x.To))}); r.Kind == rhythm.Since {
 		bad.from = bad.from.Add(bin) // a few packets of before would make something that is dead lose not quite all
 	} else {
 		bad = s.lossesIn(stretch{bad.from.Add(-bin), bad.to.Add(bin)}) // and a few of it beside that time would convict others
@@ -82,13 +82,13 @@ func (s *Store) lossesIn(st stretch) stretch {
 
 // lostInTime counts what all flows together sent and lost in bins of time, and in spans of bins where nobody knows when in them.
 func (s *Store) lostInTime() (counts []rhythm.Count, bin time.Duration) {
-	bin = max(onsetBin, s.to.Sub(s.from)/onsetBins)
-	counts = make([]rhythm.Count, int(s.to.Sub(s.from)/bin)+1)
+	bin = max(onsetBin, s.flowing.to.Sub(s.flowing.from)/onsetBins)
+	counts = make([]rhythm.Count, int(s.flowing.to.Sub(s.flowing.from)/bin)+1)
 	for i := range counts {
 		counts[i].From, counts[i].To = milliseconds(bin*time.Duration(i)), milliseconds(bin*time.Duration(i+1))
 	}
 	bins := len(counts)
-	at := func(t time.Time) int { return min(max(int(t.Sub(s.from)/bin), 0), bins-1) }
+	at := func(t time.Time) int { return min(max(int(t.Sub(s.flowing.from)/bin), 0), bins-1) }
 	spans := map[[2]int]int{} // indexes
 	for _, l := range s.order {
 		for j := range l.echoes {

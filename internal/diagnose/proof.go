@@ -366,6 +366,6 @@ func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 	// Ports count outages; when each was, and how long it lasted, packets tell better.
 	if r := s.rhythmOf(sus.Cause); r.Kind == rhythm.Flapping || r.Kind == rhythm.Once && x.once {
 		x.Episodes, x.Probability = nil, max(x.Probability, min(sus.Probability, surest))
-		x.TellRhythm(&r, s.from, s.instrument())
+		x.TellRhythm(&r, s.flowing.from, s.instrument())
 	}
 }

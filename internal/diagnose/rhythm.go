@@ -146,7 +146,7 @@ type timeline struct {
 	run bool
 }
 
-func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.store.from)) }
+func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.store.flowing.from)) }
 
 // flow adds what is known of a flow.
 func (t *timeline) flow(l *flowLog) {
@@ -355,7 +355,7 @@ func (s *Store) ratherLink(sus localize.Suspect) localize.Suspect {
 // stretches are the times of episodes.
 func (s *Store) stretches(episodes []rhythm.Episode) (list []stretch) {
 	for _, x := range episodes {
-		list = append(list, stretch{s.from.Add(duration(x.From)), s.from.Add(duration(x.To))})
+		list = append(list, stretch{s.flowing.from.Add(duration(x.From)), s.flowing.from.Add(duration(x.To))})
 	}
 	return list
 }

@@ -25,15 +25,15 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 		return
 	}
 	last := &r.Episodes[len(r.Episodes)-1]
-	end := s.from.Add(duration(last.To))
-	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.from.Add(duration(last.From)), end) {
+	end := s.flowing.from.Add(duration(last.To))
+	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.flowing.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
 	oneWay := (r.Kind == rhythm.Once || r.Kind == rhythm.Flapping) && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
 	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay && r.Loss >= stormLoss) && r.To-last.To < milliseconds(lastWindows(&r)) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}
-	out.TellRhythm(&r, s.from, s.instrument())
+	out.TellRhythm(&r, s.flowing.from, s.instrument())
 	crossed := func() bool {
 		return slices.ContainsFunc(linksOf(s.fabric, sus.Cause), func(l graphs.LinkID) bool { return s.crossedSince(l, end) })
 	}
@@ -62,7 +62,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	}
 	if out.once = r.Kind == rhythm.Once && crossed(); r.Kind == rhythm.Once && !out.once {
 		out.Until = nil
-		if out.fresh = s.to.Before(end.Add(stale)); !out.fresh {
+		if out.fresh = s.flowing.to.Before(end.Add(stale)); !out.fresh {
 			out.Symptom = Down
 			out.For += "; no flow was seen on it since"
 		}
@@ -119,7 +119,7 @@ func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
 				met = met || bad.overlaps(d)
 				near += d.to.Sub(d.from) + bad.to.Sub(bad.from)
 			}
-			if likely *= near.Seconds() / s.to.Sub(s.from).Seconds(); !met {
+			if likely *= near.Seconds() / s.flowing.to.Sub(s.flowing.from).Seconds(); !met {
 				likely = 1
 				break
 			}

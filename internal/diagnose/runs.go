@@ -73,7 +73,7 @@ func (s *Store) together() bool {
 		n, _ := slices.BinarySearchFunc(list, t, time.Time.Compare)
 		return n
 	}
-	whole := max(s.to.Sub(s.from).Seconds(), 1e-3)
+	whole := max(s.flowing.to.Sub(s.flowing.from).Seconds(), 1e-3)
 	meet := 0
 	for _, x := range several {
 		others := before(starts, x.to) - before(ends, x.from) - 1

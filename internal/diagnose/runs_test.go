@@ -20,7 +20,7 @@ func TestTogether(t *testing.T) {
 	} {
 		p := newPlay(t, 40)
 		s := p.store
-		s.from, s.to = p.start, p.start.Add(20*time.Second)
+		s.flowing = stretch{p.start, p.start.Add(20 * time.Second)}
 		for i := range 40 {
 			l := &flowLog{}
 			for w := range 20 {

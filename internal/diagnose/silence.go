@@ -317,7 +317,7 @@ func (s *Store) silenceNotes() (notes []string) {
 // silenceWords say which host was silent, and when that was not all the time.
 func (s *Store) silenceWords(x *silentTime) string {
 	when, over := "", !s.lasts(x)
-	if x.from.After(s.from.Add(stale)) {
+	if x.from.After(s.flowing.from.Add(stale)) {
 		when = " from " + s.dial().clock(x.from)
 	}
 	if over {
@@ -336,7 +336,7 @@ func (s *Store) silenceWords(x *silentTime) string {
 }
 
 // lasts reports whether a silence was not over when the evidence ended.
-func (s *Store) lasts(x *silentTime) bool { return !x.to.Before(s.to.Add(-stale)) }
+func (s *Store) lasts(x *silentTime) bool { return !x.to.Before(s.flowing.to.Add(-stale)) }
 
 // silentNow returns the first of the silences that were not over when the evidence ended, or nil, and what was lost to all of these.
 func (s *Store) silentNow() (first *silentTime, lost int) {

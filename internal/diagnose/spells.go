@@ -76,7 +76,7 @@ func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *obser
 // looked is how much time was looked at, where that is not all.
 func (o *observer) looked() time.Duration {
 	if o.spells == nil && !o.since.IsZero() {
-		return o.s.to.Sub(o.since)
+		return o.s.flowing.to.Sub(o.since)
 	}
 	var sum time.Duration
 	for _, x := range o.spells {
@@ -106,7 +106,7 @@ func (s *Store) spells() []stretch {
 	}
 	var list []stretch
 	for _, x := range r.Episodes {
-		from, to := s.from.Add(duration(x.From)), s.from.Add(duration(x.To))
+		from, to := s.flowing.from.Add(duration(x.From)), s.flowing.from.Add(duration(x.To))
 		for _, l := range s.order {
 			for i := range l.echoes {
 				if e := &l.echoes[i]; e.lost > 0 && e.start.Before(to) && !e.end.Before(from) {
@@ -120,7 +120,7 @@ func (s *Store) spells() []stretch {
 	for _, x := range whole {
 		bad += x.to.Sub(x.from)
 	}
-	if bad.Seconds() > mostSpells*s.to.Sub(s.from).Seconds() {
+	if bad.Seconds() > mostSpells*s.flowing.to.Sub(s.flowing.from).Seconds() {
 		return nil
 	}
 	return whole

@@ -151,13 +151,13 @@ func (s *Store) rests(sus *localize.Suspect, seen *observer) (since time.Time, o
 			if lost += e.lost; e.lost > 0 && e.end.After(since) {
 				since = e.end
 			}
-			over = over && s.to.Sub(e.end) >= restsFor
+			over = over && s.flowing.to.Sub(e.end) >= restsFor
 		}
 		if all += lost; over {
 			behind += lost
 		}
 	}
-	return since, behind > 0 && s.to.Sub(since) >= restsFor && float64(behind) >= leftBehind*float64(all)
+	return since, behind > 0 && s.flowing.to.Sub(since) >= restsFor && float64(behind) >= leftBehind*float64(all)
 }
 
 // observeSplit sums up what was measured before a moment, and what since.

@@ -69,6 +69,8 @@ type Store struct {
 	spelled map[string]graphs.NodeID // nodes by the canonical form of their names, made when first asked
 
 	from, to time.Time
+	// flowing is from when until when flows were measured. Ports may be read for a day before that and long after: whatever is asked of losses in time is asked of this.
+	flowing  stretch
 	spans    map[sourceKey]stretch    // of each source
 	fast     map[string]time.Duration // by how much clocks of probers are ahead, which is taken off their times
 	slowness *slowness                // as last looked at
@@ -210,6 +212,14 @@ func (s *Store) see(r *evidence.Record) {
 	span := s.spans[k]
 	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
 	s.spans[k] = span
+	s.flowed(k, span)
+}
+
+// flowed adds the span of a source to the time in which flows were measured, if that tells of flows.
+func (s *Store) flowed(k sourceKey, span stretch) {
+	if k.source == string(evidence.SourceProbe) || k.source == string(evidence.SourcePcap) {
+		s.flowing = stretch{soonest(s.flowing.from, span.from), later(s.flowing.to, span.to)}
+	}
 }
 
 func (s *Store) nodeOf(r *evidence.Record) graphs.NodeID {
@@ -293,6 +303,9 @@ func (s *Store) prune() {
 	oldest := s.to.Add(-s.cfg.Horizon)
 	if s.from.Before(oldest) {
 		s.from = oldest
+	}
+	if s.flowing.from.Before(oldest) && !s.flowing.to.IsZero() {
+		s.flowing = stretch{oldest, later(s.flowing.to, oldest)}
 	}
 	s.prunePorts(oldest)
 	if s.foreign.last.Before(oldest) {

@@ -114,7 +114,7 @@ func around(lost map[int]*spell, b int, storm float64) float64 {
 func (s *Store) weather(known downs) map[int]*spell {
 	const most = 1e6
 	lost := map[int]*spell{}
-	bin := func(at time.Time) int { return int(at.Sub(s.from) / stormBin) }
+	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / stormBin) }
 	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
 	for _, l := range s.order {
 		dead := l.lostShare() > stormLoss // all the time: that makes no weather

@@ -221,7 +221,7 @@ func (s *Store) strainedHosts() strained {
 		}
 	}
 	for n, sum := range paused {
-		if sum.Seconds() > mostPaused*s.to.Sub(s.from).Seconds() {
+		if sum.Seconds() > mostPaused*s.flowing.to.Sub(s.flowing.from).Seconds() {
 			x.ever[n] = false
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Store) leaveOutUnmet() {
 	if len(to) < leastUnmet {
 		return
 	}
-	all := stretch{s.from, s.to}
+	all := stretch{s.flowing.from, s.flowing.to}
 	at := s.lookAt(all, func(l *flowLog) bool { return to[l.dst] != nil })
 	maps.DeleteFunc(to, func(h graphs.NodeID, flows []*flowLog) bool {
 		met := slices.ContainsFunc(s.fabric.Out(h), func(a graphs.ArcID) bool { return s.meetsAt(s.fabric.Head(a)) })

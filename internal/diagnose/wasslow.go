@@ -34,13 +34,13 @@ const (
 func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 	flows.markLate()
 	s.leaveBusy(flows)
-	slots := float64(slotsOf(s.from, s.to))
+	slots := float64(slotsOf(s.flowing.from, s.flowing.to))
 	for range mostTimes {
 		a, ok := s.latest(flows)
 		if !ok {
 			break
 		}
-		r := flows.lateRhythm(a, s.from)
+		r := flows.lateRhythm(a, s.flowing.from)
 		times := s.stretches(r.Episodes)
 		flows.explain(delay.Cause{Kind: delay.Arc, ID: int32(a)}, s.fabric, times)
 		if len(times) == 0 {
@@ -48,7 +48,7 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 		}
 		if s.goesOn(&r) {
 			if i := s.slowAt(a, now); i >= 0 {
-				now[i].tellSince(&r, s.from, s.dial())
+				now[i].tellSince(&r, s.flowing.from, s.dial())
 			}
 			continue
 		}
@@ -79,7 +79,7 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 // leaveBusy takes for explained what is late for a moment at a host.
 func (s *Store) leaveBusy(flows *delayedFlows) {
 	busy := map[graphs.ArcID][]stretch{}
-	for i, x := range flows.lateOn(s.from, s.to, s.fabric.NumArcs()) {
+	for i, x := range flows.lateOn(s.flowing.from, s.flowing.to, s.fabric.NumArcs()) {
 		if a := graphs.ArcID(i); s.fabric.IsHostArc(a) && len(x.times) > 0 && !x.inARow(leastSlowHost) {
 			busy[a] = x.times
 		}
@@ -97,7 +97,7 @@ func (s *Store) leaveBusy(flows *delayedFlows) {
 // latest returns the arc on which most windows were late, if that was for long enough.
 func (s *Store) latest(flows *delayedFlows) (graphs.ArcID, bool) {
 	best, most := graphs.ArcID(graphs.None), 0
-	for i, x := range flows.lateOn(s.from, s.to, s.fabric.NumArcs()) {
+	for i, x := range flows.lateOn(s.flowing.from, s.flowing.to, s.fabric.NumArcs()) {
 		a := graphs.ArcID(i)
 		enough := x.inAll() >= leastSlow && (!s.fabric.IsHostArc(a) || x.inARow(leastSlowHost))
 		if enough && x.windows > most {
@@ -121,7 +121,9 @@ func (s *Store) goesOn(r *rhythm.Rhythm) bool {
 }
 
 // left reports whether no flow crosses something any more.
-func (s *Store) left(r *rhythm.Rhythm) bool { return s.to.Sub(s.from.Add(duration(r.To))) > lately }
+func (s *Store) left(r *rhythm.Rhythm) bool {
+	return s.flowing.to.Sub(s.flowing.from.Add(duration(r.To))) > lately
+}
 
 // markLate tells which windows of flows are late, beside what each takes mostly, first or last, whichever is least: what is over may have been slow for most of the time. How far
 // healthy ones lie apart is told by all of them.
@@ -348,10 +350,10 @@ func (x *Suspect) tellSince(r *rhythm.Rhythm, start time.Time, d dial) {
 func (s *Store) tellOver(out *Suspect, x *delay.Suspect, r *rhythm.Rhythm) {
 	out.dial, out.Duty = s.dial(), r.Duty
 	for _, e := range r.Episodes {
-		out.Episodes = append(out.Episodes, Episode{s.from, duration(e.From), duration(e.To)})
+		out.Episodes = append(out.Episodes, Episode{s.flowing.from, duration(e.From), duration(e.To)})
 	}
 	last := &r.Episodes[len(r.Episodes)-1]
-	until := s.from.Add(duration(last.To)).UTC()
+	until := s.flowing.from.Add(duration(last.To)).UTC()
 	out.when = out.between()
 	if r.Period > 0 {
 		out.PeriodMS = int(r.Period + 0.5)

@@ -148,7 +148,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}
-		s.corrupts(&out, &sus, ports.counted)
+		s.corrupts(&out, &sus, heard, ports.counted)
 		s.queues(&out, sus.Cause, ports.counted)
 		s.prove(&out, sus.Cause, sus.Loss, heard, ports)
 		s.doubtBusy(&out, &sus, seen, heard)

@@ -287,13 +287,13 @@ func (s *Store) countsErrors(c *counted, cause localize.Cause) bool {
 	})
 }
 
-// corrupts turns a suspect that loses packets to errors that its ports count, and of which no probe was lost, into one that corrupts them;
+// corrupts turns a suspect that loses packets to errors that its ports count, and of which no flow lost any that crosses it or may, into one that corrupts them;
 // and says which plug it is where errors are counted.
-func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, c *counted) {
+func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, w *witnesses, c *counted) {
 	if out.Symptom != Loss || !s.countsErrors(c, sus.Cause) {
 		return
 	}
-	if sus.Lost == 0 {
+	if sus.Lost+w.unsureProbes.lost+w.unsureCaptures.lost == 0 {
 		out.Symptom = Corruption
 		s.countedLoss(out, sus.Cause, c)
 	}

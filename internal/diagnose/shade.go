@@ -41,19 +41,20 @@ func (s *Store) shade(d *Diagnosis, causes map[string]localize.Cause, seen *obse
 		if !ok || drops(x) || x.Loss == nil || x.Symptom != Loss && x.Symptom != Flap || s.countsErrors(c, cause) {
 			continue
 		}
-		if sent, lost := seen.without(cause, queues); float64(lost) <= beyondQueues**x.Loss*float64(sent) {
+		if sent, lost := seen.without(cause, queues); float64(lost) <= beyondQueues**x.Loss*sent {
 			x.Probability = min(x.Probability, shaded)
-			x.Against = fmt.Sprintf("what it loses is of packets that cross queues which drop; of %s others it loses %d; %s", thousands(sent), lost, x.Against)
+			x.Against = fmt.Sprintf("what it loses is of packets that cross queues which drop; of %s others it loses %d; %s", thousands(int(sent)), lost, x.Against)
 		}
 	}
 }
 
-// without counts the packets that surely crossed a cause and none of some queues.
-func (o *observer) without(cause localize.Cause, queues []localize.Cause) (sent, lost int) {
+// without counts the packets that crossed a cause and none of some queues, surely or, where that is not known, by their share; and all that their flows lost.
+func (o *observer) without(cause localize.Cause, queues []localize.Cause) (sent float64, lost int) {
 observations:
 	for i := range o.list {
 		obs := &o.list[i]
-		if surely, _ := o.crossing(obs, cause); !surely {
+		share := o.share(obs, cause)
+		if share == 0 {
 			continue
 		}
 		for _, q := range queues {
@@ -61,7 +62,7 @@ observations:
 				continue observations
 			}
 		}
-		sent, lost = sent+obs.Sent, lost+obs.Lost
+		sent, lost = sent+share*float64(obs.Sent), lost+obs.Lost
 	}
 	return sent, lost
 }

@@ -20,10 +20,13 @@ type tally struct {
 	// before are the packets that were counted before the first interval with errors, which began at since, and clean those after the last, which ended at until.
 	before, clean uint64
 	since, until  time.Time
+	// looks are the intervals in which packets were counted, bad those of them with errors, and last is when the newest of them ended.
+	looks, bad int
+	last       time.Time
 }
 
-// bad is how many packets were lost to errors. Frames with a wrong checksum mostly are among the errors.
-func (t *tally) bad() uint64 { return max(t.errors, t.fcs) }
+// broken is how many packets were lost to errors. Frames with a wrong checksum mostly are among the errors.
+func (t *tally) broken() uint64 { return max(t.errors, t.fcs) }
 
 // A counted is what all ports counted, as evidence of arcs, switches and hosts.
 type counted struct {
@@ -140,10 +143,15 @@ func add(to map[graphs.PortID]*tally, p graphs.PortID, c *evidence.Counters, r *
 			*x.has = true
 		}
 	}
-	if value(c.Errors)+value(c.FCS) == 0 {
+	errors := value(c.Errors) + value(c.FCS)
+	if t.packets > packets || errors > 0 {
+		t.looks, t.last = t.looks+1, r.at
+	}
+	if errors == 0 {
 		t.clean += t.packets - packets
 		return
 	}
+	t.bad++
 	if t.since.IsZero() {
 		t.before, t.since = packets, r.at.Add(-r.interval)
 	}
@@ -175,9 +183,9 @@ func (t *tally) when(n uint64, d dial) string {
 // of the arc that begins there. A host's own losses are the host's, and what a switch discards before it knows a way out is the switch's.
 func (s *Store) meters(c *counted) []localize.Meter {
 	var ms []localize.Meter
-	meter := func(on localize.Cause, sort localize.Sort, count, packets uint64) {
+	meter := func(on localize.Cause, sort localize.Sort, count, packets uint64, looks localize.Looks) {
 		if packets+count > 0 {
-			ms = append(ms, localize.Meter{On: on, Sort: sort, Count: float64(count), Packets: float64(packets + count)})
+			ms = append(ms, localize.Meter{On: on, Sort: sort, Count: float64(count), Packets: float64(packets + count), Looks: looks})
 		}
 	}
 	for a := range graphs.ArcID(s.fabric.NumArcs()) {
@@ -188,10 +196,10 @@ func (s *Store) meters(c *counted) []localize.Meter {
 			if 2*fcs > count {
 				sort = localize.FCS
 			}
-			meter(on, sort, count, packets)
+			meter(on, sort, count, packets, s.looks(c, a))
 		}
 		if t := c.out[s.fabric.TailPort(a)]; t != nil && t.hasDiscards && t.hasPackets && !s.fabric.Node(s.fabric.Tail(a)).IsHost() {
-			meter(on, localize.Discards, t.discards, t.packets)
+			meter(on, localize.Discards, t.discards, t.packets, localize.Looks{})
 		}
 	}
 	for n := range graphs.NodeID(s.fabric.NumNodes()) {
@@ -200,7 +208,7 @@ func (s *Store) meters(c *counted) []localize.Meter {
 			on.Kind = localize.Host
 		}
 		if count, packets, has := s.dropped(c, n); has {
-			meter(on, localize.Discards, count, packets)
+			meter(on, localize.Discards, count, packets, localize.Looks{})
 		}
 	}
 	return ms
@@ -211,10 +219,21 @@ func (s *Store) broken(c *counted, a graphs.ArcID) (count, packets, fcs uint64, 
 	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
 		if t != nil && t.hasErrors && t.hasPackets {
 			has = true
-			count, packets, fcs = count+t.bad(), max(packets, t.packets), fcs+t.fcs
+			count, packets, fcs = count+t.broken(), max(packets, t.packets), fcs+t.fcs
 		}
 	}
 	return count, packets, fcs, has
+}
+
+// looks tells in how many intervals the ports of an arc counted what could not be read or sent.
+func (s *Store) looks(c *counted, a graphs.ArcID) (x localize.Looks) {
+	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
+		if t != nil && t.hasErrors && t.hasPackets {
+			x.All, x.Time = max(x.All, t.looks), max(x.Time, t.span)
+			x.Bad, x.Now = x.Bad+t.bad, x.Now || t.bad > 0 && t.until.Equal(t.last)
+		}
+	}
+	return x
 }
 
 // dropped adds up what a node drops by itself: of what comes in, and at a host of what goes out too.
@@ -269,7 +288,7 @@ func (s *Store) countersOf(c *counted, cause localize.Cause) (loud []string, sil
 	}
 	for _, a := range s.arcsOf(cause) {
 		head, tail := s.fabric.HeadPort(a), s.fabric.TailPort(a)
-		if t := c.in[head]; t != nil && t.fcs > 0 && 2*t.fcs >= t.bad() {
+		if t := c.in[head]; t != nil && t.fcs > 0 && 2*t.fcs >= t.broken() {
 			say(t, t.fcs, true, "FCS errors", s.fabric.PortName(head))
 		} else if t != nil {
 			say(t, t.errors, t.hasErrors, "input errors", s.fabric.PortName(head))

@@ -15,8 +15,9 @@ func TestErrorsSince(t *testing.T) {
 		want   string // "" where they may have come all the time
 	}{
 		{"began", [4]uint64{0, 0, 40, 50}, ": 0.0045 % of those since 03:00:20Z, none at other times"},
-		{"ended", [4]uint64{60, 0, 0, 0}, ": 0.006 % of those until 03:00:10Z, none at other times"},
-		{"once", [4]uint64{0, 60, 0, 0}, ": 0.006 % of those since 03:00:10Z until 03:00:20Z, none at other times"},
+		{"ended", [4]uint64{60, 50, 0, 0}, ": 0.0055 % of those until 03:00:20Z, none at other times"},
+		{"for a while", [4]uint64{0, 60, 50, 0}, ": 0.0055 % of those since 03:00:10Z until 03:00:30Z, none at other times"},
+		{"once", [4]uint64{0, 60, 0, 0}, "counted 60 errors in one of 4 readings, from 03:00:10Z to 03:00:20Z, and none since: a disturbance that is over"},
 		{"all the time", [4]uint64{40, 50, 45, 41}, ""},
 		{"too few to tell", [4]uint64{0, 0, 0, 3}, ""},
 	} {

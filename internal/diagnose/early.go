@@ -27,7 +27,7 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 		on := func(x Suspect) bool { return x.Link == link && (x.Symptom == Loss || x.Symptom == Corruption) }
 		at := slices.IndexFunc(d.Suspects, on)
 		switch {
-		case e.Noise >= Named && at < 0:
+		case e.Noise+e.Once >= Named && at < 0:
 			when := s.errorsOf(e.Arc)
 			later := when.during == 0 && when.after > when.before && !named[e.Arc.Link()]
 			if later && alone == nil {
@@ -36,7 +36,7 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 			if later && s.earlyLater(d, e.Arc, alone, seen, ports) {
 				continue
 			}
-			d.Cleared = append(d.Cleared, s.noisy(e, seen, when))
+			d.Cleared = append(d.Cleared, s.noisy(e, seen, when, ports.counted))
 			continue
 		case e.Probability < leastListed, named[e.Arc.Link()], at >= 0 && d.Suspects[at].Probability >= e.Probability,
 			slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Named && x.Link == link }):
@@ -107,7 +107,10 @@ func (s *Store) earlyLater(d *Diagnosis, a graphs.ArcID, alone *localize.Result,
 }
 
 // noisy says why errors that are counted are no fault.
-func (s *Store) noisy(e *localize.Early, seen *observer, when timing) Cleared {
+func (s *Store) noisy(e *localize.Early, seen *observer, when timing, c *counted) Cleared {
+	if e.Once > e.Noise {
+		return Cleared{ID: s.fabric.ArcName(e.Arc), Why: s.disturbance(e.Arc, c)}
+	}
 	w := seen.hear(localize.Cause{Kind: localize.Arc, ID: int32(e.Arc)})
 	port := s.fabric.PortName(s.fabric.HeadPort(e.Arc))
 	why := fmt.Sprintf("%s counts errors (%s), as many ports do: they count what is not lost", port, Percent(e.Rate))
@@ -120,6 +123,21 @@ func (s *Store) noisy(e *localize.Early, seen *observer, when timing) Cleared {
 			port, Percent(e.Rate), s.dial().clock(when.until), thousands(w.probes.sent), w.probes.lost)
 	}
 	return Cleared{ID: s.fabric.ArcName(e.Arc), Why: why}
+}
+
+// disturbance says what the ports of an arc counted in one interval of several, and since when they count nothing more.
+func (s *Store) disturbance(a graphs.ArcID, c *counted) string {
+	count, _, _, _ := s.broken(c, a)
+	looks := s.looks(c, a)
+	port, at := s.fabric.HeadPort(a), c.in[s.fabric.HeadPort(a)]
+	if at == nil || at.bad == 0 {
+		port, at = s.fabric.TailPort(a), c.out[s.fabric.TailPort(a)]
+	}
+	text := fmt.Sprintf("%s counted %s errors in one of %d readings, from %s to %s", s.fabric.PortName(port), thousands(int(count)), looks.All, s.dial().clock(at.since), s.dial().clock(at.until))
+	if looks.Now {
+		return text + ", the newest: a disturbance, unless it goes on"
+	}
+	return text + ", and none since: a disturbance that is over"
 }
 
 // earlySuspect puts an arc that corrupts few packets into words.

@@ -283,7 +283,7 @@ func (s *Store) prove(out *Suspect, cause localize.Cause, loss float64, w *witne
 func (s *Store) countsErrors(c *counted, cause localize.Cause) bool {
 	return slices.ContainsFunc(s.arcsOf(cause), func(a graphs.ArcID) bool {
 		in, out := c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]
-		return in != nil && in.bad() > 0 || out != nil && out.errors > 0
+		return in != nil && in.broken() > 0 || out != nil && out.errors > 0
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
 )
@@ -31,6 +32,24 @@ type Meter struct {
 	// Count is how many of Packets were counted; what was counted is among these. Totals since boot are no evidence, only what was added
 	// while somebody looked.
 	Count, Packets float64
+	// Looks is in which parts of the time that was counted; the zero value where that is not known.
+	Looks
+}
+
+// Looks is how often a device was looked at, and when something was counted then.
+type Looks struct {
+	// Of All intervals Bad are those in which something was counted. They took Time together.
+	All, Bad int
+	Time     time.Duration
+	// Now is set if the newest of them is bad: what was counted then may go on.
+	Now bool
+}
+
+// single reports whether all was counted in one of several intervals.
+func (x *Looks) single() bool { return x.Bad == 1 && x.All > 1 }
+
+func (x *Looks) add(y Looks) {
+	*x = Looks{x.All + y.All, x.Bad + y.Bad, x.Time + y.Time, x.Now || y.Now}
 }
 
 // A Hint shifts the prior log odds of a link and of what else would make it fail: it went down, or runs at another speed than it should.
@@ -42,8 +61,8 @@ type Hint struct {
 // An Early is an arc that corrupts packets, though too few for them to be missed.
 type Early struct {
 	Arc graphs.ArcID
-	// Probability is that of the arc corrupting packets, few or many; Noise that of the port counting what is not lost.
-	Probability, Noise float64
+	// Probability is that of the arc corrupting packets, few or many; Noise that of the port counting what is not lost, Once that of a disturbance which is over.
+	Probability, Noise, Once float64
 	// Rate is the share of packets corrupted, Low and High bound its 90 % interval.
 	Rate, Low, High float64
 }
@@ -68,6 +87,10 @@ const (
 	sickShare  = 0.005
 	// What is believed of noise counts like so many ports seen.
 	noiseWeight = 20
+	// A good port is disturbed now and then, as by a hand at its plug: once in a day. That breaks n packets in 6/(pi n)^2 of the cases, and is over. What
+	// is sick or noisy counts all the time, in each interval around the same rate (negative binomial) with this shape, or has begun just now.
+	disturbed = 1. / (24 * 3600)
+	steady    = 3
 )
 
 // noiseShare is the share of noisy ports, by sort.
@@ -78,8 +101,8 @@ type reading struct {
 	count, packets float64
 	shows          float64       // the probability that a fault shows
 	table          [mesh]float64 // of a loud reading, by the log of the hazard
-	// Of a good port: the log-likelihood, and the probabilities of being sick and noisy.
-	good, sick, noisy float64
+	// Of a good port: the log-likelihood, and the probabilities of being sick, noisy, and disturbed once.
+	good, sick, noisy, once float64
 	// Of silent ones: how many there are, and what another port of the same fault counts, if one does: a fault shows at these as far as that is of it.
 	ports float64
 	other *reading
@@ -96,8 +119,8 @@ func logNB(count, mean, shape float64) float64 {
 	return count*math.Log(mean/(shape+mean)) - shape*math.Log1p(mean/shape)
 }
 
-// newReading weighs a count against what good ports count.
-func newReading(m *Meter, noise float64) *reading {
+// newReading weighs a count against what good ports count, of which a share is noisy and another was disturbed once.
+func newReading(m *Meter, noise, once float64) *reading {
 	r := &reading{count: m.Count, packets: m.Packets, shows: showsAsErrors}
 	if m.Count == 0 {
 		return r // silent: nothing of the rest is asked for
@@ -122,14 +145,32 @@ func newReading(m *Meter, noise float64) *reading {
 		most = mostBursts
 	}
 	loud := math.Log(noise) + average(mostQuiet, most)
-	r.good = logSum(logSum(quiet, ill), loud)
-	r.sick, r.noisy = math.Exp(ill-r.good), math.Exp(loud-r.good)
+	brief := math.Inf(-1)
+	comes := 0.0 // a fault may come and go
+	if m.single() && m.Sort != Discards {
+		lasts := m.lasts()
+		ill, loud, comes = ill+lasts, loud+lasts, max(lasts, -math.Log(2*float64(m.All)))
+		// The constant of the count that logNB leaves out is added: the gamma functions of a negative binomial.
+		brief = math.Log(once/float64(m.All)*6/(math.Pi*math.Pi)) - 2*math.Log(m.Count) - lgamma(m.Count+clumped) + lgamma(clumped) + lgamma(m.Count+1)
+	}
+	r.good = logSum(logSum(quiet, ill), logSum(loud, brief))
+	r.sick, r.noisy, r.once = math.Exp(ill-r.good), math.Exp(loud-r.good), math.Exp(brief-r.good)
 	for i := range r.table {
 		h := metered * math.Exp(float64(i)*meshStep)
-		seen := math.Log(r.shows) + logNB(m.Count, m.Packets*missed(h), clumped) - r.good
+		seen := math.Log(r.shows) + comes + logNB(m.Count, m.Packets*missed(h), clumped) - r.good
 		r.table[i] = logSum(seen, math.Log1p(-r.shows))
 	}
 	return r
+}
+
+// lasts is the log-likelihood of all being counted in the one interval in which it was, by what counts all the time or, if that is the newest, since then.
+func (m *Meter) lasts() float64 {
+	all := steady * float64(m.All)
+	nats := lgamma(all) - lgamma(all+m.Count) + lgamma(steady+m.Count) - lgamma(steady)
+	if m.Now {
+		nats = logSum(nats, -math.Log(float64(m.All))) - math.Log(2)
+	}
+	return nats
 }
 
 // loud reports whether the count makes any fault likelier.
@@ -181,24 +222,30 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 		if n := len(out); n > 0 && out[n-1].On == m.On && out[n-1].Sort == m.Sort {
 			out[n-1].Packets += m.Packets
 			out[n-1].Count += m.Count
+			out[n-1].Looks.add(m.Looks)
 			continue
 		}
 		out = append(out, m)
 	}
 	// Where many ports count, counting means little.
-	var ports, counting [sorts]float64
+	var ports, counting, once [sorts]float64
 	for i := range out {
 		m := &out[i]
 		m.Packets = max(m.Packets, m.Count)
 		ports[m.Sort]++
-		if m.Count > 2*mostQuiet*m.Packets {
+		switch {
+		case m.Count <= 2*mostQuiet*m.Packets:
+		case m.single() && !m.Now:
+			once[m.Sort]++
+		default:
 			counting[m.Sort]++
 		}
 	}
 	for i := range out {
 		s := out[i].Sort
 		noise := (noiseShare[s]*noiseWeight + max(0, counting[s]-3)) / (noiseWeight + ports[s])
-		out[i].reading = newReading(&out[i].Meter, min(max(noise, noiseShare[s]), 0.5))
+		brief := (disturbed*out[i].Time.Seconds()*noiseWeight + once[s]) / (noiseWeight + ports[s])
+		out[i].reading = newReading(&out[i].Meter, min(max(noise, noiseShare[s]), 0.5), min(brief, 0.5))
 	}
 	return out
 }
@@ -325,16 +372,16 @@ func (ev *evidence) early(faulty func(comps []int32) float64) []Early {
 	var out []Early
 	for i := range ev.meters {
 		m := &ev.meters[i]
-		if m.On.Kind != Arc || m.Sort == Discards || m.Count == 0 || !m.loud() && m.sick < listed && m.noisy < 0.5 {
+		if m.On.Kind != Arc || m.Sort == Discards || m.Count == 0 || !m.loud() && m.sick < listed && m.noisy+m.once < 0.5 {
 			continue
 		}
 		bad := faulty(m.comps)
 		low, high := CountedRate(m.Count, m.Packets)
 		e := Early{
-			Arc: graphs.ArcID(m.On.ID), Probability: bad + (1-bad)*m.sick, Noise: (1 - bad) * m.noisy,
+			Arc: graphs.ArcID(m.On.ID), Probability: bad + (1-bad)*m.sick, Noise: (1 - bad) * m.noisy, Once: (1 - bad) * m.once,
 			Rate: m.Count / m.Packets, Low: low, High: high,
 		}
-		if e.Probability < listed && e.Noise < 0.5 {
+		if e.Probability < listed && e.Noise+e.Once < 0.5 {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1].Arc == e.Arc { // FCS come before errors, of which they are part

@@ -27,7 +27,7 @@ func (s *Store) earlySuspects(d *Diagnosis, solved *localize.Result, seen *obser
 		on := func(x Suspect) bool { return x.Link == link && (x.Symptom == Loss || x.Symptom == Corruption) }
 		at := slices.IndexFunc(d.Suspects, on)
 		switch {
-		case e.Noise+e.Once >= Named && at < 0:
+		case e.Noise+e.Once+e.Forwarded >= Named && at < 0:
 			when := s.errorsOf(e.Arc)
 			later := when.during == 0 && when.after > when.before && !named[e.Arc.Link()]
 			if later && alone == nil {
@@ -108,7 +108,10 @@ func (s *Store) earlyLater(d *Diagnosis, a graphs.ArcID, alone *localize.Result,
 
 // noisy says why errors that are counted are no fault.
 func (s *Store) noisy(e *localize.Early, seen *observer, when timing, c *counted) Cleared {
-	if e.Once > e.Noise {
+	switch {
+	case e.Forwarded > max(e.Noise, e.Once):
+		return Cleared{ID: s.fabric.ArcName(e.Arc), Why: s.forwarded(e.Arc, c)}
+	case e.Once > e.Noise:
 		return Cleared{ID: s.fabric.ArcName(e.Arc), Why: s.disturbance(e.Arc, c)}
 	}
 	w := seen.hear(localize.Cause{Kind: localize.Arc, ID: int32(e.Arc)})
@@ -138,6 +141,23 @@ func (s *Store) disturbance(a graphs.ArcID, c *counted) string {
 		return text + ", the newest: a disturbance, unless it goes on"
 	}
 	return text + ", and none since: a disturbance that is over"
+}
+
+// forwarded says that an arc's ports count what came broken to the switch before it.
+func (s *Store) forwarded(a graphs.ArcID, c *counted) string {
+	count, _, _, _ := s.broken(c, a)
+	var most graphs.ArcID = graphs.None
+	var came uint64
+	for _, b := range s.fabric.Out(s.fabric.Tail(a)) {
+		if n, _, _, _ := s.broken(c, b.Reverse()); b != a && n > came {
+			most, came = b.Reverse(), n
+		}
+	}
+	text := fmt.Sprintf("%s counts %s errors, which are its part of what comes broken to %s already", s.fabric.PortName(s.fabric.HeadPort(a)), thousands(int(count)), s.fabric.NodeName(s.fabric.Tail(a)))
+	if most != graphs.None {
+		text += fmt.Sprintf(" (%s at %s)", thousands(int(came)), s.fabric.PortName(s.fabric.HeadPort(most)))
+	}
+	return text + ": a switch that cuts through sends it on"
 }
 
 // earlySuspect puts an arc that corrupts few packets into words.

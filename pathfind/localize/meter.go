@@ -61,8 +61,9 @@ type Hint struct {
 // An Early is an arc that corrupts packets, though too few for them to be missed.
 type Early struct {
 	Arc graphs.ArcID
-	// Probability is that of the arc corrupting packets, few or many; Noise that of the port counting what is not lost, Once that of a disturbance which is over.
-	Probability, Noise, Once float64
+	// Probability is that of the arc corrupting packets, few or many; Noise that of the port counting what is not lost, Once that of a disturbance which is over, Forwarded that of packets
+	// which came broken to the switch before it.
+	Probability, Noise, Once, Forwarded float64
 	// Rate is the share of packets corrupted, Low and High bound its 90 % interval.
 	Rate, Low, High float64
 }
@@ -101,8 +102,8 @@ type reading struct {
 	count, packets float64
 	shows          float64       // the probability that a fault shows
 	table          [mesh]float64 // of a loud reading, by the log of the hazard
-	// Of a good port: the log-likelihood, and the probabilities of being sick, noisy, and disturbed once.
-	good, sick, noisy, once float64
+	// Of a good port: the log-likelihood, and the probabilities of being sick, noisy, disturbed once, and of counting what others broke.
+	good, sick, noisy, once, broken float64
 	// Of silent ones: how many there are, and what another port of the same fault counts, if one does: a fault shows at these as far as that is of it.
 	ports float64
 	other *reading
@@ -119,8 +120,8 @@ func logNB(count, mean, shape float64) float64 {
 	return count*math.Log(mean/(shape+mean)) - shape*math.Log1p(mean/shape)
 }
 
-// newReading weighs a count against what good ports count, of which a share is noisy and another was disturbed once.
-func newReading(m *Meter, noise, once float64) *reading {
+// newReading weighs a count against what good ports count, of which a share is noisy and another was disturbed once, and which may count what others broke.
+func newReading(m *Meter, noise, once float64, others forwarded) *reading {
 	r := &reading{count: m.Count, packets: m.Packets, shows: showsAsErrors}
 	if m.Count == 0 {
 		return r // silent: nothing of the rest is asked for
@@ -146,15 +147,16 @@ func newReading(m *Meter, noise, once float64) *reading {
 	}
 	loud := math.Log(noise) + average(mostQuiet, most)
 	brief := math.Inf(-1)
-	comes := 0.0 // a fault may come and go
+	comes := 0.0                                                              // a fault may come and go
+	constant := lgamma(m.Count+1) + lgamma(clumped) - lgamma(m.Count+clumped) // which logNB leaves out
 	if m.single() && m.Sort != Discards {
 		lasts := m.lasts()
 		ill, loud, comes = ill+lasts, loud+lasts, max(lasts, -math.Log(2*float64(m.All)))
-		// The constant of the count that logNB leaves out is added: the gamma functions of a negative binomial.
-		brief = math.Log(once/float64(m.All)*6/(math.Pi*math.Pi)) - 2*math.Log(m.Count) - lgamma(m.Count+clumped) + lgamma(clumped) + lgamma(m.Count+1)
+		brief = math.Log(once/float64(m.All)*6/(math.Pi*math.Pi)) - 2*math.Log(m.Count) + constant
 	}
-	r.good = logSum(logSum(quiet, ill), logSum(loud, brief))
-	r.sick, r.noisy, r.once = math.Exp(ill-r.good), math.Exp(loud-r.good), math.Exp(brief-r.good)
+	passed := others.log(m.Count) + constant
+	r.good = logSum(logSum(logSum(quiet, ill), logSum(loud, brief)), passed)
+	r.sick, r.noisy, r.once, r.broken = math.Exp(ill-r.good), math.Exp(loud-r.good), math.Exp(brief-r.good), math.Exp(passed-r.good)
 	for i := range r.table {
 		h := metered * math.Exp(float64(i)*meshStep)
 		seen := math.Log(r.shows) + comes + logNB(m.Count, m.Packets*missed(h), clumped) - r.good
@@ -230,11 +232,14 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 	// Where many ports count, counting means little.
 	var ports, counting, once [sorts]float64
 	for i := range out {
+		out[i].Packets = max(out[i].Packets, out[i].Count)
+	}
+	others := ix.forwarding(out)
+	for i := range out {
 		m := &out[i]
-		m.Packets = max(m.Packets, m.Count)
 		ports[m.Sort]++
 		switch {
-		case m.Count <= 2*mostQuiet*m.Packets:
+		case m.Count <= 2*mostQuiet*m.Packets || others[i].probability > 0.5 && m.Count <= mostOfAll*others[i].all:
 		case m.single() && !m.Now:
 			once[m.Sort]++
 		default:
@@ -245,7 +250,7 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 		s := out[i].Sort
 		noise := (noiseShare[s]*noiseWeight + max(0, counting[s]-3)) / (noiseWeight + ports[s])
 		brief := (disturbed*out[i].Time.Seconds()*noiseWeight + once[s]) / (noiseWeight + ports[s])
-		out[i].reading = newReading(&out[i].Meter, min(max(noise, noiseShare[s]), 0.5), min(brief, 0.5))
+		out[i].reading = newReading(&out[i].Meter, min(max(noise, noiseShare[s]), 0.5), min(brief, 0.5), others[i])
 	}
 	return out
 }
@@ -372,16 +377,16 @@ func (ev *evidence) early(faulty func(comps []int32) float64) []Early {
 	var out []Early
 	for i := range ev.meters {
 		m := &ev.meters[i]
-		if m.On.Kind != Arc || m.Sort == Discards || m.Count == 0 || !m.loud() && m.sick < listed && m.noisy+m.once < 0.5 {
+		if m.On.Kind != Arc || m.Sort == Discards || m.Count == 0 || !m.loud() && m.sick < listed && m.noisy+m.once+m.broken < 0.5 {
 			continue
 		}
 		bad := faulty(m.comps)
 		low, high := CountedRate(m.Count, m.Packets)
 		e := Early{
-			Arc: graphs.ArcID(m.On.ID), Probability: bad + (1-bad)*m.sick, Noise: (1 - bad) * m.noisy, Once: (1 - bad) * m.once,
+			Arc: graphs.ArcID(m.On.ID), Probability: bad + (1-bad)*m.sick, Noise: (1 - bad) * m.noisy, Once: (1 - bad) * m.once, Forwarded: (1 - bad) * m.broken,
 			Rate: m.Count / m.Packets, Low: low, High: high,
 		}
-		if e.Probability < listed && e.Noise+e.Once < 0.5 {
+		if e.Probability < listed && e.Noise+e.Once+e.Forwarded < 0.5 {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1].Arc == e.Arc { // FCS come before errors, of which they are part

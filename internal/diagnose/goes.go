@@ -81,10 +81,12 @@ func (o *observer) addOnward(c count, path, back way) {
 		if arcs := onward(back.alternatives[0]); len(arcs) > 0 && len(o.s.misplaced) == 0 {
 			o.addCertain(c, arcs, nil)
 		}
+	} else if !o.s.asPlanned(way) {
+		o.strays(c)
 	} else if x, ok := o.spread(way); ok {
 		x.ends = nil
 		o.addSpread(c, x)
-	} else if set := slices.Clone(o.set(way)); len(o.s.misplaced) == 0 && set != nil {
+	} else if set := slices.Clone(o.set(way)); set != nil {
 		for i := range set {
 			set[i].Arcs = onward(set[i].Arcs)
 		}

@@ -45,3 +45,39 @@ func TestUntracedPorts(t *testing.T) {
 		}
 	}
 }
+
+// TestUntracedBesideMiswire: a swap that ports hear makes it unknown only where those flows went whose shortest paths the wrong cables may be on; what others tell counts.
+func TestUntracedBesideMiswire(t *testing.T) {
+	const sick = "leaf2:swp1>spine1:swp2"
+	s := newScene(t)
+	s.rng = rand.New(rand.NewPCG(1, 5))
+	wrong := []graphs.LinkID{s.link(sickLink), s.link("leaf3:swp4--spine4:swp3")}
+	s.run(probing{flows: 300, packets: 60, windows: 4, untraced: true, down: wrong, lose: s.only(0.03, sick)})
+	others := map[string][2]string{"leaf1:swp2": {"spine4", "swp3"}, "leaf3:swp4": {"spine2", "swp1"}, "spine2:swp1": {"leaf3", "swp4"}, "spine4:swp3": {"leaf1", "swp2"}}
+	s.hear(5, func(port string, st *evidence.PortState) {
+		if far, ok := others[port]; ok {
+			st.RemoteSystem, st.RemotePort = far[0], far[1]
+		}
+	})
+	d := s.joined()
+	i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return slices.Contains(x.Class, sick) })
+	if i < 0 || d.Suspects[i].Symptom != Loss || d.Suspects[i].Probability < 0.9 || d.Suspects[0].Symptom != Miswire {
+		t.Error(d.Text())
+	}
+	store := NewStore(s.f, Config{})
+	store.misplaced = map[graphs.LinkID]bool{wrong[0]: true, wrong[1]: true}
+	for _, r := range s.snmp {
+		store.Add(r)
+	}
+	store.rewire(nil)
+	for _, c := range []struct {
+		src, dst string
+		want     bool
+	}{{"h2-1", "h4-1", false}, {"h1-1", "h4-1", true}, {"h1-1", "h1-2", false}, {"h2-1", "h3-1", true}} {
+		src, _ := s.f.NodeByName(c.src)
+		dst, _ := s.f.NodeByName(c.dst)
+		if got := store.rewired.strayed(src, dst); got != c.want {
+			t.Errorf("%s to %s: strayed %v", c.src, c.dst, got)
+		}
+	}
+}

@@ -261,8 +261,8 @@ func (o *observer) add(c count, w way) {
 		o.addCertain(c, w.alternatives[0], nil)
 	case w.known():
 		o.addEither(c, w.set())
-	case !planned:
-		o.strays(c)
+	case !o.s.asPlanned(o.trip(c)):
+		o.addUnplanned(c)
 	default:
 		if x, ok := o.spread(o.trip(c)); ok {
 			o.addSpread(c, x)
@@ -276,6 +276,15 @@ func (o *observer) add(c count, w way) {
 
 // trip returns from where to where packets went.
 func (o *observer) trip(c count) trip { return o.s.order[c.flow].trip(c.src, c.dst) }
+
+// addUnplanned adds packets of which the plan has some ways over cables that are elsewhere, if they are known to have gone one of the others.
+func (o *observer) addUnplanned(c count) {
+	if x := o.trip(c); o.s.model == o.s.ecmp && !o.s.rewired.strayed(x.src, x.dst) && o.listing(x).count <= mostListed {
+		o.addEither(c, slices.Clone(o.set(x)))
+		return
+	}
+	o.strays(c)
+}
 
 // addEither adds packets that went one of several ways, as far as these do not cross cables that are elsewhere than the plan has them.
 func (o *observer) addEither(c count, set []localize.Alternative) {

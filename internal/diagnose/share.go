@@ -94,10 +94,10 @@ type pairShare struct {
 	aside bool
 }
 
-// pair asks the forwarding model for the ways of a pair; there are none that it knows where cables are elsewhere than planned.
+// pair asks the forwarding model for the ways of a pair; there are none that it knows where cables on them are elsewhere than planned.
 func (t *timeline) pair(k trip) pairShare {
 	x, ok := t.pairs[k]
-	if !ok && len(t.store.misplaced) == 0 {
+	if !ok && t.store.asPlanned(k) {
 		x = pairShare{t.model.over(k, t.arcs), t.model.over(k, t.without) > 0}
 		t.pairs[k] = x
 	}

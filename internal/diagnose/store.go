@@ -36,6 +36,7 @@ type Store struct {
 	vision   *vision                 // of traces, as that diagnosis has it
 	// misplaced are cables that traces find elsewhere than planned, nextTo planned ones between switches that have such a cable between them.
 	misplaced, nextTo map[graphs.LinkID]bool
+	rewired           *rewired                // where these lead
 	spared            map[localize.Cause]bool // suspects of that diagnosis from which only packets of captures suffer
 
 	arcs      map[string]graphs.ArcID

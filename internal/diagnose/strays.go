@@ -215,6 +215,7 @@ func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 			gone = s.straySuspect(d, l, words[l], heard, gone)
 		}
 	}
+	s.rewire(found)
 	return gone
 }
 

@@ -39,6 +39,8 @@ type boutSearch struct {
 	tried map[graphs.ArcID]bool      // arcs whose losses tell of no bout, or of one that was looked at
 	ways  map[trip]way               // that the model allows, as far as was asked
 	lost  map[graphs.ArcID]arcLosses // beside what is known
+	// settled are times that were looked at, all of whose losses are of what was named already: other arcs of unknown ways that share them have no bout of their own then.
+	settled [][]stretch
 }
 
 // addBouts looks for what failed for a while beside all that is named: of hours, what lost one packet in a hundred for minutes is next to nothing, and where something else failed, the time of
@@ -52,14 +54,20 @@ func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *
 		if b == nil {
 			return
 		}
+		if x.tried[b.arc] = true; x.isSettled(b.when) {
+			continue
+		}
 		then := s.observeSpells(b.when, true, x.known)
 		then.spells = b.when
-		if x.tried[b.arc] = true; then.unanswered() > 0 {
+		if then.unanswered() > 0 {
 			continue
 		}
 		found, blamed := x.take(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, b.when)
 		if !blamed {
 			continue
+		}
+		if len(found) == 0 {
+			x.settled = append(x.settled, b.when)
 		}
 		s.flapping = append(slices.Clip(s.flapping), found...)
 		arcs := maps.Clone(causes) // each may fail at its own times, also those of one link
@@ -67,6 +75,15 @@ func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *
 		maps.Copy(causes, s.lossSuspects(d, found, then, ports, gone, arcs))
 		x.sumUp()
 	}
+}
+
+// isSettled reports whether some stretches are, all but for a moment, times that were looked at and had nothing new.
+func (x *boutSearch) isSettled(when []stretch) bool {
+	return slices.ContainsFunc(x.settled, func(then []stretch) bool {
+		return slices.EqualFunc(then, when, func(a, b stretch) bool {
+			return a.from.Sub(b.from).Abs() < boutRun && a.to.Sub(b.to).Abs() < boutRun
+		})
+	})
 }
 
 // leaveAlone takes for known what is named, or would be if it were not doubted for what packets cannot tell, with all of its class.

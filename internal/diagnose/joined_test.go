@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"whichlink/graphs"
@@ -78,6 +79,29 @@ func TestUntracedBesideMiswire(t *testing.T) {
 		dst, _ := s.f.NodeByName(c.dst)
 		if got := store.rewired.strayed(src, dst); got != c.want {
 			t.Errorf("%s to %s: strayed %v", c.src, c.dst, got)
+		}
+	}
+}
+
+// TestUntracedBesideDown: what one port says is down explains what flows lost that may have crossed it, and is the surer for that; no other link is named, nor is another fault doubted.
+func TestUntracedBesideDown(t *testing.T) {
+	const sick = "leaf1:swp3>spine3:swp1"
+	for seed := range uint64(4) {
+		s := newScene(t)
+		s.rng = rand.New(rand.NewPCG(seed, 5))
+		s.run(probing{flows: 160, packets: 20, windows: 4, untraced: true, lose: func(a graphs.ArcID, w int) float64 {
+			return s.only(0.1, sick)(a, w) + is(a.Link() == s.link(sickLink))
+		}})
+		s.poll(20, func(port string, st *evidence.PortState) {
+			if port == receiving {
+				st.Oper, st.In, st.Out = evidence.Down, nil, nil
+			}
+		})
+		d := s.joined()
+		named := slices.DeleteFunc(slices.Clone(d.Suspects), func(x Suspect) bool { return x.Probability < Named })
+		slices.SortFunc(named, func(a, b Suspect) int { return strings.Compare(string(a.Symptom), string(b.Symptom)) })
+		if len(named) != 2 || named[0].ID != sickLink || named[0].Symptom != Down || !slices.Contains(named[1].Class, sick) || min(named[0].Probability, named[1].Probability) < 0.9 {
+			t.Errorf("seed %d:\n%s", seed, d.Text())
 		}
 	}
 }

@@ -170,12 +170,15 @@ func (h heard) named() string { return cmp.Or(h.system, h.chassis) }
 
 func probabilityOf(nats float64) float64 { return min(1/(1+math.Exp(-nats)), surest) }
 
-// hints are the prior odds that ports' words shift for a link: that it went down, or runs slower than it should.
+// hints are the prior odds that ports' words shift for a link: that it is down or went down, or runs slower than it should.
 func (s *Store) hints(states []linkState) []localize.Hint {
 	var hints []localize.Hint
 	for i := range states {
 		x := &states[i]
 		nats := 0.0
+		if x.down && x.disabled == "" {
+			nats += max(0, x.nats-soundLink)
+		}
 		if x.outages > 0 {
 			nats += min(6, 2+math.Log(float64(x.outages)))
 		}

@@ -95,7 +95,7 @@ func TestLinkStates(t *testing.T) {
 		{"the port to a host is down, and all that goes there is lost", func(s *scene) {
 			s.run(probing{flows: 60, packets: 20, windows: 1, lose: s.only(1, "h2-1:eth1>leaf2:swp5", "leaf2:swp5>h2-1:eth1")})
 			s.say(evidence.KindCounters, "leaf2:swp5", 3, down)
-		}, "link h2-1:eth1--leaf2:swp5 down", 0.9, 0.98, "nothing"},
+		}, "link h2-1:eth1--leaf2:swp5 down", 0.9, 1, "nothing"},
 		{"a switch restarts: its neighbours say so, its own agent is silent meanwhile, and packets are lost", func(s *scene) {
 			leaf := func(port string) bool { return strings.HasPrefix(port, "leaf2:") }
 			s.run(probing{flows: 60, packets: 20, windows: 12, lose: func(a graphs.ArcID, window int) float64 {

@@ -87,6 +87,11 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 	return w
 }
 
+// lost is how many packets were lost of those that crossed it, or may have.
+func (w *witnesses) lost() int {
+	return w.probes.lost + w.captures.lost + w.unsureProbes.lost + w.unsureCaptures.lost
+}
+
 // recount makes of the flows that a suspect is told with those of these witnesses, so that what speaks for it and what speaks against it add up.
 func (w *witnesses) recount(sus *localize.Suspect) {
 	if len(w.probes.crossings)+len(w.captures.crossings) == 0 {
@@ -293,7 +298,7 @@ func (s *Store) corrupts(out *Suspect, sus *localize.Suspect, w *witnesses, c *c
 	if out.Symptom != Loss || !s.countsErrors(c, sus.Cause) {
 		return
 	}
-	if sus.Lost+w.unsureProbes.lost+w.unsureCaptures.lost == 0 {
+	if sus.Lost+w.lost() == 0 {
 		out.Symptom = Corruption
 		s.countedLoss(out, sus.Cause, c)
 	}
@@ -350,15 +355,21 @@ func (s *Store) opticStep(a graphs.ArcID) Step {
 
 // alsoLoses puts to a suspect that was told by the word of ports what packets tell of the same link.
 func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
-	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down || sus.Probability < Named {
+	w := seen.hear(sus.Cause)
+	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down || sus.Probability < Named || w.lost() == 0 {
 		return
 	}
 	x.loses(sus.Loss, sus.Low, sus.High)
-	for _, p := range seen.hear(sus.Cause).proofs(sus.Loss) {
+	for _, p := range w.proofs(sus.Loss) {
 		if p.side == speaksFor {
 			x.For += "; " + p.Source + ": " + p.Text
 			x.Evidence = append(x.Evidence, p.Evidence)
 		}
+	}
+	if x.Symptom == Down && sus.Loss >= outageLoss && !slices.ContainsFunc(sus.Class, func(c localize.Cause) bool {
+		return c.Kind != localize.Arc && c.Kind != localize.Link || s.fabric.LinkName(linksOf(s.fabric, c)[0]) != x.Link
+	}) {
+		x.Probability = max(x.Probability, min(sus.Probability, surest)) // by what ports say and by what it loses
 	}
 	if x.Symptom != Flap {
 		return

@@ -214,13 +214,22 @@ func (s *Store) meters(c *counted) []localize.Meter {
 	return ms
 }
 
-// broken returns what the ports of an arc count of packets that could not be read or sent, those of them with a wrong checksum, and how many other packets they count.
+// broken returns what the ports of an arc count of packets that could not be read or sent, those of them with a wrong checksum, and how many other packets the one that counts most of
+// them does: the other may have been read for longer.
 func (s *Store) broken(c *counted, a graphs.ArcID) (count, packets, fcs uint64, has bool) {
+	most := uint64(0)
 	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
-		if t != nil && t.hasErrors && t.hasPackets {
-			has = true
-			count, packets, fcs = count+t.broken(), max(packets, t.packets), fcs+t.fcs
+		if t == nil || !t.hasErrors || !t.hasPackets {
+			continue
 		}
+		switch n := t.broken(); {
+		case !has || n > most:
+			most, packets = n, t.packets
+		case n == most:
+			packets = max(packets, t.packets)
+		}
+		has = true
+		count, fcs = count+t.broken(), fcs+t.fcs
 	}
 	return count, packets, fcs, has
 }

@@ -38,3 +38,18 @@ func TestErrorsSince(t *testing.T) {
 		})
 	}
 }
+
+// TestShareOfOwn: what a port counts is a share of what it counts itself, however much longer the port at the other end was read.
+func TestShareOfOwn(t *testing.T) {
+	s := newScene(t)
+	for i := range 4 {
+		s.poll(10*float64(i+1), func(port string, st *evidence.PortState) {
+			if port == receiving {
+				st.In.Unicast, st.In.Errors, st.Reset = evidence.Count(990_000), evidence.Count(10_000), i > 1
+			}
+		})
+	}
+	if x := s.diagnosed().Suspects[0]; x.ID != sickArc || *x.LossLow > 0.01 || *x.LossHigh < 0.01 {
+		t.Errorf("%s loses %.4f (%.4f to %.4f)", x.ID, *x.Loss, *x.LossLow, *x.LossHigh)
+	}
+}

@@ -153,11 +153,12 @@ func (s *Store) forwarded(a graphs.ArcID, c *counted) string {
 			most, came = b.Reverse(), n
 		}
 	}
-	text := fmt.Sprintf("%s counts %s errors, which are its part of what comes broken to %s already", s.fabric.PortName(s.fabric.HeadPort(a)), thousands(int(count)), s.fabric.NodeName(s.fabric.Tail(a)))
-	if most != graphs.None {
-		text += fmt.Sprintf(" (%s at %s)", thousands(int(came)), s.fabric.PortName(s.fabric.HeadPort(most)))
+	port, before := s.fabric.PortName(s.fabric.HeadPort(a)), s.fabric.NodeName(s.fabric.Tail(a))
+	if most == graphs.None {
+		return fmt.Sprintf("%s counts %s errors, as other ports behind %s do: what comes broken to a switch that cuts through is sent on, and nobody tells what comes to this one", port, thousands(int(count)), before)
 	}
-	return text + ": a switch that cuts through sends it on"
+	return fmt.Sprintf("%s counts %s errors, which are its part of what comes broken to %s already (%s at %s): a switch that cuts through sends it on", port, thousands(int(count)), before,
+		thousands(int(came)), s.fabric.PortName(s.fabric.HeadPort(most)))
 }
 
 // earlySuspect puts an arc that corrupts few packets into words.

@@ -15,9 +15,13 @@ const (
 	cutsThrough, showsBehind, ownBehind = 0.3, 0.9, 0.01
 	// leastBehind is how many a port must be expected to get for its count to tell whether the switch cuts through.
 	leastBehind = 3
+	// unheard is how likely packets come in broken at a port of which nobody tells. How many, what others behind the switch count says.
+	unheard = 0.01
 	// likeTraffic is the standard deviation of the logarithm of what a port gets of them, beside its part of the traffic: they are of some flows and not of others.
 	// No port gets more than all, beyond what clocks and the moments of reading make.
 	likeTraffic, mostOfAll = 1, 1.5
+	// farOff is how many of these standard deviations what a port counts is at most from what it should, for it to tell that the switch cuts through.
+	farOff = 2.5
 )
 
 // A forwarded is what a port may count of packets that were broken before they came to the switch before it: how probable it is that that sends them on, how many the port is then
@@ -48,16 +52,15 @@ func (ix *index) forwarding(ms []metering) []forwarded {
 		}
 	}
 	for _, n := range ix.f.Switches() {
+		hidden := ix.hidden(n, ms, at, list)
 		// By all ports behind the switch, of which for each its own is taken out again.
-		odds := math.Log(cutsThrough / (1 - cutsThrough))
+		odds := math.Log(cutsThrough/(1-cutsThrough)) + hidden
 		told := func(i int) float64 {
 			switch x := &list[i]; {
-			case x.expected < leastBehind:
+			case x.expected < leastBehind || ms[i].Count > mostOfAll*x.all:
 				return 0
-			case ms[i].Count > 0 && ms[i].Count <= mostOfAll*x.all:
+			case math.Abs(math.Log(max(ms[i].Count, 0.5)/x.expected)) <= farOff*likeTraffic:
 				return math.Log(showsBehind / ownBehind)
-			case ms[i].Count > 0:
-				return 0
 			}
 			return math.Log((1 - showsBehind) / (1 - ownBehind))
 		}
@@ -74,6 +77,34 @@ func (ix *index) forwarding(ms []metering) []forwarded {
 		}
 	}
 	return list
+}
+
+// hidden puts in what the ports behind a switch may count of packets that came broken to it where nobody tells: as many as the others behind it count. It returns by how much less likely
+// that is, a logarithm, and 0 where some are told to come.
+func (ix *index) hidden(n graphs.NodeID, ms []metering, at map[graphs.ArcID]int, list []forwarded) float64 {
+	silent, count, packets := 0., 0., 0.
+	out := ix.f.Out(n)
+	for _, a := range out {
+		if i, ok := at[a]; ok {
+			if list[i].all > 0 {
+				return 0
+			}
+			count, packets = count+ms[i].Count, packets+ms[i].Packets
+		}
+		if _, ok := at[a.Reverse()]; !ok {
+			silent++
+		}
+	}
+	if silent == 0 {
+		return 0
+	}
+	for _, a := range out {
+		if i, ok := at[a]; ok && packets > ms[i].Packets && count > ms[i].Count {
+			list[i].expected = (count - ms[i].Count) / (packets - ms[i].Packets) * ms[i].Packets
+			list[i].all = math.Inf(1)
+		}
+	}
+	return math.Log(min(unheard*silent, 0.5))
 }
 
 // sentOn returns what a switch may send on over an arc of packets that came to it broken.

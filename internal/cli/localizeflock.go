@@ -170,6 +170,9 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 		d.Notes = append(d.Notes, "of flows only those are known that lost packets: several bad arcs of one switch look like the switch")
 	}
 	d.Notes = append(d.Notes, diagnose.TailNote(r.Result)...)
+	if r.Congested > 0 {
+		d.Notes = append(d.Notes, plural(r.Congested, "arc")+" lost packets for moments, by about as much as each other, as where queues overflow: none of them stands out")
+	}
 	const least = 0.05
 	for i := range r.Suspects {
 		if s := &r.Suspects[i]; s.Probability >= least {

@@ -183,14 +183,14 @@ func (s *scan) gain(was, now []episode, from, to, bad float64) float64 {
 
 // settleOne slides the edges of an episode, one at a time and both together, to where they explain the counts best. It reports whether that moved them.
 func (s *scan) settleOne(eps []episode, i int, bad float64) bool {
+	const rounds = 4
+	ways := [...]struct{ start, end bool }{{true, false}, {false, true}, {true, true}}
 	moved := false
-	for range 4 {
-		a, b := s.slide(eps, i, true, false, bad), s.slide(eps, i, false, true, bad)
-		c := s.slide(eps, i, true, true, bad)
-		if !a && !b && !c {
-			break
+	for k, still := 0, 0; k < rounds*len(ways) && still < len(ways); k++ {
+		way := ways[k%len(ways)]
+		if still++; s.slide(eps, i, way.start, way.end, bad) {
+			moved, still = true, 0
 		}
-		moved = true
 	}
 	return moved
 }
@@ -235,23 +235,4 @@ func (s *scan) slide(eps []episode, i int, start, end bool, bad float64) bool {
 	}
 	eps[i] = best
 	return best != was
-}
-
-// push puts an episode into the place of another, and returns how much better it explains the counts. Only those matter that lie between the places of an edge.
-func (s *scan) push(eps []episode, i int, now episode, bad float64) float64 {
-	was := eps[i]
-	var first, last reach
-	if was.from != now.from {
-		first = s.reach(min(was.from, now.from), max(was.from, now.from))
-	}
-	if was.to != now.to {
-		last = s.reach(min(was.to, now.to), max(was.to, now.to))
-	}
-	near := first.and(last)
-	likelihood := func() float64 {
-		return s.likelihoodNear(&near[0], eps, bad) + s.likelihoodNear(&near[1], eps, bad)
-	}
-	before := likelihood()
-	eps[i] = now
-	return likelihood() - before
 }

@@ -49,7 +49,7 @@ func likelihoods(c *count, p float64) (here, all float64) {
 	if c.lost > 0 {
 		lost = math.Log(p)
 	}
-	return c.likelihoods(lost, math.Log1p(-p))
+	return c.likelihoods(lost, math.Log(1-p))
 }
 
 // likelihoods is the same by the logarithms of the probabilities that a packet was lost and passed.

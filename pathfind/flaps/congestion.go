@@ -48,15 +48,23 @@ func (x *sign) usual(median, spread float64) float64 {
 	return math.Exp(-d*d/(2*v)) / math.Sqrt(2*math.Pi*v)
 }
 
-// congest lowers the probabilities of finds that do as many do, and counts them.
-func (s *search) congest(found []Suspect) {
-	for i, share := range s.standOut(found) {
-		found[i].Probability *= share
-		found[i].Alone *= share
-		if share < named {
-			s.congested++
+// congest lowers the probabilities of suspects that come and go as many do, and returns how many it makes innocent.
+func (s *search) congest(suspects []Suspect) (innocent int) {
+	var some []*Suspect
+	var signs []sign
+	for i := range suspects {
+		if x := &suspects[i]; x.Probability >= named && x.Rhythm.Kind != rhythm.Steady {
+			some, signs = append(some, x), append(signs, signOf(&x.Rhythm))
 		}
 	}
+	for i, share := range s.standOut(signs) {
+		some[i].Probability *= share
+		some[i].Alone *= share
+		if share < named {
+			innocent++
+		}
+	}
+	return innocent
 }
 
 // A story is that all arcs may come and go, each with some chance, and what they lose then. Where the chance is 0 each find is a fault.
@@ -95,15 +103,11 @@ func (s *search) harmless(x *story, of *sign) float64 {
 	return x.chance * math.Exp(s.prior) * of.usual(x.median, x.spread) / of.fault
 }
 
-// standOut returns of each find how likely it is at fault, given that it comes and goes.
-func (s *search) standOut(found []Suspect) []float64 {
-	signs := make([]sign, len(found))
-	for i := range found {
-		signs[i] = signOf(&found[i].Rhythm)
-	}
+// standOut returns of each sign how likely it is one of a fault.
+func (s *search) standOut(signs []sign) []float64 {
 	list := s.stories(signs)
 	most := slices.MaxFunc(list, func(a, b story) int { return cmp.Compare(a.evidence, b.evidence) }).evidence
-	all, out := 0.0, make([]float64, len(found))
+	all, out := 0.0, make([]float64, len(signs))
 	for i := range list {
 		x := &list[i]
 		weight := math.Exp(x.evidence - most)

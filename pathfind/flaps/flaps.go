@@ -88,7 +88,7 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		// What the episodes explain tells nothing of other faults.
 		steady, times = localize.Solve(f, s.unexplained(), cfg), nil
 	}
-	r = &Result{Result: steady, Congested: s.congested}
+	r = &Result{Result: steady}
 	for i := range steady.Suspects {
 		x := &steady.Suspects[i]
 		if !slices.ContainsFunc(flaps, func(o Suspect) bool { return o.Cause == x.Cause }) {
@@ -103,6 +103,7 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 		r.Suspects[i].Rhythm = times[i].Rhythm
 	}
 	r.Suspects = append(r.Suspects, flaps...)
+	r.Congested = s.congest(r.Suspects)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int {
 		return cmp.Or(-cmp.Compare(a.Probability, b.Probability), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
@@ -128,13 +129,12 @@ type search struct {
 	since, until    float64 // of all evidence, in milliseconds; the first behind the second until asked for
 	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
-	loose     []float64
-	aside     []int32
-	sending   []float64                  // how many observations were sent until each of some moments; nil until asked for
-	apart     map[pair]bool              // finds that are not one
-	congested int                        // finds that do as many do
-	instead   []flap                     // found in the place of what seemed to be always there
-	rivalled  map[localize.Cause]float64 // how likely something that comes and goes stands in the place of a suspect, beside it
+	loose    []float64
+	aside    []int32
+	sending  []float64                  // how many observations were sent until each of some moments; nil until asked for
+	apart    map[pair]bool              // finds that are not one
+	instead  []flap                     // found in the place of what seemed to be always there
+	rivalled map[localize.Cause]float64 // how likely something that comes and goes stands in the place of a suspect, beside it
 }
 
 func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) *search {
@@ -336,7 +336,6 @@ func (s *search) flaps() []Suspect {
 		}
 		suspects[i] = x.Suspect
 	}
-	s.congest(suspects)
 	return suspects
 }
 

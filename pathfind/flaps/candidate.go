@@ -21,16 +21,10 @@ const (
 // candidates returns the arcs on flows that lost so much that episodes might explain it, those with most first. Episodes are paid for as
 // pathfind/rhythm does it: two changes of state at least, each at the moment of any packet.
 func (s *search) candidates() []candidate {
-	bound := make([]float64, s.fabric.NumArcs())
-	for j, i := range s.lossy {
-		if s.taken[i] {
-			continue
-		}
-		s.provable(j, func(a graphs.ArcID, nats float64) { bound[a] += nats })
-	}
+	bound, odd := s.bounds()
 	var list []candidate
 	for a, b := range bound {
-		c, sent := candidate{arc: graphs.ArcID(a), bound: b}, float64(s.sent[a])
+		c, sent := candidate{arc: graphs.ArcID(a), bound: b, odd: odd[a]}, float64(s.sent[a])
 		if b > s.prior+leastProof && s.pays(&c, sent) && s.pays(&c, sent+s.stray(c.arc)) {
 			list = append(list, c)
 		}
@@ -216,7 +210,7 @@ func (s *search) timeAll(list []*candidate) {
 		}
 	})
 	for i, j := range like {
-		list[i].times, list[i].proof, list[i].always = list[j].times, list[j].proof, list[j].always
+		list[i].timed, list[i].times, list[i].proof, list[i].always = true, list[j].times, list[j].proof, list[j].always
 	}
 }
 
@@ -248,7 +242,7 @@ func (s *search) suspect(x *candidate, all, before []candidate) Suspect {
 	var up member
 	for i := range all {
 		c := &all[i]
-		if c.arc == x.arc || before[i].times.Kind == rhythm.Steady || c.proof > s.prior {
+		if c.arc == x.arc || !c.timed || !before[i].timed || before[i].times.Kind == rhythm.Steady || c.proof > s.prior {
 			continue
 		}
 		m := member{localize.Cause{Kind: localize.Arc, ID: int32(c.arc)}, before[i].proof}

@@ -289,9 +289,11 @@ func arcsOf(f *graphs.Fabric, c localize.Cause) []graphs.ArcID {
 // A candidate is an arc whose episodes may explain losses.
 type candidate struct {
 	arc    graphs.ArcID
-	bound  float64 // more than its episodes can prove
+	bound  float64 // more than its episodes can prove of the losses one by one
+	odd    float64 // how many flows seem to have troubles of their own of those that they can explain
 	obs    []int32 // that cross it
 	shares []float64
+	timed  bool // what follows is known, as what nothing else explains has it
 	times  rhythm.Rhythm
 	proof  float64 // that they do, a logarithm
 	always float64 // the same of a loss that is always there, where that explains them hardly worse
@@ -314,7 +316,6 @@ func (s *search) flaps() []Suspect {
 			return slices.ContainsFunc(found, func(x flap) bool { return x.arc == c.arc })
 		})
 		s.gather(candidates)
-		s.timeAll(those(candidates, every))
 		more := s.best(candidates, mostFlaps-len(found))
 		if found = append(found, more...); len(more) == 0 {
 			break
@@ -372,41 +373,6 @@ func (s *search) retake(took map[int32]bool) {
 	}
 }
 
-// best takes candidates as long as one of them, or of a few that are alike, is likelier than not, and returns at most some suspects.
-func (s *search) best(candidates []candidate, most int) []flap {
-	var found []flap
-	done := make([]bool, len(candidates))
-	for len(found) < most {
-		best := -1
-		for i := range candidates {
-			if !done[i] && candidates[i].times.Kind != rhythm.Steady && (best < 0 || candidates[i].proof > candidates[best].proof) {
-				best = i
-			}
-		}
-		if best < 0 || together(candidates, done, candidates[best].proof) < s.prior {
-			break
-		}
-		done[best] = true
-		x := candidates[best]
-		if s.steadier(&x, candidates) {
-			continue
-		}
-		before := slices.Clone(candidates)
-		took := s.take(&x)
-		s.timeAll(those(candidates, func(c *candidate) bool { // what did not come and go is looked at again in the next round
-			return c.times.Kind != rhythm.Steady && slices.ContainsFunc(c.obs, func(o int32) bool { return took[o] })
-		}))
-		y := s.suspect(&x, candidates, before)
-		if y.Probability >= named {
-			found = append(found, flap{y, x, took})
-			continue
-		}
-		s.leave(took)
-		copy(candidates, before)
-	}
-	return found
-}
-
 // every chooses all candidates.
 func every(*candidate) bool { return true }
 
@@ -419,39 +385,6 @@ func those(list []candidate, some func(*candidate) bool) []*candidate {
 		}
 	}
 	return chosen
-}
-
-// steadier reports whether one candidate that loses packets all the time explains what the episodes of another do, and is worth more.
-func (s *search) steadier(x *candidate, candidates []candidate) bool {
-	var lossy []int32
-	for i := range candidates {
-		y := &candidates[i]
-		if y.always <= x.proof {
-			continue
-		}
-		if lossy == nil {
-			for _, o := range x.obs {
-				if !s.taken[o] && s.obs[o].Lost > 0 && s.within(o, x.times.Episodes) {
-					lossy = append(lossy, o)
-				}
-			}
-		}
-		if !slices.ContainsFunc(lossy, func(o int32) bool { return !slices.Contains(y.obs, o) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// together returns what candidates prove together that are worth about as much as the best one: more than those that are alike do.
-func together(candidates []candidate, done []bool, best float64) float64 {
-	sum := 0.0
-	for i := range candidates {
-		if !done[i] && candidates[i].times.Kind != rhythm.Steady && candidates[i].proof > best-alike {
-			sum += math.Exp(candidates[i].proof - best)
-		}
-	}
-	return best + math.Log(sum)
 }
 
 // take marks what the episodes of a candidate explain, and returns those observations. What may have crossed it and lost packets then needs no other

@@ -44,7 +44,7 @@ const (
 	layers = 7
 	// mostEffort is how much may be made for each step of Find and count, half a second or so for 60,000, and fewCounts for how many of them at least. What has so many episodes
 	// that it is not enough loses all the time, mostly.
-	mostEffort, fewCounts = 3_333, 7_500
+	mostEffort, fewCounts = 3_333, 15_000
 	// countEffort is that to work out the likelihood of a count.
 	countEffort = 24
 )

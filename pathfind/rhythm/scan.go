@@ -42,15 +42,15 @@ const (
 	pieces = 8
 	// layers is in how many layers counts lie. Those of each last up to a quarter of those of the next, of the last all the time.
 	layers = 7
-	// mostEffort is how much may be made for each step of Find and count, half a second or so for 60,000, and fewCounts for how many of them at least. What has so many episodes
-	// that it is not enough loses all the time, mostly.
-	mostEffort, fewCounts = 3_333, 15_000
+	// mostEffort is how much may be made for each step of Find, half a second or so for 60,000 counts or fewer, and more for more. What has so many episodes that it is not
+	// enough loses all the time, mostly.
+	mostEffort = 200_000_000
 	// countEffort is that to work out the likelihood of a count.
 	countEffort = 24
 )
 
 // effort returns how much may be made for a step.
-func (s *scan) effort() int { return mostEffort * max(fewCounts, len(s.counts)) }
+func (s *scan) effort() int { return mostEffort * max(60_000, len(s.counts)) / 60_000 }
 
 func newScan(all []Count) *scan {
 	s := &scan{counts: clean(all)}

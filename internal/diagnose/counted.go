@@ -238,7 +238,7 @@ func (s *Store) broken(c *counted, a graphs.ArcID) (count, packets, fcs uint64, 
 func (s *Store) looks(c *counted, a graphs.ArcID) (x localize.Looks) {
 	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
 		if t != nil && t.hasErrors && t.hasPackets {
-			x.All, x.Time = max(x.All, t.looks), max(x.Time, t.span)
+			x.All, x.Seconds = max(x.All, t.looks), max(x.Seconds, t.span.Seconds())
 			x.Bad, x.Now = x.Bad+t.bad, x.Now || t.bad > 0 && t.until.Equal(t.last)
 		}
 	}

@@ -2,7 +2,6 @@ package localize
 
 import (
 	"testing"
-	"time"
 )
 
 // TestDisturbed: errors that all came in one of many intervals, and not in the newest, are of a disturbance that is over; as many over all the time, or more and more in the newest, are of
@@ -15,11 +14,11 @@ func TestDisturbed(t *testing.T) {
 		others int // ports that were disturbed once
 		sick   bool
 	}{
-		{"once", Looks{All: 30, Bad: 1, Time: 5 * time.Minute}, 0, false},
-		{"all the time", Looks{All: 30, Bad: 12, Time: 5 * time.Minute}, 0, true},
-		{"all the time, others once", Looks{All: 30, Bad: 12, Time: 5 * time.Minute}, 12, true},
-		{"just now", Looks{All: 30, Bad: 1, Now: true, Time: 5 * time.Minute}, 0, true},
-		{"one interval", Looks{All: 1, Bad: 1, Now: true, Time: 10 * time.Second}, 0, true},
+		{"once", Looks{All: 30, Bad: 1, Seconds: 300}, 0, false},
+		{"all the time", Looks{All: 30, Bad: 12, Seconds: 300}, 0, true},
+		{"all the time, others once", Looks{All: 30, Bad: 12, Seconds: 300}, 12, true},
+		{"just now", Looks{All: 30, Bad: 1, Now: true, Seconds: 300}, 0, true},
+		{"one interval", Looks{All: 1, Bad: 1, Now: true, Seconds: 10}, 0, true},
 	} {
 		var meters []Meter
 		for a := range int32(f.NumArcs()) {
@@ -28,7 +27,7 @@ func TestDisturbed(t *testing.T) {
 			case a == 7:
 				m.Count, m.Looks = 17, c.looks
 			case int(a) > 7 && int(a) <= 7+c.others:
-				m.Count, m.Looks = 9, Looks{All: 30, Bad: 1, Time: 5 * time.Minute}
+				m.Count, m.Looks = 9, Looks{All: 30, Bad: 1, Seconds: 300}
 			}
 			meters = append(meters, m)
 		}

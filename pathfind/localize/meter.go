@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"whichlink/graphs"
 )
@@ -38,9 +37,9 @@ type Meter struct {
 
 // Looks is how often a device was looked at, and when something was counted then.
 type Looks struct {
-	// Of All intervals Bad are those in which something was counted. They took Time together.
+	// Of All intervals Bad are those in which something was counted. They took so many Seconds together.
 	All, Bad int
-	Time     time.Duration
+	Seconds  float64
 	// Now is set if the newest of them is bad: what was counted then may go on.
 	Now bool
 }
@@ -49,7 +48,7 @@ type Looks struct {
 func (x *Looks) single() bool { return x.Bad == 1 && x.All > 1 }
 
 func (x *Looks) add(y Looks) {
-	*x = Looks{x.All + y.All, x.Bad + y.Bad, x.Time + y.Time, x.Now || y.Now}
+	*x = Looks{x.All + y.All, x.Bad + y.Bad, x.Seconds + y.Seconds, x.Now || y.Now}
 }
 
 // A Hint shifts the prior log odds of a link and of what else would make it fail: it went down, or runs at another speed than it should.
@@ -249,7 +248,7 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 	for i := range out {
 		s := out[i].Sort
 		noise := (noiseShare[s]*noiseWeight + max(0, counting[s]-3)) / (noiseWeight + ports[s])
-		brief := (disturbed*out[i].Time.Seconds()*noiseWeight + once[s]) / (noiseWeight + ports[s])
+		brief := (disturbed*out[i].Seconds*noiseWeight + once[s]) / (noiseWeight + ports[s])
 		out[i].reading = newReading(&out[i].Meter, min(max(noise, noiseShare[s]), 0.5), min(brief, 0.5), others[i])
 	}
 	return out

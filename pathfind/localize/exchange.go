@@ -3,6 +3,8 @@ package localize
 import (
 	"cmp"
 	"slices"
+
+	"whichlink/graphs"
 )
 
 // Several faults can hide behind others. Where paths are not known, of a and b, one alone may be put in place of neither, but c and d in place of
@@ -75,27 +77,35 @@ func (s *search) unite(h *hypothesis, until int) {
 		j, k int
 	}
 	done, twins := map[change]bool{}, map[int32]uint64{} // what looks alike need not be tried each for itself
-	for j := range h.comps {
-		for k := j + 1; k < len(h.comps); k++ {
-			for _, x := range rivals[k] {
-				if _, both := slices.BinarySearch(rivals[j], x); !both {
-					continue
-				}
-				if s.work > until {
-					return
-				}
-				if s.ev.sets != nil {
-					if twins[x] == 0 {
-						twins[x] = s.twin(x)
-					}
-					like := change{twins[x], j, k}
-					if done[like] {
+	linkOf := func(j int) int32 {
+		if c := h.comps[j]; s.ix.kindOf(c) == 0 {
+			return s.ix.link(graphs.ArcID(c).Link())
+		}
+		return -1
+	}
+	for _, own := range [...]bool{true, false} { // first the link of either, then whatever else
+		for j := range h.comps {
+			for k := j + 1; k < len(h.comps); k++ {
+				for _, x := range rivals[k] {
+					if _, both := slices.BinarySearch(rivals[j], x); !both || own != (x == linkOf(j) || x == linkOf(k)) {
 						continue
 					}
-					done[like] = true
+					if s.work > until {
+						return
+					}
+					if s.ev.sets != nil && !own {
+						if twins[x] == 0 {
+							twins[x] = s.twin(x)
+						}
+						like := change{twins[x], j, k}
+						if done[like] {
+							continue
+						}
+						done[like] = true
+					}
+					s.couple(h, x, j, k)
+					s.trial(h, x, j, k)
 				}
-				s.couple(h, x, j, k)
-				s.trial(h, x, j, k)
 			}
 		}
 	}

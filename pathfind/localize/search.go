@@ -197,6 +197,9 @@ func (s *search) follow() {
 		}
 		tired := func() bool {
 			n := len(s.hyps[next].comps) + 1
+			if n <= handful && !s.hyps[s.likeliest()].expanded {
+				return false // what nobody has looked at from all sides would be believed, however long it took to grow
+			}
 			return since > rivals || s.work > effort || s.work > patience/(n*n) && improved < 1
 		}
 		if s.hyps[next].score <= s.best+even && tired() {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -218,31 +219,33 @@ func (s *Store) meters(c *counted) []localize.Meter {
 // them does: the other may have been read for longer.
 func (s *Store) broken(c *counted, a graphs.ArcID) (count, packets, fcs uint64, has bool) {
 	most := uint64(0)
-	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
-		if t == nil || !t.hasErrors || !t.hasPackets {
-			continue
-		}
-		switch n := t.broken(); {
+	for _, t := range s.talliesOf(c, a) {
+		n := t.broken()
+		switch {
 		case !has || n > most:
 			most, packets = n, t.packets
 		case n == most:
 			packets = max(packets, t.packets)
 		}
-		has = true
-		count, fcs = count+t.broken(), fcs+t.fcs
+		has, count, fcs = true, count+n, fcs+t.fcs
 	}
 	return count, packets, fcs, has
 }
 
 // looks tells in how many intervals the ports of an arc counted what could not be read or sent.
 func (s *Store) looks(c *counted, a graphs.ArcID) (x localize.Looks) {
-	for _, t := range []*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]} {
-		if t != nil && t.hasErrors && t.hasPackets {
-			x.All, x.Seconds = max(x.All, t.looks), max(x.Seconds, t.span.Seconds())
-			x.Bad, x.Now = x.Bad+t.bad, x.Now || t.bad > 0 && t.until.Equal(t.last)
-		}
+	for _, t := range s.talliesOf(c, a) {
+		x.All, x.Seconds = max(x.All, t.looks), max(x.Seconds, t.span.Seconds())
+		x.Bad, x.Now = x.Bad+t.bad, x.Now || t.bad > 0 && t.until.Equal(t.last)
 	}
 	return x
+}
+
+// talliesOf returns what those ports of an arc counted that count errors and packets.
+func (s *Store) talliesOf(c *counted, a graphs.ArcID) []*tally {
+	return slices.DeleteFunc([]*tally{c.in[s.fabric.HeadPort(a)], c.out[s.fabric.TailPort(a)]}, func(t *tally) bool {
+		return t == nil || !t.hasErrors || !t.hasPackets
+	})
 }
 
 // dropped adds up what a node drops by itself: of what comes in, and at a host of what goes out too.

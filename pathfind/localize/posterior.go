@@ -87,12 +87,10 @@ type placeKey struct {
 // owned reports whether a component is in the class of a suspect.
 func (t *teller) owned(x int32) bool { return t.owner[x] != 0 }
 
-// own notes that components are in the class of a suspect.
-func (t *teller) own(cause int32, class ...int32) {
-	for _, x := range class {
-		if !t.owned(x) {
-			t.owner[x] = cause + 1
-		}
+// own notes that a component is in the class of a suspect.
+func (t *teller) own(cause, x int32) {
+	if !t.owned(x) {
+		t.owner[x] = cause + 1
 	}
 }
 

@@ -48,18 +48,10 @@ func (s *search) scatter(i int32) int32 {
 // lose that lie at any of those like it, and its own arcs in its place do so as well as they can: no change of a few leads from them to one arc here and another there. Neither
 // does one from what was added at once, of which each takes some of the losses of others that lie at the other end of the same flows.
 func (s *search) piecemeal() {
-	best, until := s.best, s.work+patience
-	s.best, s.bonus, s.parent, s.atHand = math.Inf(-1), 0, 0, -1
+	until := s.work + patience
 	s.barred, s.careful = s.ix.manifold, true
-	h := s.hyps[0]
-	s.recall(&h)
-	s.feel()
-	clear(s.overlap)
-	h.score = s.sum
-	for i := s.addAll(&h, s.pick(&h)); i >= 0 && len(s.hyps[i].comps) <= handful && s.work < until; {
-		i = s.grow(i, 0)
-	}
-	s.barred, s.careful, s.best = nil, false, max(s.best, best)
+	s.growAnew(s.hyps[0].background, func(i int32) bool { return len(s.hyps[i].comps) <= handful && s.work < until })
+	s.barred, s.careful = nil, false
 }
 
 // divide gives each component of a loaded hypothesis the rate that its share of all losses asks for, until all rates agree (expectation

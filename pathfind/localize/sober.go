@@ -13,14 +13,19 @@ const (
 
 // sober lets what explains most beside a low background grow.
 func (s *search) sober() {
+	s.growAnew(sobering, func(int32) bool { return true })
+}
+
+// growAnew lets what explains most grow from nothing beside a background, however unlikely it is on its way, as long as it is to go on from a hypothesis.
+func (s *search) growAnew(background float64, on func(i int32) bool) {
 	best := s.best
 	s.best, s.bonus, s.parent, s.atHand = math.Inf(-1), 0, 0, -1
-	s.setBackground(sobering)
+	s.setBackground(background)
 	s.load(nil, nil)
 	s.feel()
 	clear(s.overlap)
 	h := hypothesis{score: s.sum}
-	for i := s.addAll(&h, s.pick(&h)); i >= 0; {
+	for i := s.addAll(&h, s.pick(&h)); i >= 0 && on(i); {
 		i = s.grow(i, 0)
 	}
 	s.best = max(s.best, best)

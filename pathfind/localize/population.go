@@ -14,8 +14,6 @@ const (
 const (
 	// climbs is how many steps a distribution is fitted by in each turn.
 	climbs = 10
-	// kindred is the share of faults that are of one kind, if any are, and kindly the standard deviation of the logarithm of what these lose.
-	kindred, kindly = 0.8, 0.5
 	// grain is the variance of a logarithm that comes of rates being an octave from each other.
 	grain = math.Ln2 * math.Ln2 / 12
 )

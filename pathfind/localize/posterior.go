@@ -21,6 +21,7 @@ func (s *search) result() *Result {
 	if len(s.views) == 0 {
 		s.views = []view{s.view(unknownHabits(s.cfg))}
 	}
+	s.heedKind()
 	weights := s.views[0].weights
 	causes := s.causes()
 	marginal := make(map[int32]float64, len(causes))

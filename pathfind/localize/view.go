@@ -21,6 +21,7 @@ type view struct {
 	by      map[uint64]int32
 	best    float64
 	weights []float64 // of the hypotheses
+	single  []float64 // those that each has by itself: see apart
 	parts   *factored
 	seen    map[int32]mentions
 	drawn   []draw // instead of all these, where the search leaves much open
@@ -114,6 +115,7 @@ func (s *search) view(h habits) view {
 	v := view{share: 1, habits: h, hyps: s.hyps, by: s.by, best: s.best}
 	v.weights, v.score = s.weights()
 	single, less := s.apart(v.weights)
+	v.single = single
 	v.score += less + s.ev.ofHabits(&h)
 	v.parts, v.seen = s.factor(v.weights, single), s.mentioned(v.weights)
 	if n := min(strides, s.work/pace); n >= leastStrides && s.leavesOpen(v.weights) {

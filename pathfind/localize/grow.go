@@ -35,7 +35,7 @@ func (s *search) grow(i int32, least int) int32 {
 	}
 	s.best = max(s.best, h.score)
 	s.atHand, s.hyps[i].grown = i, true
-	if s.cut = s.exhausted(); s.cut || len(h.comps) >= s.cfg.MaxFaults {
+	if s.exhausted() || len(h.comps) >= s.cfg.MaxFaults {
 		return -1
 	}
 	next := s.addAll(&h, s.pick(&h))

@@ -15,7 +15,6 @@ type search struct {
 
 	parent     int32         // the hypothesis in expansion
 	atHand     int32         // the one that was refitted last and is loaded, or -1
-	cut        bool          // whether what grew last did not go on for want of effort
 	candidates []int32       // components that a lossy observation crosses
 	lossy      []int32       // by component, how many do, by their weight
 	cache      memory        // see cached
@@ -181,7 +180,7 @@ func (s *search) explore() {
 		s.sober()
 		s.follow()
 	}
-	if s.cut {
+	if s.exhausted() {
 		s.flood()
 	}
 }

@@ -43,9 +43,9 @@ type cut struct {
 	// overflow, overdue and late are what it did to probes, by kind; idle is, of pauses, the times in which it sent nothing, none overlapping another.
 	overflow, overdue, late int
 	idle                    []stretch
-	// sent and lost are the probes of the flows that may have suffered, in this time; those sent only of a pause.
-	sent float64
-	lost int
+	// sent and lost are the probes of the flows that may have suffered, in this time, and usual how many these lose in as much time otherwise.
+	sent, usual float64
+	lost        int
 	// others is how many of those the other end says that it lost at the same time: the reflectors of a prober, or the prober of a reflector.
 	others int
 }
@@ -139,20 +139,29 @@ func (s *Store) cutsOf(l *flowLog) (lists [][]*cut) {
 	return lists
 }
 
-// suffered adds what a flow lost in some strains, and what it sent in pauses.
+// suffered adds what a flow lost in some strains and sent in them, and what it would have lost all the same: the share that it loses at other times.
 func suffered(l *flowLog, cuts []*cut) {
+	sent, in := make([]float64, len(cuts)), 0
+	calm, lost := 0.0, 0
 	for i := range l.echoes {
 		e := l.echoes[i].measured()
 		for _, ms := range e.lossTimes() {
 			if c := cutAt(cuts, e.start.Add(time.Duration(ms)*time.Millisecond)); c != nil {
 				c.lost++
+				in++
 			}
 		}
+		calm, lost = calm+float64(e.sent), lost+e.lost
 		for j := firstCut(cuts, e.start); j < len(cuts) && cuts[j].from.Before(e.end); j++ {
-			if c := cuts[j]; len(c.idle) > 0 {
-				c.sent += cutShare(l, e, cuts[j:j+1]) * float64(e.sent)
-			}
+			n := cutShare(l, e, cuts[j:j+1]) * float64(e.sent)
+			sent[j] += n
+			calm -= n
 		}
+	}
+	usual := min(1, float64(lost-in)/max(calm, 1))
+	for j, c := range cuts {
+		c.sent += sent[j]
+		c.usual += usual * sent[j]
 	}
 }
 
@@ -160,7 +169,7 @@ func suffered(l *flowLog, cuts []*cut) {
 // else loses, and nothing is left out.
 func (x *strained) holds(c *cut) bool {
 	if len(c.idle) == 0 {
-		return c.lost > 0 && float64(c.lost) <= strainTold*float64(c.count())+float64(c.others)
+		return c.lost > 0 && float64(c.lost)-c.usual <= strainTold*float64(c.count())+float64(c.others)
 	}
 	if _, ever := x.ever[c.node]; ever {
 		x.ever[c.node] = x.ever[c.node] || c.lost > 0

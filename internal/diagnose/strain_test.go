@@ -346,3 +346,37 @@ func BenchmarkStandsStill(b *testing.B) {
 		s.Diagnose()
 	}
 }
+
+// TestStrainBesideDead: what flows lose all the time they lose while a host is too busy, too. It is not for the host to own up to that.
+func TestStrainBesideDead(t *testing.T) {
+	p := newPlay(t, 256)
+	dead := map[*playFlow]bool{}
+	for i := range p.flows {
+		dead[&p.flows[i]] = p.to(&p.flows[i]) == busy && len(dead)%2 == 0
+	}
+	lost := map[string]int{}
+	p.host = func(fl *playFlow, w, k int) (bool, bool) {
+		if starved(w, k) && p.to(fl) == busy && !dead[fl] {
+			lost[fl.by]++
+			return true, false
+		}
+		return dead[fl], false
+	}
+	p.run(24, func(graphs.ArcID, int) float64 { return 0 })
+	for _, w := range []int{5, 9} {
+		for by, n := range lost {
+			p.strain(by, busy, evidence.Overflow, 500*w+100, 500*w+360, n/2)
+		}
+	}
+	d, kept := p.store.Diagnose(), 0
+	for i := range p.flows {
+		if fl := &p.flows[i]; !dead[fl] {
+			for _, e := range p.store.flows[flowKey{flow: fl.flow}].first.echoes {
+				kept += e.lost
+			}
+		}
+	}
+	if kept > 0 {
+		t.Errorf("%d packets count that the host had no room for\n%s", kept, d.Text())
+	}
+}

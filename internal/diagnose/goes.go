@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 )
 
 // What makes the losses of a flow come and go: so many at least, which vary from window to window by so many times more than those of a steady loss, or lie in runs
@@ -13,6 +14,9 @@ const (
 	goesSpread  = 4
 	goesRun     = 3
 )
+
+// So many losses of answers at least, and so many times as many as good links may lose, while no probe was lost, are no chance.
+const leastCalm, calmLoses = 3, 3
 
 // comesAndGoes reports whether what a flow loses on its way there it loses in bursts, as over a link that goes up and down.
 func (l *flowLog) comesAndGoes() bool {
@@ -46,6 +50,22 @@ func (l *flowLog) comesAndGoes() bool {
 	return windows > 1 && squares > goesSpread*float64(windows-1)
 }
 
+// losesHome reports whether a flow loses answers also while all of its probes arrive: that is not what makes these come and go.
+func (l *flowLog) losesHome() bool {
+	sent, lost, longest := 0, 0, 0
+	for i := range l.echoes {
+		e := l.echoes[i].measured()
+		if !e.split || e.lostForward > 0 {
+			continue
+		}
+		sent, lost = sent+e.sent, lost+e.lostBack
+		for _, arcs := range e.back.alternatives {
+			longest = max(longest, len(arcs))
+		}
+	}
+	return lost >= leastCalm && float64(lost) >= calmLoses*localize.NormalLoss*float64(max(longest, 1)*sent)
+}
+
 // turnsBack reports whether the answers of a flow whose losses come and go take a link that its probes take, too. These are answers to probes that
 // came over it a moment before, when it was up: that they come back tells nothing of the link.
 func (o *observer) turnsBack(i int, path, back way) bool {
@@ -62,7 +82,7 @@ func (o *observer) turnsBack(i int, path, back way) bool {
 	}
 	goes, known := o.goes[i]
 	if !known {
-		goes = o.s.order[i].comesAndGoes()
+		goes = o.s.order[i].comesAndGoes() && !o.s.order[i].losesHome()
 		o.goes[i] = goes
 	}
 	return goes

@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -45,5 +47,35 @@ func TestTurnsBack(t *testing.T) {
 		if len(d.Suspects) != 1 || d.Suspects[0].Link != sick || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.9 {
 			t.Errorf("of a link that was down three times it is said\n%s", d.Text())
 		}
+	}
+}
+
+// TestCalmAnswer: of a flow whose probes a link loses that comes and goes, an answer that is lost while the link is up does not convict the way back over that link: the answers that
+// came do not count for it.
+func TestCalmAnswer(t *testing.T) {
+	s := newScene(t)
+	sick := s.link("h2-1:eth1--leaf2:swp5")
+	back, _ := s.f.ArcByName("h2-1:eth1>leaf2:swp5")
+	s.run(probing{flows: 60, packets: 40, windows: 24, lose: func(a graphs.ArcID, window int) float64 {
+		return is(a.Link() == sick && (window == 3 || window == 10 || window == 17))
+	}})
+	store, calm := NewStore(s.f, Config{}), 0
+	for _, r := range s.probe {
+		if r.Kind == evidence.KindEcho && r.By != "h2-1" && slices.Contains(r.Back, "h2-1:eth1>leaf2:swp5") && *r.Lost == 0 && calm == 0 {
+			calm++
+			r.Lost, r.LostBack, r.LostAtMS = evidence.Int(1), evidence.Int(1), []int{100}
+		}
+		store.Add(r)
+	}
+	store.arrange()
+	seen := store.observe(nil, time.Time{})
+	sent, lost := 0, 0
+	for i := range seen.list {
+		if obs := &seen.list[i]; slices.Contains(obs.Path, back) && seen.flow(obs).dst == s.f.Tail(back) {
+			sent, lost = sent+obs.Sent, lost+obs.Lost
+		}
+	}
+	if calm == 0 || float64(lost) > 0.01*float64(sent) {
+		t.Errorf("%d of %d answers are counted as lost over %s", lost, sent, s.f.ArcName(back))
 	}
 }

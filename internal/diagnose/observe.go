@@ -168,7 +168,7 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 			there.bursts, home.bursts = bursts-home.lost, bursts-there.lost
 		}
 		o.add(there, path)
-		if home.lost > 0 || !o.turnsBack(i, path, back) {
+		if there.lost > 0 && home.lost > 0 || !o.turnsBack(i, path, back) {
 			o.add(home, back)
 		} else {
 			o.addOnward(home, path, back)

@@ -42,6 +42,7 @@ func (s *Store) arrange() {
 	}
 	for _, l := range s.order {
 		l.doubtWays()
+		l.settleWays()
 		l.markUnsplit()
 		l.markTorn()
 	}

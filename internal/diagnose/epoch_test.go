@@ -83,3 +83,39 @@ func TestPathChange(t *testing.T) {
 		t.Error("what was sent on the new path is counted on another")
 	}
 }
+
+// TestSettledWays: what a flow sent in an epoch before it was traced, or while a trace left several ways open, went where it was found to go in the same epoch, as far as that is one
+// of these. Of another epoch, and where traces contradict each other, that tells nothing.
+func TestSettledWays(t *testing.T) {
+	p := newPlay(t, 8)
+	fl := &p.flows[slices.IndexFunc(p.flows, func(fl playFlow) bool { return len(fl.path) >= 4 })]
+	paths, _ := p.e.Paths(p.f.Tail(fl.path[0]), p.f.Head(fl.path[len(fl.path)-1]), 100)
+	other := paths[slices.IndexFunc(paths, func(o pathfind.Path) bool { return !slices.Equal(o.Arcs, fl.path) })].Arcs
+	i := 0
+	echo := func(epoch string, ways ...[]graphs.ArcID) {
+		i++
+		r := &evidence.Record{V: 1, Time: p.start.Add(time.Duration(i) * time.Second), Source: evidence.SourceProbe, By: fl.by, Epoch: epoch,
+			Kind: evidence.KindEcho, Flow: &fl.flow, Sent: evidence.Int(100), Lost: evidence.Int(5), LostForward: evidence.Int(5), LostBack: evidence.Int(0), WindowMS: 1000}
+		for _, w := range ways {
+			r.Candidates = append(r.Candidates, p.names(w))
+		}
+		if r.Back = p.names(fl.back); len(ways) == 1 {
+			r.Path, r.Candidates = r.Candidates[0], nil
+		}
+		p.store.Add(r)
+	}
+	echo("1")
+	echo("1", other, fl.path)
+	echo("1", fl.path)
+	echo("2")
+	echo("3", other)
+	echo("3")
+	echo("3", fl.path)
+	p.store.arrange()
+	l := p.store.flows[flowKey{flow: fl.flow}].first
+	for j, want := range []int{1, 1, 1, 0, 1, 0, 1} {
+		if path, _ := l.at(&l.echoes[j], false); len(path.alternatives) != want || want == 1 && j < 3 && !slices.Equal(path.alternatives[0], fl.path) {
+			t.Errorf("echo %d has %d alternatives, want %d", j, len(path.alternatives), want)
+		}
+	}
+}

@@ -82,6 +82,9 @@ func sendTimes(sent, window int) []int {
 // which way it went: to count it on a dead link, which it had left, would clear that link.
 func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	path, back = e.path, e.back
+	if e.settled != nil {
+		path, back = e.settled.path, e.settled.back
+	}
 	if e.beside != nil {
 		path, back = union(path, e.beside.path), union(back, e.beside.back)
 	}
@@ -92,7 +95,7 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 			break
 		}
 		untraced := storm && e.lost > 0 && !before.path.known() && e.lostBetween(before.at, p.at)
-		if untraced || p.changed && e.lostBetween(p.previous, p.at) {
+		if untraced || p.changed && !(e.settled != nil && before.settledBy(p)) && e.lostBetween(p.previous, p.at) {
 			path, back = union(before.path, p.path), union(before.back, p.back)
 		}
 	}
@@ -154,6 +157,18 @@ func (w way) set() []localize.Alternative {
 
 func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
 
+// into returns what a way leaves open if packets come in over an arc, as the address tells to which they are sent, unless the way tells otherwise. None tells nothing.
+func (w way) into(last graphs.ArcID) way {
+	if last == graphs.None || len(w.alternatives) < 2 {
+		return w
+	}
+	elsewhere := func(arcs []graphs.ArcID) bool { return arcs[len(arcs)-1] != last }
+	if !slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool { return !elsewhere(arcs) }) {
+		return w
+	}
+	return way{slices.DeleteFunc(w.alternatives, elsewhere)}
+}
+
 // is reports whether two ways are one in memory, as those of echoes of a flow mostly are.
 func (w way) is(x way) bool {
 	n := len(w.alternatives)
@@ -197,6 +212,13 @@ type sighting struct {
 	path, back   way
 }
 
+// settledBy reports whether the next sighting of a flow may tell more of the same ways.
+func (s *sighting) settledBy(next *sighting) bool {
+	_, there := s.path.and(next.path)
+	_, home := s.back.and(next.back)
+	return there && home
+}
+
 type echo struct {
 	epoch                       string
 	start, end                  time.Time
@@ -209,9 +231,10 @@ type echo struct {
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start
 	rtt                         *evidence.Delay
-	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
-	whole                       *echo // as it was measured, where something was left out
-	beside                      *echo // one next to it, if the two that are next agree on other ways; nil mostly
+	ahead                       *int         // by how much the clock of who answers is ahead, in ms; nil if not known
+	whole                       *echo        // as it was measured, where something was left out
+	beside                      *echo        // one next to it, if the two that are next agree on other ways; nil mostly
+	settled                     *settledWays // where its own are open, what its flow tells of them in its epoch; nil mostly
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the

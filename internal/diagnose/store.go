@@ -178,6 +178,7 @@ func (s *Store) Add(r *evidence.Record) {
 		}
 		return
 	}
+	path, back = path.into(l.intoDst), back.into(l.intoSrc)
 	switch r.Kind {
 	case evidence.KindEcho:
 		s.addEcho(l, r, path, back)

@@ -70,3 +70,22 @@ func TestRails(t *testing.T) {
 		}
 	}
 }
+
+// TestCandidatesInto: where a trace left several ways open, those are none that come in over another link of their host than the one of the address that they are sent to.
+func TestCandidatesInto(t *testing.T) {
+	one, other := []graphs.ArcID{1, 2, 3}, []graphs.ArcID{1, 4, 5}
+	for _, c := range []struct {
+		ways [][]graphs.ArcID
+		last graphs.ArcID
+		want int
+	}{
+		{[][]graphs.ArcID{one, other}, 5, 1},
+		{[][]graphs.ArcID{one, other}, graphs.None, 2},
+		{[][]graphs.ArcID{one, other}, 7, 2},
+		{[][]graphs.ArcID{one}, 5, 1},
+	} {
+		if got := (way{c.ways}).into(c.last); len(got.alternatives) != c.want || c.want == 1 && len(c.ways) == 2 && !slices.Equal(got.alternatives[0], other) {
+			t.Errorf("%v into %d: %v", c.ways, c.last, got.alternatives)
+		}
+	}
+}

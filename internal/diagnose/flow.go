@@ -226,6 +226,7 @@ type echo struct {
 	sent, lost                  int
 	split                       bool
 	unsplit                     bool // its flow lost packets in its epoch of which nobody tells which way, be it not in this echo: see markUnsplit
+	lostOn                      direction
 	torn                        bool // its flow changed its path meanwhile, and other echoes tell as well: see markTorn
 	lostForward, lostBack       int
 	corruptForward, corruptBack int

@@ -155,14 +155,10 @@ func (o *observer) echo(i int, l *flowLog, e *echo, storm bool) {
 	unlisted := e.lost > len(e.lostAt)
 	there := count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, bursts: bursts, untold: unlisted}
 	home := count{flow: i, epoch: e.epoch, src: l.dst, dst: l.src, bursts: bursts, untold: unlisted}
-	untold := 0
-	if e.split {
-		untold = e.lost - e.lostForward - e.lostBack
-	}
-	if e.split && (untold == 0 || untold < e.lost) {
+	if lostThere, lostHome, untold, ok := e.directions(); ok {
 		// What could not be told is left out of both counts: it is a few probes at the end of a window.
-		there.sent, there.lost = e.sent-untold, e.lostForward
-		home.sent, home.lost = there.sent-there.lost, e.lostBack
+		there.sent, there.lost = e.sent-untold, lostThere
+		home.sent, home.lost = there.sent-there.lost, lostHome
 		if there.lost > 0 && home.lost > 0 && bursts < e.lost { // which runs are whose is not told
 			there.untold, home.untold = true, true
 			there.bursts, home.bursts = bursts-home.lost, bursts-there.lost

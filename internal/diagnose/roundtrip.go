@@ -2,24 +2,114 @@ package diagnose
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"whichlink/pathfind/localize"
 )
 
-// markUnsplit notes which echoes are of a flow that lost packets of which it is not told which way, in the same epoch. Those that lost none went the same ways, and are
-// counted with those that did.
+// mute reports whether an echo lost packets and tells of none which way: nothing was answered, or not soon enough.
+func (e *echo) mute() bool { return e.lost > 0 && (!e.split || e.lostForward+e.lostBack == 0) }
+
+// untold is what is known of the losses of a flow in an epoch: how many there are of which nobody tells the way, and those of which somebody does, all and next to the others.
+type untold struct {
+	lost      int
+	all, near told
+}
+
+// told is losses on the way there and on the way back.
+type told struct{ there, home int }
+
+func (x *told) add(e *echo) { x.there, x.home = x.there+e.lostForward, x.home+e.lostBack }
+
+// way is on which way losses are, if they are enough and nearly all on one.
+func (x told) way() direction {
+	const enough, nearly = 3, 0.9
+	switch n := x.there + x.home; {
+	case n < enough || float64(max(x.there, x.home)) < nearly*float64(n):
+		return eitherWay
+	case x.there > x.home:
+		return wayThere
+	}
+	return wayBack
+}
+
+// way is on which way the losses probably were of which that is not told: an outage is of the way on which it begins and ends, and a few are where most others are.
+func (x *untold) way() direction {
+	w := x.near.way()
+	if w == eitherWay && x.few() {
+		w = x.all.way()
+	}
+	return w
+}
+
+// few reports whether more losses are told than not.
+func (x *untold) few() bool { return x.lost < x.all.there+x.all.home }
+
+// markUnsplit notes what is known of losses of which it is not told which way. Where most are such, what the flow lost none of in the same epoch, and what is told, went the same ways
+// and is counted with them: by themselves they would be a far greater loss than the flow has, and what is left none.
 func (l *flowLog) markUnsplit() {
-	var lossy []string // epochs, hardly ever any
+	var epochs map[string]*untold // hardly ever any
 	for i := range l.echoes {
-		if e := &l.echoes[i]; !e.split && e.lost > 0 && !slices.Contains(lossy, e.epoch) {
-			lossy = append(lossy, e.epoch)
+		e := &l.echoes[i]
+		if e.unsplit, e.lostOn = false, eitherWay; e.mute() && epochs[e.epoch] == nil {
+			if epochs == nil {
+				epochs = map[string]*untold{}
+			}
+			epochs[e.epoch] = &untold{}
+		}
+	}
+	if epochs == nil {
+		return
+	}
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		x := epochs[e.epoch]
+		if x == nil {
+			continue
+		}
+		x.all.add(e)
+		if !e.mute() {
+			continue
+		}
+		x.lost += e.lost
+		for _, j := range [...]int{i - 1, i + 1} {
+			if j >= 0 && j < len(l.echoes) && l.echoes[j].epoch == e.epoch {
+				x.near.add(&l.echoes[j])
+			}
 		}
 	}
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		e.unsplit = slices.Contains(lossy, e.epoch)
+		switch x := epochs[e.epoch]; {
+		case x == nil:
+		case x.way() == eitherWay:
+			e.unsplit = !x.few()
+		case e.mute():
+			e.lostOn = x.way()
+		}
 	}
+}
+
+// A direction is which way packets were lost of which that is not told.
+type direction int8
+
+const (
+	eitherWay direction = iota
+	wayThere
+	wayBack
+)
+
+// directions returns how many packets an echo lost on the way there and on the way back, and of how many that is not told; ok is false where nothing is.
+func (e *echo) directions() (there, home, untold int, ok bool) {
+	switch {
+	case e.lostOn == wayThere:
+		return e.lost, 0, 0, true
+	case e.lostOn == wayBack:
+		return 0, e.lost, 0, true
+	case e.unsplit || !e.split:
+		return 0, 0, e.lost, false
+	}
+	untold = e.lost - e.lostForward - e.lostBack
+	return e.lostForward, e.lostBack, untold, untold == 0 || untold < e.lost
 }
 
 // join makes one way of the way there and the way back, for losses whose direction is not known; nil where one is not known, or too many.

@@ -1,12 +1,15 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
 	"whichlink/pathfind/localize"
 )
 
@@ -84,5 +87,47 @@ func TestPaired(t *testing.T) {
 	}
 	if n := len(both); n >= len(there)+len(home) {
 		t.Errorf("%d pairs", n)
+	}
+}
+
+// TestUntoldOutage: of what a flow loses while nothing comes back nobody tells which way. By itself it would be a greater loss than any that the rest of the flow allows, and the arc be cleared
+// by that; so it counts with the rest, or as lost on the way on which its outages begin and end.
+func TestUntoldOutage(t *testing.T) {
+	for _, edges := range []bool{false, true} {
+		p := newPlay(t, 0)
+		src, _ := p.f.NodeByName("h1-1")
+		dst, _ := p.f.NodeByName("h2-1")
+		path, back := p.walk(src, dst), p.walk(dst, src)
+		flow := evidence.Flow{Src: p.f.Address(src, false), Dst: p.f.Address(dst, false), Proto: "udp", SrcPort: 50000, DstPort: 862}
+		for w := range 40 {
+			lost, home := 0, 0
+			switch {
+			case w%10 == 4 || w%10 == 5:
+				lost = 20
+			case edges && (w%10 == 3 || w%10 == 6):
+				lost, home = 7, 7
+			}
+			p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(time.Duration(w+1) * 500 * time.Millisecond), Source: evidence.SourceProbe, By: "h1-1", Epoch: "0", Kind: evidence.KindEcho,
+				Flow: &flow, Path: p.names(path), Back: p.names(back), WindowMS: 500, Sent: evidence.Int(20), Lost: evidence.Int(lost), LostForward: evidence.Int(0), LostBack: evidence.Int(home)})
+		}
+		p.store.arrange()
+		seen := p.store.observe(nil, time.Time{})
+		want := fmt.Sprint(map[int][2]int{len(path) + len(back): {800, 160}})
+		if edges {
+			want = fmt.Sprint(map[int][2]int{len(path): {800, 0}, -len(back): {800, 216}})
+		}
+		got := map[int][2]int{} // by the length of the way, of the way back its negative
+		for _, o := range seen.list {
+			n := len(o.Path)
+			if len(o.Alternatives) > 0 {
+				n = len(o.Alternatives[0].Arcs)
+			} else if o.Src == dst {
+				n = -n
+			}
+			got[n] = [2]int{got[n][0] + o.Sent, got[n][1] + o.Lost}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("edges %v: got %v, want %v", edges, got, want)
+		}
 	}
 }

@@ -289,9 +289,6 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case 2*seen.crowded.sent > probes:
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
-	case 2*d.Coverage.Measured < d.Coverage.Arcs && !(s.cfg.Partial && d.Coverage.Measured > 0):
-		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
-		d.Notes = append(d.Notes, "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy")
 	case solved.Tail > 0:
 		d.Summary = NothingStandsOut
 	case s.beyond.ails(solved.Background):
@@ -301,6 +298,12 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case len(s.unmet) == 0 && Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
+		if s.sparse(d) {
+			d.Notes = append(d.Notes, fromMore)
+		}
+	case s.sparse(d):
+		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+		d.Notes = append(d.Notes, fromMore)
 	case s.foreign.ails(solved):
 		d.Summary = s.foreign.summary()
 	case Everywhere(lost, solved.Background):
@@ -327,6 +330,14 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	if s.foreign.ails(solved) {
 		d.Notes = append(d.Notes, s.foreign.note())
 	}
+}
+
+// fromMore is what to do where most of the fabric was not measured.
+const fromMore = "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy"
+
+// sparse reports whether most of what is to be judged was not measured.
+func (s *Store) sparse(d *Diagnosis) bool {
+	return 2*d.Coverage.Measured < d.Coverage.Arcs && !(s.cfg.Partial && d.Coverage.Measured > 0)
 }
 
 // rightFile is what to do where the fabric file does not fit.

@@ -48,7 +48,7 @@ func (w *witness) add(l *flowLog, o *localize.Observation) {
 type witnesses struct {
 	probes, captures             witness // on paths that surely cross it
 	unsureProbes, unsureCaptures witness // on paths that may
-	hops                         witness // answers of switches behind it
+	hops, unsureHops             witness // answers of switches behind it, and those that may have crossed it
 	files                        []string
 	stormy                       bool // all of that in storms
 }
@@ -67,6 +67,8 @@ func (o *observer) hear(c localize.Cause) *witnesses {
 		case obs.Responder != graphs.None:
 			if surely {
 				w.hops.add(l, obs)
+			} else {
+				w.unsureHops.add(l, obs)
 			}
 		case l.onlyCaptured():
 			if surely {
@@ -200,6 +202,9 @@ func (w *witnesses) proofs(loss float64) []proof {
 	}
 	x = &w.hops
 	tell(evidence.SourceProbe, x, "switches behind it answered %s of %s TTL-expired probes", thousands(x.sent-x.lost), thousands(x.sent))
+	if x = &w.unsureHops; len(list) == 0 && x.lost > 0 {
+		tell(evidence.SourceProbe, x, "switches answered %s of %s TTL-expired probes that may have crossed it, or whose answers may have", thousands(x.sent-x.lost), thousands(x.sent))
+	}
 	x = &w.captures
 	tell(evidence.SourcePcap, x, "%d of %d captured flows that cross it lose packets (%s) in %s", x.lossy, len(x.crossings), packets(x), files)
 	if x = &w.unsureCaptures; x.lossy > 0 {

@@ -110,6 +110,29 @@ func (t *term) setHabits(h *habits, w float64) {
 	t.setOutlier(w)
 }
 
+// still is how likely one that loses not everything loses none of so many packets.
+func (h *habits) still(sent float64) float64 {
+	p := 0.0
+	for k, share := range h.shape {
+		p += share * keeping[k] / (sent + keeping[k])
+	}
+	return p
+}
+
+// kindsBy shares something out to the kinds by how likely each loses what a term lost.
+func (t *term) kindsBy(h *habits, what float64) (kinds [len(keeping)]float64) {
+	p, _ := t.marginals(len(keeping))
+	sum := 0.0
+	for k := range p {
+		kinds[k] = h.shape[k] * p[k]
+		sum += kinds[k]
+	}
+	for k := range kinds {
+		kinds[k] *= what / sum
+	}
+	return kinds
+}
+
 // A stranger is a flow that lost packets, perhaps by itself.
 type stranger struct {
 	odds  float64               // of that, over the rate of those that do, and over what total, part and kinds say

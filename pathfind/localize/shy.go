@@ -20,42 +20,86 @@ const (
 	backPrior = 0.2
 )
 
+// kindsHeld is how many of a responder's shy observations are expected to be of each kind, before any evidence: their Dirichlet distribution. Most hold back any share.
+var kindsHeld = [...]float64{1, 0.1, 0.1, 0.1}
+
+// A manner is how a switch answers TTL-limited probes, or a prober gets answers: how many observations were shy, how many of these silent, and how many there were in
+// all. Those that lack no answer count as far as a shy one would lack some.
+type manner struct {
+	shy, silent, all float64
+	kinds            [len(keeping)]float64 // of those that were shy, how many lack about as much as each of keeping says
+}
+
+// habits returns the habits of a responder: what it holds back of one flow's answers it may hold back of another's.
+func (m *manner) habits() (h habits) {
+	sum := 0.0
+	for k, n := range kindsHeld {
+		h.shape[k] = n + max(0, m.kinds[k])
+		sum += h.shape[k]
+	}
+	for k := range h.shape {
+		h.shape[k] /= sum
+	}
+	h.total = usuallyTotal
+	return h
+}
+
+// shyAs is how much of an observation is shy, and as which kind.
+type shyAs struct {
+	shy   float64
+	kinds [len(keeping)]float64
+}
+
 // weighShyness sets the outlier weights of all terms of TTL-limited observations, given the odds that a lossy one's answers were held back, as far as what it lost tells.
 func weighShyness(ix *index, ev *evidence, held func(t *term) float64) {
 	if !ev.answers {
 		return
 	}
-	type tally struct{ shy, silent, all float64 }
-	responders := make([]tally, len(ix.host))
-	probers := make([]tally, len(ix.host))
-	shy := make([]float64, len(ev.terms))
+	responders := make([]manner, len(ix.host))
+	probers := make([]manner, len(ix.host))
+	shy := make([]shyAs, len(ev.terms))
+	usual := (&manner{}).habits()
 	for i := range ev.terms {
 		t := &ev.terms[i]
 		o := &ev.obs[t.obs]
 		if !o.ttl() || t.lost == 0 {
 			continue
 		}
-		t.setOutlier(0.5)
+		t.setHabits(&usual, 0.5)
 		odds := held(t)
-		shy[i] = odds / (1 + odds)
-		responders[o.Responder].shy += shy[i]
+		x := &shy[i]
+		x.shy = odds / (1 + odds)
+		r := &responders[o.Responder]
+		r.shy += x.shy
 		if t.lone {
-			responders[o.Responder].silent += shy[i]
+			r.silent += x.shy
+		} else {
+			x.kinds = t.kindsBy(&usual, x.shy)
+			for k, n := range x.kinds {
+				r.kinds[k] += n
+			}
 		}
 		if o.Src != graphs.None {
-			probers[o.Src].shy += shy[i]
+			probers[o.Src].shy += x.shy
 		}
 	}
 	for i := range ev.obs {
-		if o := &ev.obs[i]; o.ttl() {
-			responders[o.Responder].all++
-			if o.Src != graphs.None {
-				probers[o.Src].all++
-			}
+		o := &ev.obs[i]
+		if !o.ttl() {
+			continue
+		}
+		r, all := &responders[o.Responder], 1.0
+		if o.lost == 0 {
+			h := r.habits()
+			all -= (1 - h.total) * h.still(float64(o.sent))
+		}
+		r.all += all
+		if o.Src != graphs.None {
+			probers[o.Src].all++
 		}
 	}
 	// Switches of one fabric are mostly set up alike: what a responder does is expected to be what the others do.
-	var all tally
+	var all manner
 	for _, r := range responders {
 		if r.all > 0 {
 			all.shy += r.shy / r.all
@@ -68,23 +112,29 @@ func weighShyness(ix *index, ev *evidence, held func(t *term) float64) {
 		if !o.ttl() || t.lost == 0 {
 			continue
 		}
-		r := responders[o.Responder]
+		r, x := responders[o.Responder], &shy[i]
 		prior := (shyPrior*shyWeight + max(0, all.shy-r.shy/r.all)) / (shyWeight + all.all - 1)
-		w := (prior + max(0, r.shy-shy[i])) / r.all // r.all counts this one, which stands for the prior
+		w := (prior + max(0, r.shy-x.shy)) / r.all // r.all counts this one, which stands for the prior
+		own := 1.0
 		if o.Src != graphs.None && !ix.returns(o.Observation) {
 			p := probers[o.Src]
-			back := min((backPrior+max(0, p.shy-shy[i]))/p.all, 1)
-			own := min(w, 1)
-			w = 1 - (1-own)*(1-back)
-			t.own = own / (own + back)
+			back := min((backPrior+max(0, p.shy-x.shy))/p.all, 1)
+			itself := min(w, 1)
+			w = 1 - (1-itself)*(1-back)
+			own = itself / (itself + back)
 		}
 		// One that answers nobody is silent once for all: that it is so each time again proves nothing.
-		silent, others := r.silent, r.shy-shy[i]
+		silent, others := r.silent, r.shy-x.shy
 		if t.lone {
-			silent -= shy[i]
+			silent -= x.shy
 		}
-		t.total = (usuallyTotal*shyWeight + max(0, silent)) / (shyWeight + max(0, others))
-		t.setOutlier(min(max(w, 0.001), 0.999))
+		for k, n := range x.kinds {
+			r.kinds[k] -= n
+		}
+		h := r.habits()
+		h.total = (usuallyTotal*shyWeight + max(0, silent)) / (shyWeight + max(0, others))
+		t.own = own
+		t.setHabits(&h, min(max(w, 0.001), 0.999))
 	}
 }
 

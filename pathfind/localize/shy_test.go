@@ -1,6 +1,11 @@
 package localize
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"whichlink/graphs"
+)
 
 // TestLossyUplink: where a host traces over its own uplink, which loses packets, and all switches answer all that reaches them, it is the uplink that is named, however many answers are missing: that
 // switches seemed shy would speak against it with each of their answers, and for what lies behind.
@@ -24,5 +29,38 @@ func TestLossyUplink(t *testing.T) {
 				t.Errorf("%+v, seed %d: said %s", c, seed, describe(r))
 			}
 		}
+	}
+}
+
+// TestLacksFew: a switch that holds back one answer in a hundred or fifty does so to all flows. That is no link which loses as much, where nothing arrives that would tell, as all goes to a host
+// that is dead.
+func TestLacksFew(t *testing.T) {
+	wrong := 0
+	for _, c := range []struct {
+		packets int
+		shy     float64
+	}{{30, 0.01}, {20, 0.02}} {
+		for seed := range uint64(12) {
+			w := newWorld(leafSpine(t, 3, 4, 2), seed)
+			w.background = 1e-6
+			hosts := w.Hosts()
+			dead := hosts[len(hosts)-1]
+			w.faults[Cause{Host, int32(dead)}] = 1
+			for n := range graphs.NodeID(w.NumNodes()) {
+				w.shy[n] = c.shy * float64(n%2)
+			}
+			for range 30 {
+				p, _ := w.echo(hosts[0], dead, 500)
+				w.hops(p, c.packets)
+			}
+			for _, x := range w.solve().Suspects {
+				if x.Probability > 0.5 && !slices.Contains(x.Class, Cause{Host, int32(dead)}) {
+					wrong++
+				}
+			}
+		}
+	}
+	if wrong > 4 {
+		t.Errorf("%d innocents are named in 24 worlds", wrong)
 	}
 }

@@ -132,6 +132,7 @@ type lump struct {
 	ways           []lumpWay
 	odds           float64               // that it did so by itself, where it lost several
 	own            [len(keeping)]float64 // how likely if it did so by itself, by what it keeps
+	sort           int
 }
 
 // A lumpWay is ways that flows take of which all lose as much.
@@ -145,7 +146,7 @@ type lumps struct {
 	mass   float64         // the losses expected of flows without loss whose path is known, and of all on good arcs
 	spread float64         // the log of how likely the others lose nothing, for independent losses
 	size   float64         // packets of a flow without loss, in the mean
-	flows  float64
+	flows  bySort
 }
 
 // answer counts packets that a switch answered, as collected.
@@ -169,7 +170,7 @@ func (ev *evidence) endToEnd(c int32) float64 {
 
 // lumps returns the lossy flows of the loaded hypothesis.
 func (s *search) lumps() lumps {
-	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.allFlows(), size: s.ev.size()}
+	x := lumps{clean: s.ev.clean, mass: s.background * (s.ev.linear - s.ev.answeredArcs), flows: s.flowsBySort(), size: s.ev.size()}
 	for _, c := range s.faulty {
 		if miss := missed(s.excess[c]); miss <= mostMissed { // of others no lossy flows are looked at either
 			x.mass += miss * s.ev.endToEnd(c)
@@ -199,7 +200,7 @@ func (s *search) lumps() lumps {
 			x.mass += t.copies * n * miss
 		case t.lone && n > fewLone || miss > mostMissed:
 		default:
-			f := lump{lost: k, sent: n, runs: o.runs(), mostRuns: o.mostRuns(), scattered: o.scattered(), ways: x.ways[from:]}
+			f := lump{lost: k, sent: n, runs: o.runs(), mostRuns: o.mostRuns(), scattered: o.scattered(), ways: x.ways[from:], sort: sortOf(t.carried)}
 			if k > 1 {
 				f.odds = s.oddsOfOwn(t)
 			}
@@ -271,33 +272,39 @@ func (x *lumps) explain(b bursts, spread float64) account {
 	for i := range x.lossy {
 		in[i] = exp(b.likely(&x.lossy[i]))
 	}
-	h := habits{rate: 0.002, shape: [...]float64{0.7, 0.1, 0.1, 0.1}}
+	h := habits{rate: bySort{0.002, 0.002}, shape: [...]float64{0.7, 0.1, 0.1, 0.1}}
 	for range rounds {
-		own, kinds := leastKind*float64(len(keeping)), [...]float64{leastKind, leastKind, leastKind, leastKind}
-		add := func(weight float64, likely [len(keeping)]float64) {
+		least := leastKind * float64(len(keeping))
+		own, all, kinds := bySort{least, least}, least, [...]float64{leastKind, leastKind, leastKind, leastKind}
+		add := func(sort int, weight float64, likely [len(keeping)]float64) {
 			for j, p := range likely {
-				part := weight * h.rate * h.shape[j] * p
-				own += part
+				part := weight * h.rate[sort] * h.shape[j] * p
+				own[sort], all = own[sort]+part, all+part
 				kinds[j] += part
 			}
 		}
 		a.sum = spread - x.mass/max(b.within(x.size).length, 1)
 		for i := range x.lossy {
 			f := &x.lossy[i]
-			all := max((1-h.rate)*in[i]+h.rate*h.mean(f.own), 1e-300)
-			a.sum += log(all)
-			add(1/all, f.own)
+			rate := h.rate[f.sort]
+			likely := max((1-rate)*in[i]+rate*h.mean(f.own), 1e-300)
+			a.sum += log(likely)
+			add(f.sort, 1/likely, f.own)
 		}
 		for _, b := range x.clean {
 			if b.flows > 0 {
 				likely := b.lossless()
-				a.sum += float64(b.flows) * math.Log1p(-h.rate+h.rate*(1-usuallyTotal)*h.mean(likely))
-				add(float64(b.flows)*(1-usuallyTotal), likely)
+				sort := sortOf(b.carried)
+				rate := h.rate[sort]
+				a.sum += float64(b.flows) * math.Log1p(-rate+rate*(1-usuallyTotal)*h.mean(likely))
+				add(sort, float64(b.flows)*(1-usuallyTotal), likely)
 			}
 		}
-		h.rate = min(own/x.flows, 0.5)
+		for i := range own {
+			h.rate[i] = min(own[i]/max(x.flows[i], 1), 0.5)
+		}
 		for j, k := range kinds {
-			h.shape[j] = k / own
+			h.shape[j] = k / all
 		}
 	}
 	return a

@@ -238,7 +238,7 @@ func (ev *evidence) shareOutliers(cfg Config) {
 			if same > 1 {
 				t := &ev.terms[k]
 				t.same = float64(min(same, most))
-				t.setOutlier(math.Pow(cfg.Outlier, 1/t.same))
+				t.setOutlier(math.Pow(cfg.outliers()[sortOf(t.carried)], 1/t.same))
 			}
 		}
 	}

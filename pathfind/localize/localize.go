@@ -55,6 +55,9 @@ type Observation struct {
 	// Bursts is the number of separate runs of losses, or 0 if unknown. Links that flap and queues that overflow lose packets in
 	// runs, and a run proves little more than one loss does.
 	Bursts int
+	// Carried tells that the packets are of the fabric's own traffic, as a capture has it, and were not sent to measure: many a flow of that loses some by itself, as
+	// where a receiver has no room or the capture itself is not whole, and how many do says nothing of those that were sent to measure.
+	Carried bool
 	// Untold tells that Bursts is but the least number of runs, as where it is known of windows of time whether packets were lost in them.
 	Untold bool
 }

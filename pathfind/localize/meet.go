@@ -1,5 +1,7 @@
 package localize
 
+import "whichlink/graphs"
+
 // That flows lose packets by themselves means that it does not matter where they go. A component that comes and goes, or fails some flows and not others, makes
 // them lose as if they did so by themselves, and loses far too unevenly to explain that by one rate: against habits learnt from its own losses
 // it would stand no chance.
@@ -9,7 +11,7 @@ package localize
 func (s *search) meet(v *view) bool {
 	s.loadLikeliest(v.weights, -1)
 	flows, all := s.cleanFlows()
-	own, allOwn := make([]float64, s.ix.n), 0.0
+	own, allOwn := [2][]float64{make([]float64, s.ix.n), make([]float64, s.ix.n)}, bySort{}
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		if t.lost == 0 || t.answers {
@@ -19,42 +21,69 @@ func (s *search) meet(v *view) bool {
 		if odds := s.oddsOfOwn(t); odds > negligibleOdds {
 			w = t.ownShare(odds)
 		}
-		all, allOwn = all+1/t.same, allOwn+w
+		sort := sortOf(t.carried)
+		all[sort], allOwn[sort] = all[sort]+1/t.same, allOwn[sort]+w
 		for b := t.first; b < t.first+t.n; b++ {
 			for _, c := range s.ev.comps[s.ev.first[b]:s.ev.first[b+1]] {
-				flows[c] += s.weight[b] / t.same
-				own[c] += s.weight[b] * w
+				flows[sort][c] += s.weight[b] / t.same
+				own[sort][c] += s.weight[b] * w
 			}
 		}
 	}
-	anywhere := openMinded.likely(allOwn, all)
 	for _, c := range s.candidates {
-		if own[c]*all > allOwn*flows[c] && flows[c] < all && s.ix.logPrior(c)+
-			openMinded.likely(own[c], flows[c])+openMinded.likely(allOwn-own[c], all-flows[c]) > anywhere {
+		gain := s.ix.logPrior(c) // flows of each sort have habits of their own
+		for sort, n := range all {
+			some, across := own[sort][c], flows[sort][c]
+			if some > 0 && sort == 0 && s.ev.sets != nil {
+				across += s.ev.sets.flowsOver(c)
+			}
+			if some*n > allOwn[sort]*across && across < n {
+				gain += anyShare.likely(some, across) + anyShare.likely(allOwn[sort]-some, n-across) - anyShare.likely(allOwn[sort], n)
+			}
+		}
+		if gain > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// cleanFlows returns how many flows without loss surely cross each component, and how many there are.
-func (s *search) cleanFlows() (across []float64, all float64) {
+// cleanFlows returns, by sort, how many flows without loss cross each component, those of several ways by their shares, and how many there are. Of those of path sets it
+// counts what is certain only.
+func (s *search) cleanFlows() (across [2][]float64, all bySort) {
 	c := collector{ix: s.ix, oneWay: s.cfg.OneWay, times: make([]float64, s.ix.n)}
-	across = make([]float64, s.ix.n)
+	across = [2][]float64{make([]float64, s.ix.n), make([]float64, s.ix.n)}
 	for i := range s.ev.all {
 		o := &s.ev.all[i]
 		if o.Lost > 0 || s.ix.isNode(o.Responder) || !s.ix.known(o) {
 			continue
 		}
-		sure := s.ix.cleaned(o)
-		sure.Alternatives = nil
-		c.collect(&merged{Observation: sure}, 0)
-		for _, x := range c.comps {
-			across[x]++
+		sort, clean := sortOf(o.Carried), &merged{Observation: s.ix.cleaned(o)}
+		for j := range max(1, len(clean.Alternatives)) {
+			share := 1.0
+			if len(clean.Alternatives) > 0 {
+				share = clean.Alternatives[j].Share
+			}
+			c.collect(clean, j)
+			for _, x := range c.comps {
+				across[sort][x] += share
+			}
 		}
-		all++
+		all[sort]++
 	}
 	return across, all
+}
+
+// flowsOver returns how many flows a component lies on the paths of, by their shares. The switches at the ends of a path set are certain.
+func (t *setTable) flowsOver(c int32) (n float64) {
+	t.passes(c, func(pair int32, share float64, _ graphs.ArcID) {
+		if p := &t.pairs[pair]; c != t.ix.node(p.from) && c != t.ix.node(p.to) {
+			for _, b := range t.bunchesOf(pair) {
+				n += share * float64(b.copies)
+			}
+		}
+	})
+	return n
 }
 
 // likely returns the log of how likely it is that so many of all do something, which ones being told.

@@ -67,7 +67,7 @@ func compare(a, b *Observation) int {
 // compareWay orders observations by what their packets crossed.
 func compareWay(a, b *Observation) int {
 	if c := cmp.Or(cmp.Compare(a.Responder, b.Responder), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
-		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)); c != 0 { // as it is mostly
+		cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(sortOf(a.Carried), sortOf(b.Carried))); c != 0 { // as it is mostly
 		return c
 	}
 	if c := slices.Compare(a.Path, b.Path); c != 0 {

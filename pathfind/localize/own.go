@@ -10,11 +10,29 @@ import (
 
 // habits are how flows lose packets by themselves: how many of them do, and how much they lose.
 type habits struct {
-	rate  float64               // the share of flows that do
+	rate  bySort                // the share of flows that do
 	total float64               // of those, the share that lose everything
 	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
 	prior float64               // log of how likely they are before any evidence, and of what they pay for having been learnt from it
 }
+
+// A bySort is a number for each sort of flows: those that were sent to measure, and those that the fabric carries.
+type bySort [2]float64
+
+// sortOf is the index into a bySort.
+func sortOf(carried bool) int {
+	if carried {
+		return 1
+	}
+	return 0
+}
+
+// carriedOutlier is how many times as many of the flows that the fabric carries lose packets by themselves as of those that are sent to measure, before any evidence: their receivers may
+// have no room, and what captures had none for looks lost.
+const carriedOutlier = 3
+
+// outliers is the share of flows of each sort that lose packets by themselves, before any evidence.
+func (c Config) outliers() bySort { return bySort{c.Outlier, min(carriedOutlier*c.Outlier, 0.5)} }
 
 // keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
 var keeping = [...]float64{1, 30, 180, 1000}
@@ -30,13 +48,13 @@ const (
 
 // unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
 func unknownHabits(cfg Config) habits {
-	return habits{rate: cfg.Outlier, total: usuallyTotal, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
+	return habits{rate: cfg.outliers(), total: usuallyTotal, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
 }
 
 // A school is how habits are learnt.
 type school struct {
 	least   float64 // flows that must seem to lose packets by themselves
-	beta            // of the share of flows that do
+	shares  [2]beta // of the share of flows of each sort that do
 	lessons int     // how often habits are learnt at the most
 	proceed func(*search, int32)
 }
@@ -46,10 +64,14 @@ type beta struct{ own, other float64 }
 
 // aboutUsual is the school of those who hold that flows have about the habits that are usual, and openMinded that of those who hold no such thing.
 func aboutUsual(cfg Config) school {
-	return school{fewOwn, beta{1, 1/cfg.Outlier - 1}, 3, (*search).grown}
+	usual := cfg.outliers()
+	return school{fewOwn, [2]beta{{1, 1/usual[0] - 1}, {1, 1/usual[1] - 1}}, 3, (*search).grown}
 }
 
-var openMinded = school{0, beta{0.3, 2.7}, 4, (*search).followed}
+var openMinded = school{0, [2]beta{anyShare, anyShare}, 4, (*search).followed}
+
+// anyShare is what those think of a share.
+var anyShare = beta{0.3, 2.7}
 
 // kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution. Those that lose everything
 // stand beside.
@@ -140,6 +162,7 @@ type stranger struct {
 	part  float64               // and how likely one that does not
 	kinds [len(keeping)]float64 // over what each kind says
 	same  float64
+	sort  int
 }
 
 // strangers are the lossy flows that may have lost packets by themselves, as a hypothesis has it.
@@ -189,7 +212,7 @@ func (all *strangers) add(t *term, odds float64) {
 func (all *strangers) apart(h *habits) []stranger {
 	list := make([]stranger, 0, len(all.some))
 	for _, t := range all.some {
-		x := stranger{odds: t.odds / exp(t.outlier-t.inlier), same: t.same}
+		x := stranger{odds: t.odds / exp(t.outlier-t.inlier), same: t.same, sort: sortOf(t.carried)}
 		if t.lone {
 			for k := range x.kinds {
 				x.kinds[k] = 1 // what loses everything tells nothing of the others
@@ -239,9 +262,16 @@ func (h *habits) mean(kinds [len(keeping)]float64) float64 {
 
 // allFlows is how many observations there are, those without loss among them.
 func (s *search) allFlows() float64 {
-	n := float64(s.ev.flows)
+	n := s.flowsBySort()
+	return n[0] + n[1]
+}
+
+func (s *search) flowsBySort() (n bySort) {
+	for i := range s.ev.flows {
+		n[sortOf(s.ev.terms[i].carried)] += s.ev.terms[i].copies
+	}
 	for _, b := range s.lossless {
-		n += float64(b.flows)
+		n[sortOf(b.carried)] += float64(b.flows)
 	}
 	return n
 }
@@ -252,20 +282,25 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 	if from.found < by.least {
 		return false
 	}
-	list, known := from.apart(h), by.own+by.other+s.allFlows()
-	var own, total float64
+	list, known := from.apart(h), s.flowsBySort()
+	for i, b := range by.shares {
+		known[i] += b.own + b.other
+	}
+	var own bySort
+	var total float64
 	var kinds [len(keeping)]float64
 	for range rounds {
-		own, total, kinds = by.own, totals.own, kindsOwn
-		add := func(flows float64, likely [len(keeping)]float64) {
-			own += flows
+		own, total, kinds = bySort{by.shares[0].own, by.shares[1].own}, totals.own, kindsOwn
+		partly := 0.0 // those that do not lose everything
+		add := func(sort int, flows float64, likely [len(keeping)]float64) {
+			own[sort], partly = own[sort]+flows, partly+flows
 			mean := h.mean(likely)
 			for k, p := range likely {
 				kinds[k] += flows * h.shape[k] * p / mean
 			}
 		}
 		for _, x := range list {
-			rate := h.rate
+			rate := h.rate[x.sort]
 			if x.same > 1 {
 				rate = math.Pow(rate, 1/x.same)
 			}
@@ -273,17 +308,20 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			w := rate * x.odds * likely
 			w /= (1 - rate + w) * x.same
 			all := w * h.total * x.total / likely
-			own, total = own+all, total+all
-			add(w-all, x.kinds)
+			own[x.sort], total = own[x.sort]+all, total+all
+			add(x.sort, w-all, x.kinds)
 		}
 		for _, b := range s.lossless {
 			if b.flows > 0 {
 				likely := b.lossless()
-				add(float64(b.flows)*h.rate*(1-h.total)*h.mean(likely), likely)
+				sort := sortOf(b.carried)
+				add(sort, float64(b.flows)*h.rate[sort]*(1-h.total)*h.mean(likely), likely)
 			}
 		}
-		h.rate = min(own/known, 0.5)
-		h.total = total / (totals.own + totals.other + own - by.own)
+		for i := range own {
+			h.rate[i] = min(own[i]/known[i], 0.5)
+		}
+		h.total = total / (total + totals.other + partly)
 		sum := 0.0
 		for _, x := range kinds {
 			sum += x
@@ -292,17 +330,23 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			h.shape[k] = x / sum
 		}
 	}
-	h.prior = math.Log(otherHabits) + by.freedom(h, own, known-own, total, kinds)
+	h.prior = math.Log(otherHabits) + by.freedom(h, own, known, total, kinds)
 	return true
 }
 
 // freedom is what habits pay for having been learnt: by how much less likely the flows would be, were it known of each whether and how it loses packets by
-// itself, if rate, total and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many do
-// not, how many lose everything and how many are of each kind, prior included.
-func (by school) freedom(h *habits, own, others, total float64, kinds [len(keeping)]float64) float64 {
-	cost := by.price(own-by.own, others-by.other, h.rate)
-	cost += totals.price(total-totals.own, own-by.own-(total-totals.own), h.total)
-	all, prior := 0.0, 0.0
+// itself, if rate, total and kinds are integrated out than with what they were found to be (Cheeseman and Stutz 1996). It is given how many flows do, how many there
+// are, how many lose everything and how many are of each kind, prior included.
+func (by school) freedom(h *habits, own, known bySort, total float64, kinds [len(keeping)]float64) float64 {
+	cost, all := 0.0, 0.0
+	for i, b := range by.shares {
+		some := own[i] - b.own
+		cost += b.price(some, known[i]-own[i]-b.other, h.rate[i])
+		all += some
+	}
+	cost += totals.price(total-totals.own, all-(total-totals.own), h.total)
+	all = 0
+	prior := 0.0
 	for k, x := range kinds {
 		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
 		all, prior = all+x, prior+kindsOwn[k]
@@ -334,7 +378,7 @@ func (s *search) attend(by school, h hypothesis, from strangers) (habits, bool) 
 			from = s.strangers()
 		}
 		was := known
-		if !s.learn(&known, by, from) || i > 0 && math.Abs(log(known.rate/was.rate)) < log(learnt) {
+		if !s.learn(&known, by, from) || i > 0 && !known.differ(&was) {
 			return was, i > 0
 		}
 		s.setHabits(&known)
@@ -345,6 +389,16 @@ func (s *search) attend(by school, h hypothesis, from strangers) (habits, bool) 
 		by.proceed(s, s.remember(h.comps, h.rates, s.best))
 	}
 	return known, true
+}
+
+// differ reports whether two habits differ so much that it is worth to learn anew.
+func (h *habits) differ(x *habits) bool {
+	for i := range h.rate {
+		if math.Abs(log(h.rate[i]/x.rate[i])) >= log(learnt) {
+			return true
+		}
+	}
+	return false
 }
 
 // grown lets a hypothesis grow until it is content.
@@ -369,7 +423,7 @@ func (s *search) likeliestSoFar() hypothesis {
 func (s *search) setHabits(h *habits) {
 	for i := range s.ev.flows {
 		if t := &s.ev.terms[i]; t.lost > 0 && !t.answers {
-			t.setHabits(h, math.Pow(h.rate, 1/t.same))
+			t.setHabits(h, math.Pow(h.rate[sortOf(t.carried)], 1/t.same))
 		}
 	}
 }

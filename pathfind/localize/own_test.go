@@ -58,7 +58,7 @@ func TestLearn(t *testing.T) {
 			}
 			s.setHabits(&h)
 		}
-		if h.rate < 0.6*c.share || h.rate > 1.5*c.share || math.Abs(h.total-c.total) > 0.15 {
+		if h.rate[0] < 0.6*c.share || h.rate[0] > 1.5*c.share || math.Abs(h.total-c.total) > 0.15 {
 			t.Errorf("%v of the flows, up to %v, and %v of these all: learnt %v, of kinds %v, and %v", c.share, c.most, c.total, h.rate, h.shape, h.total)
 		}
 	}

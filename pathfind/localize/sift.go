@@ -107,7 +107,7 @@ type sifting struct {
 
 func newSifting(ix *index, ps PathSets) sifting {
 	return sifting{
-		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)), clean: make([]losslessFlows, 65)},
+		tally: tally{ix: ix, arcs: make([]int, ix.links), through: make([]int, len(ix.host)), atHost: make([]int, len(ix.host)), clean: newLossless()},
 		ways:  enumerator{ix: ix, ps: ps, known: map[[2]graphs.NodeID][]Alternative{}},
 	}
 }
@@ -127,7 +127,7 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 			s.ignored++
 			continue
 		}
-		if ix.plain(o) && (lossy == nil || !lossy.has(o.Flow)) {
+		if ix.plain(o) && !(set && o.Carried) && (lossy == nil || !lossy.has(o.Flow)) {
 			n := int(min(int64(o.Sent), mostSent))
 			s.add(o, n, set)
 			if set {
@@ -156,7 +156,27 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 }
 
 // losslessFlows are flows that lost nothing, of about as many packets each.
-type losslessFlows struct{ flows, packets int }
+type losslessFlows struct {
+	flows, packets int
+	carried        bool // they are of the fabric's own traffic
+}
+
+// magnitudes is how many numbers of packets are told apart, by their length in bits.
+const magnitudes = 65
+
+// newLossless returns the flows without loss, none yet, by the length of the number of their packets in bits: first those that were sent to measure.
+func newLossless() []losslessFlows {
+	list := make([]losslessFlows, 2*magnitudes)
+	for i := range list[magnitudes:] {
+		list[magnitudes+i].carried = true
+	}
+	return list
+}
+
+// binOf is the place of a flow of so many packets among flows without loss.
+func binOf(packets int, carried bool) int {
+	return bits.Len(uint(packets)) + magnitudes*sortOf(carried)
+}
 
 func (b *losslessFlows) join(other losslessFlows) {
 	b.flows += other.flows
@@ -176,7 +196,7 @@ type tally struct {
 }
 
 func (t *tally) add(o *Observation, n int, set bool) {
-	t.clean[bits.Len(uint(n))].join(losslessFlows{1, n})
+	t.clean[binOf(n, o.Carried)].join(losslessFlows{flows: 1, packets: n})
 	last := t.pass(o.Path, n)
 	if set {
 		t.passEnds(o, n)

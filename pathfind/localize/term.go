@@ -23,6 +23,7 @@ type term struct {
 	copies      float64 // observations that are alike, where nothing was lost; else 1
 	lone        bool    // everything was lost
 	answers     bool    // what is missing are the answers of a switch
+	carried     bool    // the flow is of the fabric's own traffic
 	kind        int8
 	own         float64 // of a missing answer that is an outlier: the probability that the responder held it back
 	total       float64 // the chance that it loses everything if it is an outlier
@@ -42,7 +43,7 @@ const usuallyTotal = 0.2
 
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
-	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, answers: o.ttl(), own: 1, same: 1, total: usuallyTotal}
+	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, answers: o.ttl(), carried: o.Carried, own: 1, same: 1, total: usuallyTotal}
 	if cfg.bursts.some() && !o.ttl() {
 		t.lost, t.passed = cfg.bursts.independent(o)
 		k = t.lost
@@ -61,7 +62,7 @@ func newTerm(o *merged, cfg Config) term {
 	}
 	if t.lost > 0 {
 		h := unknownHabits(cfg)
-		t.setHabits(&h, h.rate)
+		t.setHabits(&h, h.rate[sortOf(t.carried)])
 	}
 	return t
 }

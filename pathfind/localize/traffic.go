@@ -97,7 +97,7 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 			}
 		}
 	}
-	out := &imputed{exposure: make([]float64, ix.n), clean: make([]losslessFlows, 65)}
+	out := &imputed{exposure: make([]float64, ix.n), clean: newLossless()}
 	all, whole := make([]float64, ix.n), make([]float64, ix.n) // flows, and their packets
 	var flows, packets [65]float64
 	for i := range c.streams {
@@ -145,7 +145,7 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 		out.linear += out.exposure[a]
 	}
 	for i := range flows {
-		out.clean[i] = losslessFlows{int(min(flows[i], mostSent)), int(min(packets[i], mostSent))}
+		out.clean[i].flows, out.clean[i].packets = int(min(flows[i], mostSent)), int(min(packets[i], mostSent))
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -83,8 +82,7 @@ func (s *search) conclude() {
 // evident returns a loaded hypothesis without the members that flows which lose packets by themselves might stand for, and reports whether it seems
 // that many do, beside those that the hypothesis leaves.
 func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
-	flows := s.allFlows()
-	usual, own := s.cfg.Outlier*flows, left.own
+	usual, own := s.cfg.Outlier*s.allFlows(), left.own
 	many := max(several, oftener*usual)
 	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.
 	if left.lossy < many || own+1 < usual/2 || own+float64(len(h.comps))*doubtable/fitted < many {
@@ -92,13 +90,13 @@ func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
 	}
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
 	// More cannot be gained of a flow that stands for itself, if all that are lossy do.
-	most := log(left.lossy/flows/s.cfg.Outlier) + fitting
+	most := log(left.lossy/usual) + fitting
 	kept := 0
 	for j, c := range h.comps {
 		s.shift(c, 0)
 		margin := s.gain(c, h.rates[j]) + s.ix.logPrior(c)
 		s.shift(c, h.rates[j])
-		if crossing := float64(s.lossy[c]) / fullWeight; margin < min(most*crossing, doubtable) {
+		if crossing := float64(s.lossy[c]) / fullWeight; margin < min(most*crossing, doubtable+most*s.carriedOver(c)) {
 			own += min(crossing, max(margin, 0)/fitted)
 			continue
 		}
@@ -107,6 +105,18 @@ func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
 	}
 	h.comps, h.rates = h.comps[:kept], h.rates[:kept]
 	return h, own >= many
+}
+
+// carriedOver is how many lossy flows of the fabric's own traffic cross a component, or may. Any number of these may lose packets by themselves.
+func (s *search) carriedOver(c int32) (n float64) {
+	last := int32(-1)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		if t := &s.ev.terms[e.term]; e.term != last && t.carried && t.lost > 0 {
+			n++
+		}
+		last = e.term
+	}
+	return n
 }
 
 // view returns what the search found under the habits that are set.
@@ -127,7 +137,7 @@ func (s *search) view(h habits) view {
 // unseen returns the flows without loss that are to be expected under the loaded hypothesis where only those are known that lost packets: for each of these as many
 // as lose none where one does.
 func (s *search) unseen() []losslessFlows {
-	var flows, packets [65]float64
+	var flows, packets [2 * magnitudes]float64
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		kept := 0.0
@@ -135,13 +145,13 @@ func (s *search) unseen() []losslessFlows {
 			kept += s.portion[b] * t.kept(s.hazard[b])
 		}
 		n := s.ev.obs[t.obs].sent
-		at := bits.Len(uint(n))
+		at := binOf(n, t.carried)
 		flows[at] += 1/kept - 1
 		packets[at] += (1/kept - 1) * float64(n)
 	}
 	unseen := make([]losslessFlows, len(flows))
 	for i := range unseen {
-		unseen[i] = losslessFlows{int(min(flows[i], mostSent)), int(min(packets[i], mostSent))}
+		unseen[i] = losslessFlows{flows: int(min(flows[i], mostSent)), packets: int(min(packets[i], mostSent)), carried: i >= magnitudes}
 	}
 	return unseen
 }
@@ -151,7 +161,8 @@ func (ev *evidence) ofHabits(h *habits) float64 {
 	sum := h.prior
 	for _, b := range ev.clean {
 		if b.flows > 0 {
-			sum += float64(b.flows) * math.Log1p(-h.rate+h.rate*(1-h.total)*h.mean(b.lossless()))
+			rate := h.rate[sortOf(b.carried)]
+			sum += float64(b.flows) * math.Log1p(-rate+rate*(1-h.total)*h.mean(b.lossless()))
 		}
 	}
 	return sum

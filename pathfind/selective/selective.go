@@ -38,9 +38,9 @@ type Suspect struct {
 const (
 	// faults is the number of selective faults that one would bet on in a fabric that somebody looks at: two in three times there is one.
 	faults = 2. / 3
-	// leastOwn and mostOwn bound the share of flows that are strange by themselves, and leastShare that of the flows hit of those that cross a fault. All their magnitudes are equally
+	// leastOwn bounds the share of flows that are strange by themselves, and leastShare that of the flows hit of those that cross a fault. All their magnitudes are equally
 	// likely.
-	leastOwn, mostOwn, leastShare = 1e-4, 0.1, 1. / 128
+	leastOwn, leastShare = 1e-4, 1. / 128
 	// listed is the least probability of a suspect, and most how many are told.
 	listed, most = 0.05, 8
 	// leastHit is how many strange flows must have a cause in common.
@@ -69,16 +69,20 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, strange []int32, paths 
 	s.prior = s.priors()
 	s.tally = tally{share: make([]float64, s.n), way: make([]int, s.n)}
 	for _, i := range strange {
-		s.strange = append(s.strange, odd{obs: i, parts: s.crossing(&obs[i], nil, nil), rest: 1})
+		s.strange = append(s.strange, odd{obs: i, sort: sortOf(&obs[i]), parts: s.crossing(&obs[i], nil, nil), rest: 1})
 	}
 	for i := range obs {
 		if o := &obs[i]; o.Lost == 0 && o.Responder == graphs.None && o.Fits(f) {
 			s.passed = append(s.passed, int32(i))
+			s.clean[sortOf(o)]++
 		}
 	}
 	// As far from each other as what so many flows tell leaves open.
 	step := 1 / math.Sqrt(float64(len(strange)))
-	s.shares, s.owns = magnitudes(leastShare, 1, min(step, 0.25)), magnitudes(leastOwn, mostOwn, min(step, 0.5))
+	s.shares = magnitudes(leastShare, 1, min(step, 0.25))
+	for sort, most := range mostOwn {
+		s.owns[sort] = magnitudes(leastOwn, most, min(step, 0.5))
+	}
 	var out []Suspect
 	for len(out) < most {
 		x, ok := s.next()
@@ -100,6 +104,19 @@ func magnitudes(from, to, step float64) []float64 {
 	return list
 }
 
+// sorts is how many sorts of flows there are: those sent to measure, and those that the fabric carries, each with a share that is strange by itself.
+const sorts = 2
+
+// mostOwn bounds that share: of what TCP and RoCE carry, half of the flows may lose packets by themselves.
+var mostOwn = [sorts]float64{0.1, 0.5}
+
+func sortOf(o *localize.Observation) int {
+	if o.Carried {
+		return 1
+	}
+	return 0
+}
+
 // A solver looks for one fault after the other.
 type solver struct {
 	numbering
@@ -108,15 +125,18 @@ type solver struct {
 	strange []odd
 	prior   map[localize.Kind]float64 // log odds
 	passed  []int32                   // observations of flows without loss; there and back each for itself
+	clean   [sorts]float64            // how many these are
 	tally   tally
 	pairs   map[[2]graphs.NodeID][]part // see spread
 	// What is integrated out: shares of the flows hit that cross a fault, and shares of flows that are strange by themselves.
-	shares, owns []float64
+	shares []float64
+	owns   [sorts][]float64
 }
 
 // An odd is a strange observation.
 type odd struct {
 	obs       int32
+	sort      int
 	parts     []part
 	explained float64 // how likely what was told makes it strange
 	rest      float64 // how likely nothing that was told did
@@ -133,11 +153,11 @@ type candidate struct {
 	passing []float64 // of the flows without loss, how likely each was to lose some if the cause hits the flows that cross it
 	clean   int       // how many of these surely cross it
 	loss    float64
-	nats    float64   // log likelihood ratio with no further fault
-	score   float64   // log posterior odds
-	hit     []float64 // posterior of the shares of flows hit
-	mean    float64   // its mean
-	own     float64   // posterior mean of the share of flows strange by themselves
+	nats    float64        // log likelihood ratio with no further fault
+	score   float64        // log posterior odds
+	hit     []float64      // posterior of the shares of flows hit
+	mean    float64        // its mean
+	own     [sorts]float64 // posterior mean of the share of flows strange by themselves
 }
 
 // A hit is a strange observation, by its place, and the share of its ways that cross a cause.
@@ -181,7 +201,7 @@ func (s *solver) next() (Suspect, bool) {
 	x.Probability = min(x.Probability, 1)
 	for _, h := range top.hits {
 		o := &s.strange[h.odd]
-		if p := by[h.odd] / x.Probability; (1-p)*o.without(top.own) < p {
+		if p := by[h.odd] / x.Probability; (1-p)*o.without(top.own[o.sort]) < p {
 			x.Hit = append(x.Hit, o.obs)
 			if h.share > surely {
 				x.Surely++
@@ -191,7 +211,7 @@ func (s *solver) next() (Suspect, bool) {
 	for i, p := range by {
 		o := &s.strange[i]
 		o.explained = p + (1-p)*o.explained
-		o.rest = top.own / o.without(top.own)
+		o.rest = top.own[o.sort] / o.without(top.own[o.sort])
 	}
 	return x, x.Probability >= listed && len(x.Hit) >= leastHit
 }
@@ -292,50 +312,62 @@ func (s *solver) pass(list []*candidate) {
 
 // weigh compares each candidate with no further fault.
 func (s *solver) weigh(list []*candidate) {
-	none := make([]float64, len(s.owns))        // log likelihood of no further fault
+	var none [sorts][]float64                   // log likelihood of no further fault
 	beside := make([][]float64, len(s.strange)) // by strange flow, the odds against it without a further fault
 	for i := range beside {
-		beside[i] = make([]float64, len(s.owns))
+		beside[i] = make([]float64, len(s.owns[s.strange[i].sort]))
 	}
-	for g, own := range s.owns {
-		none[g] = float64(len(s.passed)) * math.Log1p(-own)
-		for i := range s.strange {
-			p := s.strange[i].without(own)
-			none[g] += math.Log(p)
-			beside[i][g] = (1 - p) / p
+	nothing := 0.0
+	for sort := range none {
+		none[sort] = make([]float64, len(s.owns[sort]))
+		for g, own := range s.owns[sort] {
+			none[sort][g] = s.clean[sort] * math.Log1p(-own)
+			for i := range s.strange {
+				if o := &s.strange[i]; o.sort == sort {
+					p := o.without(own)
+					none[sort][g] += math.Log(p)
+					beside[i][g] = (1 - p) / p
+				}
+			}
 		}
+		sum, _ := weights(slices.Clone(none[sort]))
+		nothing += sum
 	}
-	nothing, _ := weights(slices.Clone(none))
-	joint := make([]float64, len(s.shares)*len(s.owns))
+	owns := make([][sorts]float64, len(s.shares))
 	for _, c := range list {
 		runs := s.runs(c)
+		c.hit = make([]float64, len(s.shares))
 		for k, share := range s.shares {
-			passing, part := 0.0, 1.0
+			part := 1.0
 			for _, w := range c.passing {
 				if part *= 1 - w*share; part < 1e-200 { // one logarithm for many
-					passing, part = passing+math.Log(part), 1
+					c.hit[k], part = c.hit[k]+math.Log(part), 1
 				}
 			}
-			passing += math.Log(part)
-			for g := range s.owns {
-				hits := 0.0
+			c.hit[k] += math.Log(part)
+			for sort := range none { // what one sort does by itself says nothing of the other
+				logs := slices.Clone(none[sort])
 				for _, r := range runs {
-					hits += r.flows * math.Log1p(r.share*share*beside[r.odd][g])
+					for g := 0; s.strange[r.odd].sort == sort && g < len(logs); g++ {
+						logs[g] += r.flows * math.Log1p(r.share*share*beside[r.odd][g])
+					}
 				}
-				joint[k*len(s.owns)+g] = none[g] + passing + hits
+				sum, weight := weights(logs)
+				c.hit[k] += sum
+				owns[k][sort] = 0
+				for g, p := range weight {
+					owns[k][sort] += p * s.owns[sort][g]
+				}
 			}
 		}
-		var sum float64
-		sum, joint = weights(joint)
+		sum, _ := weights(c.hit)
 		c.nats = sum - nothing - math.Log(float64(len(s.shares)))
 		c.score = c.nats + s.prior[c.Kind]
-		c.hit = make([]float64, len(s.shares))
-		for i, p := range joint {
-			c.hit[i/len(s.owns)] += p
-			c.own += p * s.owns[i%len(s.owns)]
-		}
 		for k, p := range c.hit {
 			c.mean += p * s.shares[k]
+			for sort, own := range owns[k] {
+				c.own[sort] += p * own
+			}
 		}
 	}
 }
@@ -349,10 +381,10 @@ type run struct {
 // runs returns the hits of a candidate, those together that tell the same.
 func (s *solver) runs(c *candidate) (list []run) {
 	order := slices.SortedFunc(slices.Values(c.hits), func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.share, b.share), cmp.Compare(s.strange[a.odd].explained, s.strange[b.odd].explained))
+		return cmp.Or(cmp.Compare(a.share, b.share), cmp.Compare(s.strange[a.odd].explained, s.strange[b.odd].explained), cmp.Compare(s.strange[a.odd].sort, s.strange[b.odd].sort))
 	})
 	for _, h := range order {
-		if n := len(list); n > 0 && list[n-1].share == h.share && s.strange[list[n-1].odd].explained == s.strange[h.odd].explained {
+		if n := len(list); n > 0 && list[n-1].share == h.share && s.strange[list[n-1].odd].explained == s.strange[h.odd].explained && s.strange[list[n-1].odd].sort == s.strange[h.odd].sort {
 			list[n-1].flows++
 			continue
 		}

@@ -256,3 +256,38 @@ func FuzzSolve(f *testing.F) {
 		}
 	})
 }
+
+// TestCarried: that flows of the fabric's own traffic are strange by themselves, and some of them meet, makes nothing of what they cross, however few of those that were sent to measure are strange.
+func TestCarried(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 8, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ecmp, hosts := pathfind.NewECMP(f), f.Hosts()
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 'C'))
+		var obs []localize.Observation
+		var strange []int32
+		for i := range 600 {
+			src, dst := hosts[rng.IntN(len(hosts))], hosts[rng.IntN(len(hosts))]
+			if i >= 540 { // as a capture at one host has them
+				src = hosts[3]
+			}
+			if src == dst {
+				continue
+			}
+			ways, _ := ecmp.Paths(src, dst, 10)
+			o := localize.Observation{Path: ways[rng.IntN(len(ways))].Arcs, Src: src, Dst: dst, Responder: graphs.None, Flow: i, Sent: 1000, Carried: i >= 540}
+			if o.Carried && rng.IntN(4) == 0 {
+				o.Lost = 20
+				strange = append(strange, int32(len(obs)))
+			}
+			obs = append(obs, o)
+		}
+		for _, x := range selective.Solve(f, obs, strange, nil) {
+			if x.Probability > 0.5 {
+				t.Errorf("seed %d: %s %d is told with %.2f", seed, x.Kind, x.ID, x.Probability)
+			}
+		}
+	}
+}

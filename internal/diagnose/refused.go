@@ -7,7 +7,7 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// refusedTold is the least part of what is lost right behind a host that the host must own up to for it, and not its link, to be the one that loses.
+// refusedTold is the least part of what a suspect right behind a host loses that the host must own up to for it, and not its link, to be the one that loses.
 const refusedTold = 0.5
 
 // refused returns how many packets hosts say that their own queues or filters dropped: probes by what their prober counts, answers by what a prober was told of
@@ -47,7 +47,7 @@ func (s *Store) blameHost(out *Suspect, sus *localize.Suspect, refused map[graph
 		return
 	}
 	count := refused[n]
-	if count == 0 || sus.Kind == localize.Arc && float64(count) < refusedTold*float64(sus.Lost) {
+	if count == 0 || sus.Kind == localize.Arc && float64(count) < refusedTold*sus.Loss*float64(sus.Sent) {
 		return
 	}
 	name := s.fabric.NodeName(n)

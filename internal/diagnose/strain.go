@@ -165,11 +165,11 @@ func suffered(l *flowLog, cuts []*cut) {
 	}
 }
 
-// holds reports whether a strain explains what was lost in it. Where more was than the host says, or less than a machine loses that does not run, something
-// else loses, and nothing is left out.
+// holds reports whether a strain explains what was lost in it. Where more was than the host says and the flows lose at other times, or less than a machine loses that does not run,
+// something else loses, and nothing is left out.
 func (x *strained) holds(c *cut) bool {
 	if len(c.idle) == 0 {
-		return c.lost > 0 && float64(c.lost)-c.usual <= strainTold*float64(c.count())+float64(c.others)
+		return c.lost > 0 && float64(c.lost)-c.usual-2*math.Sqrt(c.usual) <= strainTold*float64(c.count())+float64(c.others)
 	}
 	if _, ever := x.ever[c.node]; ever {
 		x.ever[c.node] = x.ever[c.node] || c.lost > 0

@@ -134,6 +134,15 @@ func TestStrain(t *testing.T) {
 		{"a link elsewhere loses", atReflector, loses(0.05, sick), overflows, "arc " + sick + " loss", busy + " was too busy"},
 		{"the link to it loses", atReflector, loses(0.05, toBusy), overflows, "arc " + toBusy + " loss", busy + " was too busy"},
 		{"the link from it loses", atReflector, loses(0.05, fromBusy), overflows, "arc " + fromBusy + " loss", busy + " was too busy"},
+		{"keeps some waiting, and the link to it loses most", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) { return starved(w, k) && k%4 == 2 && p.to(fl) == busy, false }
+		}, loses(0.8, toBusy), func(p *play) {
+			each(func(from, to int) {
+				for _, by := range p.probers(busy) {
+					p.strain(by, busy, evidence.Overdue, from, to, 2)
+				}
+			})
+		}, "arc " + toBusy + " loss", busy + " was too busy and kept"},
 		{"always a little, and the link to it loses", nil, loses(0.05, toBusy), steady, "arc " + toBusy + " loss", ""},
 		{"always a little, and the link from it loses", nil, loses(0.05, fromBusy), steady, "arc " + fromBusy + " loss", ""},
 		{"always a little, and a link elsewhere loses", nil, loses(0.05, sick), steady, "arc " + sick + " loss", ""},
@@ -208,6 +217,25 @@ func refuses(count int) func(p *play) {
 		for _, by := range p.probers(busy) {
 			p.strain(by, busy, evidence.Refused, 1000, 9000, 2*count)
 		}
+	}
+}
+
+// TestRefusesBesideLink: a host is named for what its own queues drop, though a link behind it drops more of what it sends.
+func TestRefusesBesideLink(t *testing.T) {
+	p := newPlay(t, 128)
+	refuses(100)(p)
+	p.run(24, func(a graphs.ArcID, _ int) float64 {
+		return map[string]float64{"h2-1:eth1>leaf2:swp5": 0.03, "leaf2:swp1>spine1:swp2": 0.5}[p.f.ArcName(a)]
+	})
+	d := p.store.Diagnose()
+	named := map[string]bool{}
+	for _, x := range d.Suspects {
+		if x.Probability >= Named {
+			named[x.ID] = true
+		}
+	}
+	if len(named) != 2 || !named[busy] || !named["leaf2:swp1>spine1:swp2"] {
+		t.Error(d.Text())
 	}
 }
 

@@ -65,6 +65,13 @@ func TestUntracedBesideMiswire(t *testing.T) {
 	if i < 0 || d.Suspects[i].Symptom != Loss || d.Suspects[i].Probability < 0.9 || d.Suspects[0].Symptom != Miswire {
 		t.Error(d.Text())
 	}
+	src, _ := s.f.NodeByName("h1-1")
+	dst, _ := s.f.NodeByName("h4-1")
+	s.snmp = append(s.snmp, &evidence.Record{V: 1, Time: s.start, Source: evidence.SourcePcap, By: "a.pcap", Kind: evidence.KindFlow, Packets: evidence.Int(1_000_000), LostBefore: evidence.Int(0),
+		LostAfter: evidence.Int(50_000), Flow: &evidence.Flow{Src: s.f.Address(src, false), Dst: s.f.Address(dst, false), Proto: "tcp", SrcPort: 4000, DstPort: 5001}})
+	if d := s.joined(); !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, "1,") && strings.Contains(n, "cables seem not to be") }) {
+		t.Errorf("a captured flow that may have gone by a wrong cable is not left out:\n%s", d.Text())
+	}
 	store := NewStore(s.f, Config{})
 	store.misplaced = map[graphs.LinkID]bool{wrong[0]: true, wrong[1]: true}
 	for _, r := range s.snmp {

@@ -126,8 +126,10 @@ func (o *observer) identity(e era) int {
 }
 
 // flow returns the flow of which an observation tells, whatever its epoch.
-func (o *observer) flow(obs *localize.Observation) *flowLog {
-	i := obs.Flow
+func (o *observer) flow(obs *localize.Observation) *flowLog { return o.identified(obs.Flow) }
+
+// identified returns the flow that has an identity.
+func (o *observer) identified(i int) *flowLog {
 	if n := len(o.s.order); i >= n {
 		i = o.origin[i-n]
 	}
@@ -273,10 +275,10 @@ func (o *observer) add(c count, w way) {
 // trip returns from where to where packets went.
 func (o *observer) trip(c count) trip { return o.s.order[c.flow].trip(c.src, c.dst) }
 
-// addUnplanned adds packets of which the plan has some ways over cables that are elsewhere, if they are known to have gone one of the others.
+// addUnplanned adds packets of which the plan has some ways over cables that are elsewhere, as far as it is known which way they went.
 func (o *observer) addUnplanned(c count) {
-	if x := o.trip(c); o.s.model == o.s.ecmp && !o.s.rewired.strayed(x.src, x.dst) && o.listing(x).count <= mostListed {
-		o.addEither(c, slices.Clone(o.set(x)))
+	if set := o.unplannedWays(o.s.order[c.flow], o.trip(c)); len(set) > 0 {
+		o.addSet(c, set)
 		return
 	}
 	o.strays(c)
@@ -336,7 +338,7 @@ func (o *observer) observation(c count) *localize.Observation {
 		if c.hop {
 			responder = c.responder
 		}
-		o.list = append(o.list, localize.Observation{Src: c.src, Dst: c.dst, Responder: responder, Flow: c.flow})
+		o.list = append(o.list, localize.Observation{Src: c.src, Dst: c.dst, Responder: responder, Flow: c.flow, Carried: o.identified(c.flow).onlyCaptured()})
 	}
 	obs := &o.list[i]
 	obs.Sent += c.sent

@@ -9,6 +9,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
 )
 
 // A stray is a port at which packets come in from a switch that the plan does not cable to it, as the answers of traces tell: at one TTL that switch answered,
@@ -290,6 +291,15 @@ func (s *Store) straySuspect(d *Diagnosis, l graphs.LinkID, words []*stray, hear
 func (o *observer) strays(c count) {
 	o.unplanned.sent += c.sent
 	o.unplanned.lost += c.lost
+}
+
+// unplannedWays returns the ways of packets of which the plan has some over cables that are elsewhere; nil where nobody knows them.
+func (o *observer) unplannedWays(l *flowLog, x trip) []localize.Alternative {
+	n := o.listing(x)
+	if o.s.model != o.s.ecmp || o.s.rewired.strayed(x.src, x.dst) || n.count > mostListed {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(n.set), func(w localize.Alternative) bool { return o.s.offPlan(l, w.Arcs) })
 }
 
 // offPlan reports whether a path crosses a cable that is elsewhere, or may: one between switches that have such a cable between them is only crossed for sure if its own

@@ -28,7 +28,8 @@ type flowLog struct {
 	hops             []hop
 	captured         []captured
 	method           string
-	late             bool // something was added that is older than what was there
+	late             bool                    // something was added that is older than what was there
+	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
 }
 
 func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
@@ -82,8 +83,9 @@ func sendTimes(sent, window int) []int {
 // which way it went: to count it on a dead link, which it had left, would clear that link.
 func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	path, back = e.path, e.back
-	if e.settled != nil {
-		path, back = e.settled.path, e.settled.back
+	settled := l.settledWays(e)
+	if settled != nil {
+		path, back = settled.path, settled.back
 	}
 	if e.beside != nil {
 		path, back = union(path, e.beside.path), union(back, e.beside.back)
@@ -95,7 +97,7 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 			break
 		}
 		untraced := storm && e.lost > 0 && !before.path.known() && e.lostBetween(before.at, p.at)
-		if untraced || p.changed && !(e.settled != nil && before.settledBy(p)) && e.lostBetween(p.previous, p.at) {
+		if untraced || p.changed && !(settled != nil && before.settledBy(p)) && e.lostBetween(p.previous, p.at) {
 			path, back = union(before.path, p.path), union(before.back, p.back)
 		}
 	}
@@ -232,10 +234,9 @@ type echo struct {
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start
 	rtt                         *evidence.Delay
-	ahead                       *int         // by how much the clock of who answers is ahead, in ms; nil if not known
-	whole                       *echo        // as it was measured, where something was left out
-	beside                      *echo        // one next to it, if the two that are next agree on other ways; nil mostly
-	settled                     *settledWays // where its own are open, what its flow tells of them in its epoch; nil mostly
+	ahead                       *int  // by how much the clock of who answers is ahead, in ms; nil if not known
+	whole                       *echo // as it was measured, where something was left out
+	beside                      *echo // one next to it, if the two that are next agree on other ways; nil mostly
 }
 
 // lossTimes returns when the lost probes of an echo were sent, in milliseconds after its start. A record lists only so many; the

@@ -12,32 +12,33 @@ type settledWays struct {
 	mixed      bool // it was seen on several, whatever the epoch says
 }
 
-// settleWays notes of which echoes the ways are told by what was traced at another time of their epoch, in which a flow keeps its path: what was sent until the first trace was
-// finished went where that found it to go. Spread over all ways between its ends, what it lost would speak for what lies on all of them.
+// settleWays notes of which epochs the ways of all echoes are told by what was traced at some time of them, in which a flow keeps its path: what was sent until the first
+// trace was finished went where that found it to go. Spread over all ways between its ends, what it lost would speak for what lies on all of them.
 func (l *flowLog) settleWays() {
-	for i := range l.echoes {
-		l.echoes[i].settled = nil
-	}
+	l.settled = nil
 	if !slices.ContainsFunc(l.echoes, func(e echo) bool { return e.epoch != "" && !e.traced() }) {
 		return
 	}
-	by := map[string]*settledWays{}
+	l.settled = map[string]*settledWays{}
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		x := by[e.epoch]
+		x := l.settled[e.epoch]
 		if x == nil {
 			x = &settledWays{}
-			by[e.epoch] = x
+			l.settled[e.epoch] = x
 		}
 		path, both := x.path.and(e.path)
 		back, home := x.back.and(e.back)
 		x.path, x.back, x.mixed = path, back, x.mixed || !both || !home
 	}
-	for i := range l.echoes {
-		if e := &l.echoes[i]; e.epoch != "" && !e.traced() && !by[e.epoch].mixed {
-			e.settled = by[e.epoch]
-		}
+}
+
+// settledWays returns the ways of an echo whose own are open, if its epoch tells of them; else nil.
+func (l *flowLog) settledWays(e *echo) *settledWays {
+	if x := l.settled[e.epoch]; x != nil && !x.mixed && e.epoch != "" && !e.traced() {
+		return x
 	}
+	return nil
 }
 
 // traced reports whether both ways of an echo are certain.

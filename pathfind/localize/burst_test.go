@@ -10,6 +10,7 @@ import (
 
 // TestBursts: where packets are lost in runs, of which nobody tells, few more innocents are named than where they are lost one by one.
 func TestBursts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		run, wrong float64 // wrong is the share of innocents among the names, at most
 	}{{2, 0.06}, {8, 0.1}} {

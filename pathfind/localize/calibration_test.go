@@ -159,6 +159,7 @@ type split struct{ sure, unsure checked }
 
 // TestCalibration: of the suspects said to have a probability, that share is true.
 func TestCalibration(t *testing.T) {
+	t.Parallel()
 	runs := uint64(*worlds)
 	var all reliability
 	splits := map[string]*split{}
@@ -230,6 +231,7 @@ func TestCalibration(t *testing.T) {
 // TestHeavyWorlds: where faults share most of their packets and losses are many, no guess at the rates stands in the way of the simplest explanation. It is
 // a group, a link or a host, and what else there is explains nothing. In others two faults look about like two others, or like a switch, or like five.
 func TestHeavyWorlds(t *testing.T) {
+	t.Parallel()
 	noInnocents(t, 69, 227, 354, 459, 461, 478, 10079, 10151, 10353, 81535)
 }
 

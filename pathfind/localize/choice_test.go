@@ -15,6 +15,7 @@ import (
 // TestChoices: where ways are not known, arcs from one pod to the core look alike. That several of many faults, all over the fabric, may lie at one core switch does not
 // convict it; and of one whose arcs are bad it is said that it may be any of those that look alike.
 func TestChoices(t *testing.T) {
+	t.Parallel()
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +67,7 @@ func TestChoices(t *testing.T) {
 // are elsewhere, too: an arc of a pod to the core and one of the core to another pod, two that meet at a core switch beside two of a third pod, arcs of two racks of a pod among faults all over the fabric, and two switches that
 // do not lie in the same plane.
 func TestJointClasses(t *testing.T) {
+	t.Parallel()
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // TestFlood: several switches lose up to a third of what crosses most of their arcs, and many flows lose packets at more than one place. Each of them is told, with those in
 // whose place it may be as no way is known, and nothing else is.
 func TestFlood(t *testing.T) {
+	t.Parallel()
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 8})
 	if err != nil {
 		t.Fatal(err)

@@ -48,6 +48,7 @@ func (w *world) solveKnowing(share, most float64) *Result {
 
 // TestOwnLosses: in small worlds where flows lose packets by themselves, with faults besides, not many more innocents are named than the probabilities say.
 func TestOwnLosses(t *testing.T) {
+	t.Parallel()
 	var all reliability
 	sorts := map[string]*checked{}
 	for seed := *ownFirst; seed < *ownFirst+uint64(*ownWorlds); seed++ {

@@ -15,6 +15,7 @@ import (
 // TestManyPlaces: of some arcs and links that lose packets where no way is known, nearly all are named, and hardly anything else: no switch at which all of them might lie, no two
 // arcs in place of a link, and no class that lacks where the fault is because another is as good as there.
 func TestManyPlaces(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		make   func() (*graphs.Fabric, error)

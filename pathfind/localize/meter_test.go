@@ -150,6 +150,7 @@ func (r *reliability) String() string {
 // TestJointCalibration: what is said of probes alone, of counters alone and of both together is true as often as it is said, and both together
 // find more than either.
 func TestJointCalibration(t *testing.T) {
+	t.Parallel()
 	var probes, counters, both, early, lied reliability
 	for seed := range uint64(*worlds) {
 		if seed%3 == 0 { // one port in ten counts what is not lost

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"whichlink/graphs"
@@ -277,19 +276,16 @@ func (o *observer) trip(c count) trip { return o.s.order[c.flow].trip(c.src, c.d
 
 // addUnplanned adds packets of which the plan has some ways over cables that are elsewhere, as far as it is known which way they went.
 func (o *observer) addUnplanned(c count) {
-	if set := o.unplannedWays(o.s.order[c.flow], o.trip(c)); len(set) > 0 {
-		o.addSet(c, set)
-		return
-	}
-	o.strays(c)
+	o.addSome(c, o.unplannedWays(o.s.order[c.flow], o.trip(c)))
 }
 
 // addEither adds packets that went one of several ways, as far as these do not cross cables that are elsewhere than the plan has them.
 func (o *observer) addEither(c count, set []localize.Alternative) {
-	if len(o.s.misplaced) > 0 {
-		l := o.s.order[c.flow]
-		set = slices.DeleteFunc(set, func(x localize.Alternative) bool { return o.s.offPlan(l, x.Arcs) })
-	}
+	o.addSome(c, o.s.onPlan(o.s.order[c.flow], set))
+}
+
+// addSome adds packets that went one of several ways, or, where there are none, nobody knows where.
+func (o *observer) addSome(c count, set []localize.Alternative) {
 	if len(set) == 0 {
 		o.strays(c)
 		return

@@ -299,7 +299,15 @@ func (o *observer) unplannedWays(l *flowLog, x trip) []localize.Alternative {
 	if o.s.model != o.s.ecmp || o.s.rewired.strayed(x.src, x.dst) || n.count > mostListed {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(n.set), func(w localize.Alternative) bool { return o.s.offPlan(l, w.Arcs) })
+	return o.s.onPlan(l, slices.Clone(n.set))
+}
+
+// onPlan leaves those of a flow's ways that do not cross cables that are elsewhere than the plan has them.
+func (s *Store) onPlan(l *flowLog, set []localize.Alternative) []localize.Alternative {
+	if len(s.misplaced) == 0 {
+		return set
+	}
+	return slices.DeleteFunc(set, func(w localize.Alternative) bool { return s.offPlan(l, w.Arcs) })
 }
 
 // offPlan reports whether a path crosses a cable that is elsewhere, or may: one between switches that have such a cable between them is only crossed for sure if its own

@@ -132,15 +132,6 @@ func (t *term) setHabits(h *habits, w float64) {
 	t.setOutlier(w)
 }
 
-// still is how likely one that loses not everything loses none of so many packets.
-func (h *habits) still(sent float64) float64 {
-	p := 0.0
-	for k, share := range h.shape {
-		p += share * keeping[k] / (sent + keeping[k])
-	}
-	return p
-}
-
 // kindsBy shares something out to the kinds by how likely each loses what a term lost.
 func (t *term) kindsBy(h *habits, what float64) (kinds [len(keeping)]float64) {
 	p, _ := t.marginals(len(keeping))

@@ -91,7 +91,7 @@ func weighShyness(ix *index, ev *evidence, held func(t *term) float64) {
 		r, all := &responders[o.Responder], 1.0
 		if o.lost == 0 {
 			h := r.habits()
-			all -= (1 - h.total) * h.still(float64(o.sent))
+			all -= (1 - h.total) * h.mean(losslessFlows{flows: 1, packets: o.sent}.lossless())
 		}
 		r.all += all
 		if o.Src != graphs.None {

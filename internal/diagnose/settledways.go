@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
 )
@@ -9,7 +11,10 @@ import (
 // settledWays are the ways of a flow in an epoch, as all that was traced in it tells.
 type settledWays struct {
 	path, back way
-	mixed      bool // it was seen on several, whatever the epoch says
+	mixed      bool      // it was seen on several, whatever the epoch says
+	first      time.Time // when the way there was first traced
+	until      fate      // what became of its probes until then, and since
+	after      fate
 }
 
 // settleWays notes of which epochs the ways of all echoes are told by what was traced at some time of them, in which a flow keeps its path: what was sent until the first
@@ -27,18 +32,61 @@ func (l *flowLog) settleWays() {
 			x = &settledWays{}
 			l.settled[e.epoch] = x
 		}
+		if !x.path.known() {
+			x.first = l.firstTraced(e)
+		}
 		path, both := x.path.and(e.path)
 		back, home := x.back.and(e.back)
 		x.path, x.back, x.mixed = path, back, x.mixed || !both || !home
 	}
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		x := l.settled[e.epoch]
+		until := *e
+		if e.end.After(x.first) {
+			until = e.within([]stretch{{e.start, x.first}}, true)
+		}
+		x.until.add(fate{sent: until.sent, lost: until.lost})
+		x.after.add(fate{sent: e.sent - until.sent, lost: e.lost - until.lost})
+	}
 }
 
-// settledWays returns the ways of an echo whose own are open, if its epoch tells of them; else nil.
-func (l *flowLog) settledWays(e *echo) *settledWays {
-	if x := l.settled[e.epoch]; x != nil && !x.mixed && e.epoch != "" && !e.traced() {
-		return x
+// firstTraced returns when in an echo the way there of its flow was first traced, or its end.
+func (l *flowLog) firstTraced(e *echo) time.Time {
+	if !e.path.known() {
+		return e.end
 	}
-	return nil
+	for i := range l.paths {
+		if p := &l.paths[i]; p.path.known() {
+			return earlier(later(e.start, p.at), e.end)
+		}
+	}
+	return e.start
+}
+
+// settledWays returns the ways of an echo whose own are open, if its epoch tells of them; else nil. Nobody sees a path change before it is first traced: what lost far more
+// until then than it did later, or less, may have been on another one, as where a link went down meanwhile.
+func (l *flowLog) settledWays(e *echo) *settledWays {
+	x := l.settled[e.epoch]
+	if x == nil || x.mixed || e.epoch == "" || e.traced() || e.start.Before(x.first) && x.until.differs(x.after) {
+		return nil
+	}
+	return x
+}
+
+// otherLoss is how many nats more likely losses are with two rates for it to be no chance that they have two.
+const otherLoss = 5
+
+// differs reports whether two fates are surely not of one rate of loss.
+func (x fate) differs(y fate) bool {
+	of := func(lost, sent int) float64 {
+		k, n := float64(lost), float64(sent)
+		if lost == 0 || lost == sent {
+			return 0
+		}
+		return k*math.Log(k/n) + (n-k)*math.Log1p(-k/n)
+	}
+	return of(x.lost, x.sent)+of(y.lost, y.sent)-of(x.lost+y.lost, x.sent+y.sent) > otherLoss
 }
 
 // traced reports whether both ways of an echo are certain.

@@ -67,18 +67,21 @@ func (s *Store) doubtStrained(d *Diagnosis) {
 	}
 }
 
-// doubtBusy lowers what was lost in storms where hosts were too busy for probes: what comes of the link of such a host may be its own doing, and of anything else more than a few
-// flows must tell that surely crossed it, or many that may have.
+// doubtBusy lowers what comes and goes where hosts were too busy for probes: what comes of the link of such a host may be its own doing, and of anything else that is lost in storms
+// more than a few flows must tell that surely crossed it, or many that may have.
 func (s *Store) doubtBusy(out *Suspect, sus *localize.Suspect, seen *observer, heard *witnesses) {
 	const sure, maybe = 2, 10
-	if seen.storms == 0 || len(s.strains) == 0 {
+	if seen.storms == 0 && len(out.Episodes) == 0 || len(s.strains) == 0 {
 		return
 	}
 	busy := s.busy()
-	own := sus.Kind != localize.Node && slices.ContainsFunc(linksOf(s.fabric, sus.Cause), func(l graphs.LinkID) bool {
+	atBusy := func(l graphs.LinkID) bool {
 		return slices.ContainsFunc(s.fabric.Link(l).Ends[:], func(p graphs.PortID) bool { return busy[s.fabric.Port(p).Node] })
+	}
+	own := slices.ContainsFunc(append([]localize.Cause{sus.Cause}, sus.Class...), func(c localize.Cause) bool {
+		return c.Kind != localize.Node && slices.ContainsFunc(linksOf(s.fabric, c), atBusy)
 	})
-	if few := heard.probes.lossy < sure && heard.unsureProbes.lossy < maybe; own || few && len(busy) > 0 {
+	if few := seen.storms > 0 && heard.probes.lossy < sure && heard.unsureProbes.lossy < maybe; own || few && len(busy) > 0 {
 		out.Probability = min(out.Probability, shaded)
 		out.Against = "hosts were too busy for their probes, and may have lost these packets themselves; " + out.Against
 	}

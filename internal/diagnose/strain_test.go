@@ -177,6 +177,14 @@ func TestStrain(t *testing.T) {
 				p.strain(busy, busy, evidence.Pause, 500*w, 500*w+400, 0)
 			}
 		}, "inconclusive", "hosts were too busy for their probes, and may have lost these packets themselves"},
+		{"stands still all the time, and hears little now and then", nil, func(p *play) func(graphs.ArcID, int) float64 {
+			to, _ := p.f.ArcByName(toBusy)
+			return func(a graphs.ArcID, w int) float64 { return 0.4 * is(a == to && w%6 == 2) }
+		}, func(p *play) {
+			for w := range 24 {
+				p.strain(busy, busy, evidence.Pause, 500*w, 500*w+400, 0)
+			}
+		}, "inconclusive", "hosts were too busy for their probes, and may have lost these packets themselves"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, silent := range []bool{false, true} {

@@ -39,7 +39,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 	}
-	r := localize.Solve(f, setFlows(f, e, rng, 30000, func() int { return 100 }, loss), localize.Config{Paths: e, OneWay: true})
+	r := localize.Solve(f, setFlows(f, e, rng, 10000, func() int { return 100 }, loss), localize.Config{Paths: e, OneWay: true})
 	told := map[graphs.NodeID]bool{}
 	for _, s := range r.Suspects {
 		if s.Probability < 0.5 {

@@ -15,12 +15,13 @@ const (
 	everyLevel, countsLevel = 4, 50
 	// mostlyGood is how many times, at any of which it might as well have been bad, a suspect is thought to have been seen good before any evidence. One that comes and goes is
 	// good most of the time, or it would not pass for one that works; and those of which few flows tell are found where more of these than usual met it bad.
-	mostlyGood = 3
+	mostlyGood = 2
 )
 
 // TellDuty tells the share of some time in which a suspect was bad, which may begin before the counts that its rhythm was found by and end after them: the mean over all that it may have done, also while
-// nothing crossed it, and an interval that holds the truth in nine of ten cases. The states are drawn by Markov chain Monte Carlo from the renewal process that pays for
-// episodes, given the counts; it begins with the episodes that were found, and is the same for the same counts. Of what is always there nothing is told.
+// nothing crossed it, and an interval that holds the truth in nine of ten cases; and so what it lost in all. The states are drawn by Markov chain Monte Carlo from the renewal process that pays for
+// episodes, given the counts; it begins with the episodes that were found, and is the same for the same counts. Beside that stands that it came and went too quickly for its episodes to be told, all
+// the time or within what was found. Of what is always there nothing is told.
 func (r *Rhythm) TellDuty(counts []Count, from, to float64) {
 	if r.Kind == Steady {
 		return
@@ -35,14 +36,23 @@ func (r *Rhythm) TellDuty(counts []Count, from, to float64) {
 	if c == nil {
 		return
 	}
-	duties := c.sample()
-	sum := 0.0
-	for _, d := range duties {
-		sum += d
+	eps, bad, duty := slices.Clone(c.eps), c.bad, c.share(c.eps)
+	list := c.sample()
+	told := s.bayes(eps, bad) + mostly(duty) - math.Ln2
+	for i := range list {
+		list[i].weight = told - math.Log(float64(len(list)))
 	}
-	slices.Sort(duties)
-	r.Duty = sum / float64(len(duties))
-	r.DutyLow, r.DutyHigh = min(r.Duty, duties[len(duties)/20]), max(r.Duty, duties[len(duties)-1-len(duties)/20])
+	price := s.price(eps, bad) + math.Ln2
+	for _, d := range newQuick(s, eps).draws() {
+		d.weight -= price
+		list = append(list, d)
+	}
+	list = append(list, newQuick(s, []episode{{from: s.begin, to: s.end, begun: true, lasting: true}}).draws()...)
+	if worthOf(list)-math.Ln2 > told {
+		r.Period, r.Jitter = 0, 0 // the episodes are rather of many
+	}
+	r.Duty, r.DutyLow, r.DutyHigh = middle(list, func(d *draw) float64 { return d.duty })
+	r.Lost, r.LostLow, r.LostHigh = middle(list, func(d *draw) float64 { return d.duty * d.bad })
 }
 
 // A chain walks over what a suspect may have done: when its state changed, what it was in the beginning, and the share that it lost when bad. Times are shares of
@@ -59,8 +69,8 @@ type chain struct {
 
 	next     []float64 // what is tried
 	nextEps  []episode
-	shortest float64 // the least time that is drawn between two changes
-	fastest  float64 // logarithm of the greatest rate of changes
+	shortest float64     // the least time that is drawn between two changes
+	rates    [12]float64 // at which its state may change, evenly by their logarithms from once to the greatest
 }
 
 func newChain(s *scan, r *Rhythm) *chain {
@@ -82,13 +92,9 @@ func newChain(s *scan, r *Rhythm) *chain {
 			c.at = append(c.at, min(1, max(to, from+c.shortest/4))) // what was lost at one moment lasts for a moment
 		}
 	}
-	lasts, lossy := 0.0, 0.0
-	for i := range s.counts {
-		if x := &s.counts[i]; x.Lost > 0 {
-			lasts, lossy = lasts+(x.To-x.From)/all*x.Share, lossy+x.Share
-		}
+	for i := range c.rates {
+		c.rates[i] = math.Pow(s.moments, (float64(i)+0.5)/float64(len(c.rates)))
 	}
-	c.fastest = math.Log(min(max(lossy/max(lasts, c.shortest), 2*float64(len(r.Episodes)+1)), s.moments))
 	c.eps = c.episodes(c.at, c.begun, nil)
 	c.prior = c.priorOf(c.eps)
 	return c
@@ -112,8 +118,7 @@ func (c *chain) episodes(at []float64, begun bool, into []episode) []episode {
 	return into
 }
 
-// priorOf is the log density of episodes before any evidence: a renewal process as in renewal, but no faster than what was lost at the same time as another can
-// tell, and good most of the time. A suspect that is bad half of each millisecond is one that loses half.
+// priorOf is the log density of episodes before any evidence: a renewal process as in renewal, that is good most of the time.
 func (c *chain) priorOf(eps []episode) float64 {
 	if len(eps) == 0 {
 		return math.Inf(-1) // something was bad
@@ -131,23 +136,25 @@ func (c *chain) priorOf(eps []episode) float64 {
 	if !eps[0].begun {
 		first = 1 - first
 	}
-	return mostlyGood*math.Log(max(1-bad, 0.01)) + c.changed(onsets, 1-bad) + c.changed(ends, bad) + math.Log(first)
+	return mostly(bad) + c.changed(onsets, 1-bad) + c.changed(ends, bad) + math.Log(first)
 }
 
-// changed is the log density of so many changes within some time, of which the logarithm of the rate is anywhere between once and what can be told.
+// mostly is the logarithm of how likely a suspect is bad for so much of the time before any evidence, but for what does not depend on that.
+func mostly(bad float64) float64 { return mostlyGood * math.Log(max(1-bad, 0.01)) }
+
+// changed is the log density of so many changes within some time, whatever their rate.
 func (c *chain) changed(n, time float64) float64 {
-	const points = 12
 	sum, most := 0.0, math.Inf(-1)
-	var value [points]float64
-	for i := range value {
-		log := c.fastest * (float64(i) + 0.5) / points
-		value[i] = n*log - math.Exp(log)*time
+	var value [len(c.rates)]float64
+	step := math.Log(c.s.moments) / float64(len(c.rates))
+	for i, rate := range c.rates {
+		value[i] = n*step*(float64(i)+0.5) - rate*time
 		most = max(most, value[i])
 	}
 	for _, v := range value {
 		sum += math.Exp(v - most)
 	}
-	return most + math.Log(sum/points)
+	return most + math.Log(sum/float64(len(value)))
 }
 
 // share returns the share of the time that episodes take up.
@@ -159,9 +166,9 @@ func (c *chain) share(eps []episode) float64 {
 	return min(sum/(c.s.end-c.s.begin), 1)
 }
 
-// sample returns duty cycles of what the chain walks over, but for the time in which it forgets where it began.
-func (c *chain) sample() []float64 {
-	var duties []float64
+// sample returns what the chain walks over, but for the time in which it forgets where it began.
+func (c *chain) sample() []draw {
+	var list []draw
 	duty := c.share(c.eps)
 	every := max(everyLevel, len(c.s.counts)/countsLevel)
 	for step := 0; step < mostSteps && c.work < mostWork; step++ {
@@ -171,9 +178,11 @@ func (c *chain) sample() []float64 {
 		if c.step() {
 			duty = c.share(c.eps)
 		}
-		duties = append(duties, duty)
+		if step%everyLevel == 0 {
+			list = append(list, draw{duty: duty, bad: c.bad})
+		}
 	}
-	return duties[len(duties)/4:]
+	return list[len(list)/4:]
 }
 
 // step tries one change of what the suspect did, and reports whether it was taken.
@@ -290,42 +299,88 @@ func (c *chain) try(begun bool, from, to, odds float64) bool {
 	return true
 }
 
-// level tries another share that is lost in the episodes, given when they are: all there is, or a hazard near the one that it has, evenly by its logarithm.
+// level tries another share that is lost in the episodes: all there is, or a hazard near the one that it has, evenly by its logarithm. Every other time that is given when they are; else
+// they are as much shorter as more is lost, or longer, about their middles: counts that hold an episode as a whole tell what it lost, and not for how long.
 func (c *chain) level() {
+	bad, odds, ok := c.another()
+	if !ok {
+		return
+	}
+	if c.rand.IntN(2) == 0 {
+		c.accept(bad, odds, c.eps)
+		return
+	}
+	factor := c.bad / bad
+	c.next = c.next[:0]
+	for _, e := range c.eps {
+		from, to := (e.from-c.s.begin)/(c.s.end-c.s.begin), (e.to-c.s.begin)/(c.s.end-c.s.begin)
+		less := (to - from) * (1 - factor)
+		odds += math.Log(factor)
+		switch {
+		case e.begun && e.lasting:
+			return
+		case e.begun:
+			c.next = append(c.next, to-less)
+		case e.lasting:
+			c.next = append(c.next, from+less)
+		default:
+			c.next = append(c.next, from+less/2, to-less/2)
+		}
+	}
+	for i, at := range c.next {
+		if at <= 0 || at >= 1 || i > 0 && at <= c.next[i-1] {
+			return
+		}
+	}
+	c.nextEps = c.episodes(c.next, c.begun, c.nextEps)
+	prior := c.priorOf(c.nextEps)
+	if c.accept(bad, odds+prior-c.prior, c.nextEps) {
+		c.at, c.next, c.eps, c.nextEps = c.next, c.at, c.nextEps, c.eps
+		c.prior = prior
+	}
+}
+
+// another draws a share that may be lost in episodes, with the logarithm of how much more likely the way back is to be tried.
+func (c *chain) another() (bad, odds float64, ok bool) {
 	const least = 0.5 // hazard from which on all may be lost instead
 	most := -math.Expm1(-mostHazard)
 	all, wide := math.Log(mostHazard), math.Log(mostHazard/least)
-	now, odds, bad := math.Log(-math.Log1p(-c.bad)), 0.0, most
+	now := math.Log(-math.Log1p(-c.bad))
 	switch dead, jump := c.bad >= most, c.rand.IntN(2) == 0; {
 	case dead && !jump:
-		return
+		return 0, 0, false
 	case dead:
-		bad = -math.Expm1(-math.Exp(all - wide*c.rand.Float64()))
-		odds = math.Log(wide / span)
+		return -math.Expm1(-math.Exp(all - wide*c.rand.Float64())), math.Log(wide / span), true
 	case now > all-wide && jump:
-		odds = math.Log(span / wide)
-	default:
-		next := now + math.Exp(-5*c.rand.Float64())*float64(1-2*c.rand.IntN(2))
-		if next <= math.Log(leastLoss) || next >= all {
-			return
-		}
-		switch high := next > all-wide; {
-		case high && now <= all-wide:
-			odds = -math.Ln2 // from there every other step is another
-		case !high && now > all-wide:
-			odds = math.Ln2
-		}
-		bad = -math.Expm1(-math.Exp(next))
+		return most, math.Log(span / wide), true
 	}
+	next := now + math.Exp(-5*c.rand.Float64())*float64(1-2*c.rand.IntN(2))
+	if next <= math.Log(leastLoss) || next >= all {
+		return 0, 0, false
+	}
+	switch high := next > all-wide; {
+	case high && now <= all-wide:
+		odds = -math.Ln2 // from there every other step is another
+	case !high && now > all-wide:
+		odds = math.Ln2
+	}
+	return -math.Expm1(-math.Exp(next)), odds, true
+}
+
+// accept goes on to a share that is lost in some episodes, and reports whether it does.
+func (c *chain) accept(bad, odds float64, eps []episode) bool {
 	gain := 0.0
 	for i := range c.s.counts {
 		x := &c.s.counts[i]
-		if in := c.s.part(x, c.eps); in > 0 {
-			gain += likelihood(x, in*bad+(1-in)*normal) - likelihood(x, in*c.bad+(1-in)*normal)
+		in, was := c.s.part(x, eps), c.s.part(x, c.eps)
+		if in > 0 || was > 0 {
+			gain += likelihood(x, in*bad+(1-in)*normal) - likelihood(x, was*c.bad+(1-was)*normal)
 			c.work += 2
 		}
 	}
-	if math.Log(c.rand.Float64()) < gain+odds {
-		c.bad = bad
+	if math.Log(c.rand.Float64()) >= gain+odds {
+		return false
 	}
+	c.bad = bad
+	return true
 }

@@ -58,3 +58,36 @@ func TestTellDuty(t *testing.T) {
 		last = width / float64(all)
 	}
 }
+
+// TestTellQuickDuty: where counts last for longer than the outages of a suspect that is down at times, long episodes in which a part is lost look better than so many short ones. The interval told
+// holds the truth all the same, and what is lost in all is known well.
+func TestTellQuickDuty(t *testing.T) {
+	held, lost, all := 0, 0, 0
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 78))
+		var ws []window
+		for at := 0.0; at < 990; at += 10 + 60*r.ExpFloat64() {
+			ws = append(ws, window{at, at + 5 + 10*r.Float64()})
+			at = ws[len(ws)-1].to
+		}
+		counts := flows(r, 60, 40, 80, 1000, false, within(ws, 1, 2e-4))
+		got := Find(counts, 0)
+		if got.Kind == Steady {
+			continue
+		}
+		all++
+		duty := dutyOf(ws)
+		got.TellDuty(counts, 0, 1000)
+		if got.DutyLow <= duty && duty <= got.DutyHigh {
+			held++
+		}
+		if got.LostLow <= duty && duty <= got.LostHigh {
+			lost++
+		}
+		t.Logf("seed %d: %d outages, bad for %.3f of the time; seen are %d of %.2f, told %.3f (%.3f to %.3f), lost %.3f (%.3f to %.3f)", seed, len(ws), duty, len(got.Episodes), got.Loss,
+			got.Duty, got.DutyLow, got.DutyHigh, got.Lost, got.LostLow, got.LostHigh)
+	}
+	if all < 6 || held < all-2 || lost < all-2 {
+		t.Errorf("of %d that come and go the interval of the duty cycle holds the truth in %d, that of what is lost in %d", all, held, lost)
+	}
+}

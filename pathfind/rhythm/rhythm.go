@@ -96,6 +96,8 @@ type Rhythm struct {
 	Duty float64
 	// DutyLow and DutyHigh bound that share in nine of ten cases; zero before TellDuty.
 	DutyLow, DutyHigh float64
+	// Lost is the share lost of all that crossed, and LostLow and LostHigh bound it likewise; zero before TellDuty.
+	Lost, LostLow, LostHigh float64
 	// Period is the mean time from episode to episode in milliseconds if they come regularly, else 0, and Jitter by how much a single one is off
 	// at most, as a share of it.
 	Period, Jitter float64

@@ -226,22 +226,9 @@ func (q *quick) shares(rate, near float64) (list []draw, likeliest float64) {
 	if !math.IsNaN(near) {
 		low, high = max(low, near-1.5), min(high, near+1.5)
 	}
-	const golden = 0.6180339887498949
-	x, y := high-golden*(high-low), low+golden*(high-low)
-	fx, fy := at(x), at(y)
-	for high-low > 0.05 {
-		if fx > fy {
-			high, y, fy = y, x, fx
-			x = high - golden*(high-low)
-			fx = at(x)
-		} else {
-			low, x, fx = x, y, fy
-			y = low + golden*(high-low)
-			fy = at(y)
-		}
-	}
+	x, y := golden(low, high, 0.05, at)
 	const apart = 0.05
-	likeliest = (low + high) / 2
+	likeliest = (x + y) / 2
 	top := at(likeliest)
 	curve := (2*top - at(likeliest-apart) - at(likeliest+apart)) / (apart * apart)
 	deviation := 1 / math.Sqrt(max(curve, 1))

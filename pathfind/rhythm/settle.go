@@ -355,26 +355,30 @@ func peak(f func(loss float64) float64) (value, loss float64) {
 			best, most = x, v
 		}
 	}
-	// Golden section between the neighbours of the best.
-	a, b := max(low, best-step), min(low+span, best+step)
-	const golden = 0.6180339887498949
-	x, y := b-golden*(b-a), a+golden*(b-a)
-	fx, fy := at(x), at(y)
-	for range 20 {
-		if fx > fy {
-			b, y, fy = y, x, fx
-			x = b - golden*(b-a)
-			fx = at(x)
-		} else {
-			a, x, fx = x, y, fy
-			y = a + golden*(b-a)
-			fy = at(y)
-		}
-	}
+	x, y := golden(max(low, best-step), min(low+span, best+step), 1e-4*step, at)
 	for _, z := range []float64{x, y} {
 		if v := at(z); v > most {
 			best, most = z, v
 		}
 	}
 	return most, -math.Expm1(-math.Exp(best))
+}
+
+// golden looks for the maximum of a function that has one, between two places, by golden sections. It returns two places near it that are no further apart than some width.
+func golden(low, high, width float64, at func(float64) float64) (x, y float64) {
+	const part = 0.6180339887498949
+	x, y = high-part*(high-low), low+part*(high-low)
+	fx, fy := at(x), at(y)
+	for high-low > width {
+		if fx > fy {
+			high, y, fy = y, x, fx
+			x = high - part*(high-low)
+			fx = at(x)
+		} else {
+			low, x, fx = x, y, fy
+			y = low + part*(high-low)
+			fy = at(y)
+		}
+	}
+	return x, y
 }

@@ -165,7 +165,7 @@ func TestStory(t *testing.T) {
 	}{
 		{"fat-tree k=4", tree(4), 1, 0.01, 2},
 		{"fat-tree k=8", tree(8), 1, 0.01, 3},
-		{"fat-tree k=8, two", tree(8), 2, 0.02, 5},
+		{"fat-tree k=4, two", tree(4), 2, 0.02, 5},
 		{"random 64x8", random, 1, 0.01, 2},
 	} {
 		for seed := range uint64(2 / c.faults) {

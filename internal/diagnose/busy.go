@@ -78,7 +78,7 @@ func (s *Store) doubtBusy(out *Suspect, sus *localize.Suspect, seen *observer, h
 	atBusy := func(l graphs.LinkID) bool {
 		return slices.ContainsFunc(s.fabric.Link(l).Ends[:], func(p graphs.PortID) bool { return busy[s.fabric.Port(p).Node] })
 	}
-	own := slices.ContainsFunc(append([]localize.Cause{sus.Cause}, sus.Class...), func(c localize.Cause) bool {
+	own := slices.ContainsFunc(sus.Class, func(c localize.Cause) bool {
 		return c.Kind != localize.Node && slices.ContainsFunc(linksOf(s.fabric, c), atBusy)
 	})
 	if few := seen.storms > 0 && heard.probes.lossy < sure && heard.unsureProbes.lossy < maybe; own || few && len(busy) > 0 {

@@ -12,13 +12,12 @@ import (
 type settledWays struct {
 	path, back way
 	mixed      bool      // it was seen on several, whatever the epoch says
-	first      time.Time // when the way there was first traced
-	until      fate      // what became of its probes until then, and since
-	after      fate
+	since      time.Time // what was sent before may have gone another way; zero if nothing may
 }
 
 // settleWays notes of which epochs the ways of all echoes are told by what was traced at some time of them, in which a flow keeps its path: what was sent until the first
-// trace was finished went where that found it to go. Spread over all ways between its ends, what it lost would speak for what lies on all of them.
+// trace was finished went where that found it to go. Spread over all ways between its ends, what it lost would speak for what lies on all of them. But nobody sees a path change
+// before it is first traced: what lost far more until then than it did later, or less, may have been on another one, as where a link went down meanwhile.
 func (l *flowLog) settleWays() {
 	l.settled = nil
 	if !slices.ContainsFunc(l.echoes, func(e echo) bool { return e.epoch != "" && !e.traced() }) {
@@ -33,22 +32,38 @@ func (l *flowLog) settleWays() {
 			l.settled[e.epoch] = x
 		}
 		if !x.path.known() {
-			x.first = l.firstTraced(e)
+			x.since = l.firstTraced(e)
 		}
 		path, both := x.path.and(e.path)
 		back, home := x.back.and(e.back)
 		x.path, x.back, x.mixed = path, back, x.mixed || !both || !home
 	}
+	fates := map[string][2]fate{} // of what was sent until then, and after
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		x := l.settled[e.epoch]
-		until := *e
-		if e.end.After(x.first) {
-			until = e.within([]stretch{{e.start, x.first}}, true)
-		}
-		x.until.add(fate{sent: until.sent, lost: until.lost})
-		x.after.add(fate{sent: e.sent - until.sent, lost: e.lost - until.lost})
+		x := fates[e.epoch]
+		until := l.settled[e.epoch].until(e)
+		x[0].add(until)
+		x[1].add(fate{sent: e.sent - until.sent, lost: e.lost - until.lost})
+		fates[e.epoch] = x
 	}
+	for epoch, x := range fates {
+		if !x[0].differs(x[1]) {
+			l.settled[epoch].since = time.Time{}
+		}
+	}
+}
+
+// until returns what became of those probes of an echo that were sent until the first trace.
+func (x *settledWays) until(e *echo) fate {
+	switch {
+	case !e.end.After(x.since):
+		return fate{sent: e.sent, lost: e.lost}
+	case !e.start.Before(x.since):
+		return fate{}
+	}
+	part := e.within([]stretch{{e.start, x.since}}, true)
+	return fate{sent: part.sent, lost: part.lost}
 }
 
 // firstTraced returns when in an echo the way there of its flow was first traced, or its end.
@@ -64,14 +79,12 @@ func (l *flowLog) firstTraced(e *echo) time.Time {
 	return e.start
 }
 
-// settledWays returns the ways of an echo whose own are open, if its epoch tells of them; else nil. Nobody sees a path change before it is first traced: what lost far more
-// until then than it did later, or less, may have been on another one, as where a link went down meanwhile.
+// settledWays returns the ways of an echo whose own are open, if its epoch tells of them; else nil.
 func (l *flowLog) settledWays(e *echo) *settledWays {
-	x := l.settled[e.epoch]
-	if x == nil || x.mixed || e.epoch == "" || e.traced() || e.start.Before(x.first) && x.until.differs(x.after) {
-		return nil
+	if x := l.settled[e.epoch]; x != nil && !x.mixed && e.epoch != "" && !e.traced() && !e.start.Before(x.since) {
+		return x
 	}
-	return x
+	return nil
 }
 
 // otherLoss is how many nats more likely losses are with two rates for it to be no chance that they have two.

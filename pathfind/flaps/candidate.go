@@ -312,8 +312,7 @@ func (s *search) tally(out *Suspect, x *candidate) {
 // what they lost says little of all that crosses.
 func (x *Suspect) lossByTime() {
 	r := &x.Rhythm
-	x.Loss, x.Low, x.High = r.Lost, r.LostLow, r.LostHigh
-	if r.DutyHigh == 0 { // no bounds are known but those of all losses in some episodes
+	if x.Loss, x.Low, x.High = r.Lost, r.LostLow, r.LostHigh; r.DutyHigh == 0 { // no bounds are known but those of all losses in some episodes
 		x.Loss = r.Loss * r.Duty
 		margin := 2 * x.Loss / math.Sqrt(float64(max(1, len(r.Episodes))))
 		x.Low, x.High = max(0, x.Loss-margin), min(1, x.Loss+margin)

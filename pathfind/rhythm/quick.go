@@ -1,6 +1,7 @@
 package rhythm
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -261,15 +262,7 @@ func middle(list []draw, value func(*draw) float64) (mean, low, high float64) {
 		sum += all[i].weight
 		mean += all[i].weight * all[i].value
 	}
-	slices.SortFunc(all, func(a, b weighted) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	const outside = 0.05
 	low, high = all[0].value, all[len(all)-1].value
 	below := 0.0

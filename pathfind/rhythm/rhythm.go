@@ -14,7 +14,7 @@
 //
 // The states are found by the Viterbi algorithm over cells of time, in turns with a guess which packets of a count fell into which cell
 // (expectation-maximisation); then the edges are moved to where the counts themselves, not the guess, have them, and episodes are added, parted and joined
-// as long as that is better. Time and memory are about linear in the number of counts.
+// as long as that is better. Time and memory are about linear in the number of counts; of tens of thousands with losses only a sample is looked at.
 package rhythm
 
 import (
@@ -137,8 +137,8 @@ func Find(counts []Count, quiet float64) Rhythm {
 	if len(best) == 0 {
 		return Rhythm{}
 	}
-	r := Rhythm{Bayes: value - steady, Proof: value - s.good}
-	if r.Bayes < decisive {
+	r := Rhythm{Bayes: (value - steady) * float64(s.every), Proof: (value - s.good) * float64(s.every)}
+	if value-steady < decisive {
 		return r
 	}
 	r.Kind = kindOf(best)
@@ -359,8 +359,8 @@ func (s *scan) describe(r *Rhythm, eps []episode, bad float64) {
 		within += e.to - e.from
 	}
 	var sent, lost float64
-	for i := range s.counts {
-		c := &s.counts[i]
+	for i := range s.all {
+		c := &s.all[i]
 		inside := s.part(c, eps)
 		k, n := float64(c.Lost), float64(c.Sent)
 		if inside == 0 {

@@ -17,6 +17,8 @@ func (c cell) width() float64 { return c.to - c.from }
 // A scan holds counts and the cells that they are scanned by. The counts lie in layers by how long they last, in each in the order of time: one that lasts for long would make
 // all that follows it look as if it might overlap any time within it.
 type scan struct {
+	all        []count // in the order of time
+	every      int     // all of them are looked at, or a sample: every so many-th
 	counts     []count
 	good       float64         // log-likelihood if the suspect is good all the time
 	begin, end float64         // of the evidence
@@ -38,6 +40,8 @@ type scan struct {
 const (
 	// mostCells bounds the time that a scan takes.
 	mostCells = 4096
+	// mostLossy is how many counts with losses are looked at: so many leave nothing in doubt.
+	mostLossy = 20_000
 	// pieces is how finely the span of a count with losses is cut at least.
 	pieces = 8
 	// layers is in how many layers counts lie. Those of each last up to a quarter of those of the next, of the last all the time.
@@ -53,15 +57,18 @@ const (
 func (s *scan) effort() int { return mostEffort * max(60_000, len(s.counts)) / 60_000 }
 
 func newScan(all []Count) *scan {
-	s := &scan{counts: clean(all)}
-	if len(s.counts) == 0 {
+	s := &scan{all: clean(all)}
+	if len(s.all) == 0 {
 		return nil
 	}
-	s.begin, s.end = s.counts[0].From, s.counts[0].To
+	s.sample()
+	s.begin, s.end = s.all[0].From, s.all[0].To
+	for i := range s.all {
+		s.end = max(s.end, s.all[i].To)
+	}
 	sent, lost := 0.0, 0
 	for i := range s.counts {
 		c := &s.counts[i]
-		s.end = max(s.end, c.To)
 		s.good += c.good
 		sent += (c.lost + c.passed) * c.Share
 		lost += c.Lost
@@ -102,6 +109,22 @@ func newScan(all []Count) *scan {
 	s.score[0], s.score[1] = make([]float64, len(s.cells)), make([]float64, len(s.cells))
 	s.rates = make([]float64, len(s.cells)+1)
 	return s
+}
+
+// sample takes the counts that are looked at: of very many with losses every so many-th, and as many of those without, in the order of time.
+func (s *scan) sample() {
+	lossy := 0
+	for i := range s.all {
+		lossy += min(s.all[i].Lost, 1)
+	}
+	s.every = max(1, (lossy+mostLossy-1)/mostLossy)
+	var seen [2]int // without losses and with some
+	for i := range s.all {
+		n := &seen[min(s.all[i].Lost, 1)]
+		if *n++; *n%s.every == 0 {
+			s.counts = append(s.counts, s.all[i])
+		}
+	}
 }
 
 // lay puts the counts, which are in the order of time, into layers.

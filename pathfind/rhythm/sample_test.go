@@ -9,12 +9,12 @@ import (
 // TestSample: of very many counts with losses a sample is looked at, and what is told is of all of them.
 func TestSample(t *testing.T) {
 	bad := []window{{2000, 2600}, {7000, 7900}}
-	counts := flows(rand.New(rand.NewPCG(3, 4)), 10_000, 100, 10_000, 10_000, true, within(bad, 0.5, 0))
+	counts := flows(rand.New(rand.NewPCG(3, 4)), 4_000, 100, 10_000, 10_000, true, within(bad, 0.9, 0))
 	lost := 0.0
 	for i := range counts {
 		lost += float64(counts[i].Lost)
 	}
-	least := 0.9 * lost * 0.5 * math.Log(0.5/normal) // what passed within tells some against it
+	least := 0.9 * lost * math.Log(0.9/normal) // what passed within tells some against it
 	if lost < 2*mostLossy {
 		t.Fatalf("only %v losses", lost)
 	}

@@ -62,7 +62,7 @@ func (s *Store) addBouts(d *Diagnosis, causes map[string]localize.Cause, ports *
 		if then.unanswered() > 0 {
 			continue
 		}
-		found, blamed := x.take(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, b.when)
+		found, blamed := x.take(s.localize(then, s.solver(ports)).Suspects, b.when)
 		if !blamed {
 			continue
 		}

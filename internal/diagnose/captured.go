@@ -81,11 +81,9 @@ func (s *Store) addFlow(r *evidence.Record) {
 // arcs lie in it. Where it is not known both losses are of the whole path.
 func (o *observer) captured(i int, l *flowLog, c *captured) {
 	set := o.set(l.there())
-	if !o.s.asPlanned(l.there()) {
-		if set = o.unplannedWays(l, l.there()); len(set) == 0 {
-			o.strays(count{sent: c.packets, lost: c.before + c.after + c.between})
-			return
-		}
+	if len(set) == 0 && !o.s.asPlanned(l.there()) {
+		o.strays(count{sent: c.packets, lost: c.before + c.after + c.between})
+		return
 	}
 	if c.paired {
 		o.addSet(count{flow: i, src: graphs.None, dst: graphs.None, sent: c.packets, lost: c.between}, c.part(o.s.fabric, l, set))

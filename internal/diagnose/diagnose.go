@@ -116,7 +116,7 @@ func (s *Store) solver(ports *portWords) localize.Config {
 // solve localizes what packets were lost, of what was seen, and keeps what is asked about it later. Whole tells that this is all that tells of what goes on.
 func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords) (*observer, *localize.Result) {
 	cfg := s.solver(ports)
-	solved := localize.Solve(s.fabric, seen.list, cfg)
+	solved := s.localize(seen, cfg)
 	s.stops = nil
 	if whole {
 		solved.Suspects = s.halt(solved.Suspects, seen, cfg)
@@ -211,7 +211,7 @@ func (s *Store) corruption() []Suspect {
 	}) {
 		return nil
 	}
-	solved := localize.Solve(s.fabric, s.observeCorruption().list, localize.Config{})
+	solved := s.localize(s.observeCorruption(), localize.Config{})
 	var out []Suspect
 	for i := range solved.Suspects {
 		if solved.Suspects[i].Probability >= leastListed {

@@ -101,8 +101,6 @@ func (o *observer) addOnward(c count, path, back way) {
 		if arcs := onward(back.alternatives[0]); len(arcs) > 0 && len(o.s.misplaced) == 0 {
 			o.addCertain(c, arcs, nil)
 		}
-	} else if !o.s.asPlanned(way) {
-		o.strays(c)
 	} else if x, ok := o.spread(way); ok {
 		x.ends = nil
 		o.addSpread(c, x)
@@ -111,6 +109,8 @@ func (o *observer) addOnward(c count, path, back way) {
 			set[i].Arcs = onward(set[i].Arcs)
 		}
 		o.addCertain(c, nil, set)
+	} else if !o.s.asPlanned(way) {
+		o.strays(c)
 	}
 }
 

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 
-	"whichlink/graphs"
 	"whichlink/pathfind"
 )
 
@@ -21,17 +20,6 @@ func (s *Store) takeModel() {
 		s.words.add("", "the forwarding model of the fabric file cannot be used here: flows that were not traced are left out")
 	}
 	s.words.add("", "the fabric's switches forward by another model than shortest-path ECMP: a link that nothing crosses is not judged")
-}
-
-// paths lists the paths of a pair under the forwarding model, and counts them; it lists none where they are too many or the model is not known.
-func (s *Store) paths(src, dst graphs.NodeID) ([]pathfind.Path, float64) {
-	switch s.model {
-	case nil:
-		return nil, 0
-	case pathfind.Model(s.ecmp):
-		return s.ecmp.Paths(src, dst, maxAlternatives)
-	}
-	return s.model.Ways(src, dst).Paths(maxAlternatives)
 }
 
 // A crowd is packets of which no path is known, and whose pairs have too many for that to tell anything.

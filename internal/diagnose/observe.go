@@ -18,6 +18,7 @@ type observer struct {
 	list    []localize.Observation
 	by      map[string]int // index into list
 	sets    map[trip]listing
+	either  map[*localize.Alternative]routings // by the first of a set that mixes both
 	key     []byte
 	origin  []int        // by identity beyond those of flows, the flow
 	goes    map[int]bool // by flow, whether what it loses comes and goes
@@ -34,7 +35,7 @@ type observer struct {
 }
 
 func (s *Store) observer() *observer {
-	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[trip]listing{}}
+	return &observer{s: s, by: map[string]int{}, eras: map[era]int{}, goes: map[int]bool{}, sets: map[trip]listing{}, either: map[*localize.Alternative]routings{}}
 }
 
 // observe sums up what was measured outside of storms, and since a moment, unless that is zero.
@@ -201,14 +202,31 @@ func (o *observer) listing(x trip) listing {
 	}
 	l, ok := o.sets[x]
 	if !ok {
-		var paths []pathfind.Path
-		paths, l.count = o.s.pathsOf(x)
-		for _, p := range paths {
-			l.set = append(l.set, localize.Alternative(p))
+		if !o.s.asPlanned(x) {
+			l = o.rewired(x)
+		} else {
+			var paths []pathfind.Path
+			paths, l.count = o.s.pathsOf(x)
+			for _, p := range paths {
+				l.set = append(l.set, localize.Alternative(p))
+			}
 		}
 		o.sets[x] = l
 	}
 	return l
+}
+
+// rewired lists the paths of a trip that cables which are elsewhere than planned may have changed; by other models than ECMP they are not known then.
+func (o *observer) rewired(x trip) listing {
+	if o.s.model != pathfind.Model(o.s.ecmp) {
+		return listing{}
+	}
+	ways, count := o.s.routings(x)
+	set, differ := ways.either()
+	if differ {
+		o.either[&set[0]] = ways
+	}
+	return listing{set, count}
 }
 
 // hop adds TTL-limited probes: they crossed the path as far as the node that answered, and the answer came back on a path of
@@ -251,15 +269,12 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 }
 
 func (o *observer) add(c count, w way) {
-	planned := len(o.s.misplaced) == 0
 	switch {
 	case c.sent == 0:
-	case w.certain() && planned:
+	case w.certain() && len(o.s.misplaced) == 0:
 		o.addCertain(c, w.alternatives[0], nil)
 	case w.known():
-		o.addEither(c, w.set())
-	case !o.s.asPlanned(o.trip(c)):
-		o.addUnplanned(c)
+		o.addEither(c, o.s.onPlan(o.s.order[c.flow], w.set()))
 	default:
 		if x, ok := o.spread(o.trip(c)); ok {
 			o.addSpread(c, x)
@@ -274,18 +289,8 @@ func (o *observer) add(c count, w way) {
 // trip returns from where to where packets went.
 func (o *observer) trip(c count) trip { return o.s.order[c.flow].trip(c.src, c.dst) }
 
-// addUnplanned adds packets of which the plan has some ways over cables that are elsewhere, as far as it is known which way they went.
-func (o *observer) addUnplanned(c count) {
-	o.addSome(c, o.unplannedWays(o.s.order[c.flow], o.trip(c)))
-}
-
-// addEither adds packets that went one of several ways, as far as these do not cross cables that are elsewhere than the plan has them.
+// addEither adds packets that went one of several ways, or, where there are none, nobody knows where.
 func (o *observer) addEither(c count, set []localize.Alternative) {
-	o.addSome(c, o.s.onPlan(o.s.order[c.flow], set))
-}
-
-// addSome adds packets that went one of several ways, or, where there are none, nobody knows where.
-func (o *observer) addSome(c count, set []localize.Alternative) {
 	if len(set) == 0 {
 		o.strays(c)
 		return
@@ -295,6 +300,10 @@ func (o *observer) addSome(c count, set []localize.Alternative) {
 
 // leaveOut counts packets of which it is not known, or not told, which way they went.
 func (o *observer) leaveOut(c count) {
+	if !o.s.asPlanned(o.trip(c)) {
+		o.strays(c)
+		return
+	}
 	o.dropped += c.sent
 	if paths := o.listing(o.trip(c)).count; paths > maxAlternatives {
 		o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, paths)}

@@ -35,7 +35,7 @@ type spreading struct {
 // spread returns between which switches packets from one host to another spread. It reports false where their few paths are better listed, or
 // not known.
 func (o *observer) spread(way trip) (spreading, bool) {
-	if !o.many || way.src == graphs.None || way.dst == graphs.None || way.src == way.dst || o.s.pathSets() == nil {
+	if !o.many || way.src == graphs.None || way.dst == graphs.None || way.src == way.dst || o.s.pathSets() == nil || !o.s.asPlanned(way) {
 		return spreading{}, false
 	}
 	up, down := o.s.ecmp.Live(way.src), o.s.ecmp.Live(way.dst)

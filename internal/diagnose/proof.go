@@ -361,7 +361,7 @@ func (s *Store) opticStep(a graphs.ArcID) Step {
 // alsoLoses puts to a suspect that was told by the word of ports what packets tell of the same link.
 func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 	w := seen.hear(sus.Cause)
-	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down || sus.Probability < Named || w.lost() == 0 {
+	if x.Loss != nil || x.Symptom != Flap && x.Symptom != Down && x.Symptom != Miswire || sus.Probability < Named || w.lost() == 0 {
 		return
 	}
 	x.loses(sus.Loss, sus.Low, sus.High)

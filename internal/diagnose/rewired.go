@@ -2,121 +2,185 @@ package diagnose
 
 import (
 	"slices"
+	"strconv"
 
 	"whichlink/graphs"
+	"whichlink/pathfind"
 )
 
-// A rewired is a fabric whose cables are not all where the plan has them, as far as is known. Routing may use a wrong cable or not: sessions over it may not come up. Flows whose shortest
-// paths it would be on go nobody knows where; all others go as planned, but not over what is missing.
+// sureOfCables is how probable it must be of every wrong cable that it is one for flows to count on the ways that there are with them: one port's word alone is not enough.
+const sureOfCables = 0.9
+
+// A rewired is a fabric whose cables are not all where the plan has them, as far as is known. Routing may use the wrong cables or not: sessions over them may not come up.
 type rewired struct {
-	f *graphs.Fabric
-	// missing are the planned links that are not there, wrong the nodes that cables connect in their place, or may.
-	missing map[graphs.LinkID]bool
-	wrong   [][2]graphs.NodeID
-	away    map[graphs.NodeID][]int // distances from a node, with the wrong cables
+	// laid has the cables where they lie. A wrong one has the number of a link that is missing, and so its arcs those of arcs that no packet crosses; others, for which no number
+	// is left, have those after the plan's.
+	laid          *graphs.Fabric
+	with, without *pathfind.ECMP // routing with the wrong cables, and without
+	sure          bool           // it is known where all plugs are
+	planned       map[[2]graphs.NodeID]bool
+}
+
+// A misplacedCable is a cable between two nodes where the plan has none, and the ports of the plan's at its ends; None where it is not known which.
+type misplacedCable struct {
+	nodes [2]graphs.NodeID
+	ports [2]graphs.PortID
 }
 
 // rewire takes what ports hear and where traces found them for where the cables that are misplaced lead. Plugs of which nobody tells may be at either end of the same cable.
-func (s *Store) rewire(found []stray) {
-	x := rewired{f: s.fabric, missing: map[graphs.LinkID]bool{}, away: map[graphs.NodeID][]int{}}
-	s.rewired = &x
-	for l, is := range s.misplaced {
-		if is {
-			x.missing[l] = true
-		}
+func (s *Store) rewire(d *Diagnosis, found []stray) {
+	if s.rewired = nil; len(s.misplaced) == 0 {
+		return
 	}
-	known := map[graphs.PortID]bool{}
-	for _, w := range s.wired().wires {
-		for i, e := range w.ends {
-			if e.id == graphs.None || !x.missing[s.fabric.Port(e.id).Link] {
-				continue
-			}
-			known[e.id] = true
-			if n, ok := s.fabric.NodeByName(w.ends[1-i].node); ok {
-				x.wrong = append(x.wrong, [2]graphs.NodeID{s.fabric.Port(e.id).Node, n})
-			}
-		}
-	}
-	for i := range found {
-		known[found[i].port] = true
-		x.wrong = append(x.wrong, [2]graphs.NodeID{s.fabric.Port(found[i].port).Node, found[i].from})
-	}
-	var loose []graphs.NodeID
+	wrong, taken := s.misplacedCables(found)
+	var loose []graphs.PortID
 	for l := range graphs.LinkID(s.fabric.NumLinks()) {
 		for _, p := range s.fabric.Link(l).Ends {
-			if x.missing[l] && !known[p] {
-				loose = append(loose, s.fabric.Port(p).Node)
+			if s.misplaced[l] && !taken[p] {
+				loose = append(loose, p)
 			}
 		}
 	}
-	for i, n := range loose {
-		for _, m := range loose[:i] {
-			x.wrong = append(x.wrong, [2]graphs.NodeID{n, m})
-		}
-	}
-}
-
-// from returns how far all nodes are from one, or -1.
-func (x *rewired) from(n graphs.NodeID) []int {
-	if list, ok := x.away[n]; ok {
-		return list
-	}
-	list := slices.Repeat([]int{-1}, x.f.NumNodes())
-	list[n] = 0
-	for queue := []graphs.NodeID{n}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		reach := func(m graphs.NodeID) {
-			if list[m] < 0 {
-				list[m] = list[at] + 1
-				if !x.f.Node(m).IsHost() { // hosts forward nothing
-					queue = append(queue, m)
-				}
-			}
-		}
-		for _, a := range x.f.Out(at) {
-			if !x.missing[a.Link()] {
-				reach(x.f.Head(a))
-			}
-		}
-		for _, w := range x.wrong {
-			if w[0] == at {
-				reach(w[1])
-			} else if w[1] == at {
-				reach(w[0])
+	for i, p := range loose {
+		for _, q := range loose[:i] {
+			if n, m := s.fabric.Port(p).Node, s.fabric.Port(q).Node; n != m {
+				wrong = append(wrong, misplacedCable{[2]graphs.NodeID{n, m}, [2]graphs.PortID{p, q}})
 			}
 		}
 	}
-	x.away[n] = list
-	return list
-}
-
-// strayed reports whether a wrong cable may be on a shortest path from one node to another.
-func (x *rewired) strayed(src, dst graphs.NodeID) bool {
-	if src == graphs.None || dst == graphs.None {
-		return true
-	}
-	from, to := x.from(src), x.from(dst)
-	return from[dst] < 0 || slices.ContainsFunc(x.wrong, func(w [2]graphs.NodeID) bool {
-		on := func(a, b graphs.NodeID) bool { return from[a] >= 0 && to[b] >= 0 && from[a]+1+to[b] == from[dst] }
-		return on(w[0], w[1]) || on(w[1], w[0])
+	s.lists = nil // they are of the plan
+	s.rewired = s.lay(wrong)
+	s.rewired.sure = len(loose) <= 2 && !slices.ContainsFunc(d.Suspects, func(x Suspect) bool {
+		return x.Symptom == Miswire && x.Probability >= Named && x.Probability < sureOfCables
 	})
 }
 
-// parted reports whether the plan has some of the shortest paths from one node to another over a cable that is elsewhere.
-func (s *Store) parted(src, dst graphs.NodeID) bool {
-	far := s.ecmp.Distance(src, dst)
-	for l := range s.rewired.missing {
-		for _, a := range []graphs.ArcID{l.Forward(), l.Backward()} {
-			before, after := s.ecmp.Distance(src, s.fabric.Tail(a)), s.ecmp.Distance(s.fabric.Head(a), dst)
-			if before >= 0 && after >= 0 && before+1+after == far {
-				return true
+// misplacedCables are the wrong cables of which ports or traces tell, each once, and the ports in which they are plugged.
+func (s *Store) misplacedCables(found []stray) (wrong []misplacedCable, taken map[graphs.PortID]bool) {
+	missing := func(p graphs.PortID) bool { return p != graphs.None && s.misplaced[s.fabric.Port(p).Link] }
+	taken = map[graphs.PortID]bool{}
+	add := func(c misplacedCable) {
+		if taken[c.ports[0]] || taken[c.ports[1]] {
+			return
+		}
+		for i, p := range c.ports {
+			if p != graphs.None {
+				taken[p], c.nodes[i] = true, s.fabric.Port(p).Node
 			}
 		}
+		if c.nodes[0] != graphs.None && c.nodes[1] != graphs.None && c.nodes[0] != c.nodes[1] {
+			wrong = append(wrong, c)
+		}
 	}
-	return false
+	for _, w := range s.wired().wires {
+		if !missing(w.ends[0].id) && !missing(w.ends[1].id) {
+			continue
+		}
+		c := misplacedCable{ports: [2]graphs.PortID{w.ends[0].id, w.ends[1].id}}
+		for i, e := range w.ends {
+			c.nodes[i] = graphs.None
+			if n, ok := s.fabric.NodeByName(e.node); ok {
+				c.nodes[i] = n
+			}
+		}
+		add(c)
+	}
+	for i := range found {
+		x := &found[i]
+		far := s.plugAt(found, x, func(l graphs.LinkID) bool { return s.misplaced[l] && l != s.fabric.Port(x.port).Link })
+		add(misplacedCable{[2]graphs.NodeID{graphs.None, x.from}, [2]graphs.PortID{x.port, far}})
+	}
+	return wrong, taken
+}
+
+// lay draws the fabric with its wrong cables.
+func (s *Store) lay(wrong []misplacedCable) *rewired {
+	f := s.fabric
+	at, rest := s.numbered(wrong)
+	b := graphs.Builder{Name: f.Name()}
+	for n := range graphs.NodeID(f.NumNodes()) {
+		_, _ = b.AddNode(*f.Node(n)) // as in the plan
+	}
+	add := func(id int, nodes [2]graphs.NodeID, speed graphs.BitsPerSecond, groups ...string) {
+		end := func(i int) graphs.End { return graphs.End{Node: nodes[i], Port: strconv.Itoa(2*id + i)} }
+		_, _ = b.AddLink(end(0), end(1), speed, groups...) // by names that are new
+	}
+	for l := range graphs.LinkID(f.NumLinks()) {
+		link := f.Link(l)
+		nodes := [2]graphs.NodeID{f.Tail(l.Forward()), f.Head(l.Forward())}
+		if c, ok := at[l]; ok {
+			nodes = c.nodes
+			if c.ports[1] == link.Ends[0] || c.ports[0] == link.Ends[1] {
+				nodes[0], nodes[1] = nodes[1], nodes[0] // its arcs begin where the plan's do
+			}
+		}
+		var groups []string
+		for _, g := range link.Groups {
+			groups = append(groups, f.Group(g).Name)
+		}
+		add(int(l), nodes, link.Speed, groups...)
+	}
+	for i, c := range rest {
+		add(f.NumLinks()+i, c.nodes, 0)
+	}
+	laid, err := b.Build()
+	if err != nil {
+		laid, at = f, nil // never: it has the nodes of a fabric
+	}
+	x := &rewired{laid: laid, planned: map[[2]graphs.NodeID]bool{}}
+	x.with = pathfind.NewECMPWithout(laid, func(l graphs.LinkID) bool {
+		_, elsewhere := at[l]
+		return s.misplaced[l] && !elsewhere
+	})
+	x.without = pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return s.misplaced[l] })
+	return x
+}
+
+// numbered gives wrong cables the numbers of missing links at whose ports they are. The rest are those for which there is none.
+func (s *Store) numbered(wrong []misplacedCable) (at map[graphs.LinkID]misplacedCable, rest []misplacedCable) {
+	at = map[graphs.LinkID]misplacedCable{}
+	for _, c := range wrong {
+		i := slices.IndexFunc(c.ports[:], func(p graphs.PortID) bool {
+			if p == graphs.None || !s.misplaced[s.fabric.Port(p).Link] {
+				return false
+			}
+			_, taken := at[s.fabric.Port(p).Link]
+			return !taken
+		})
+		if i < 0 {
+			rest = append(rest, c)
+		} else {
+			at[s.fabric.Port(c.ports[i]).Link] = c
+		}
+	}
+	return at, rest
+}
+
+// asPlanned reports whether flows between two nodes go all the ways that the plan has for them, and no other.
+func (x *rewired) asPlanned(plan *pathfind.ECMP, src, dst graphs.NodeID) bool {
+	k := [2]graphs.NodeID{src, dst}
+	is, ok := x.planned[k]
+	if !ok && src != graphs.None && dst != graphs.None {
+		is = alike(plan, x.without, k) && alike(x.without, x.with, k)
+		x.planned[k] = is
+	}
+	return is
+}
+
+// alike reports whether of two routings, one of which has all the links of the other, a pair has the same ways by both.
+func alike(a, b *pathfind.ECMP, pair [2]graphs.NodeID) bool {
+	return a.Distance(pair[0], pair[1]) == b.Distance(pair[0], pair[1]) && a.Count(pair[0], pair[1]) == b.Count(pair[0], pair[1])
 }
 
 // asPlanned reports whether flows of a trip whose path is not known go all the ways that the plan has for them, and no other.
 func (s *Store) asPlanned(x trip) bool {
-	return len(s.misplaced) == 0 || s.model == s.ecmp && !s.rewired.strayed(x.src, x.dst) && !s.parted(x.src, x.dst)
+	return len(s.misplaced) == 0 || s.model == s.ecmp && s.rewired.asPlanned(s.ecmp, x.src, x.dst)
+}
+
+// laid is the fabric with its cables where they lie, as far as is known.
+func (s *Store) laid() *graphs.Fabric {
+	if len(s.misplaced) == 0 {
+		return s.fabric
+	}
+	return s.rewired.laid
 }

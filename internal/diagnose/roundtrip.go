@@ -123,10 +123,10 @@ func (o *observer) join(l *flowLog, path, back way) []localize.Alternative {
 
 // waysOf returns the ways there and back: those that are known, or else those that the forwarding model allows.
 func (o *observer) waysOf(l *flowLog, path, back way) (there, home []localize.Alternative) {
-	if there = path.set(); !path.known() {
+	if there = o.s.onPlan(l, path.set()); !path.known() {
 		there = o.set(l.there())
 	}
-	if home = back.set(); !back.known() {
+	if home = o.s.onPlan(l, back.set()); !back.known() {
 		home = o.set(l.home())
 	}
 	return there, home

@@ -94,10 +94,10 @@ type pairShare struct {
 	aside bool
 }
 
-// pair asks the forwarding model for the ways of a pair; there are none that it knows where cables on them are elsewhere than planned.
+// pair asks the forwarding model for the ways of a pair.
 func (t *timeline) pair(k trip) pairShare {
 	x, ok := t.pairs[k]
-	if !ok && t.store.asPlanned(k) {
+	if !ok {
 		x = pairShare{t.model.over(k, t.arcs), t.model.over(k, t.without) > 0}
 		t.pairs[k] = x
 	}

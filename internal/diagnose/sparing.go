@@ -33,7 +33,7 @@ func (s *Store) sparing(seen *observer, solved *localize.Result, cfg localize.Co
 		return
 	}
 	solved.Suspects = both
-	again := localize.Solve(s.fabric, captures, cfg).Suspects
+	again := localize.Solve(s.laid(), captures, cfg).Suspects
 	sent, lost := seen.elsewhere(captures, again)
 	for _, x := range again {
 		odds := min(math.Log(x.Probability)-math.Log1p(-x.Probability), -math.Log1p(-surest)+sparesProbes)

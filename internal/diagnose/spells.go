@@ -29,7 +29,7 @@ func (s *Store) retry(d *Diagnosis, seen *observer, solved *localize.Result, cfg
 	}
 	then := s.observeThen(spells, true)
 	then.spells = spells
-	if again := localize.Solve(s.fabric, then.list, cfg); named(again) && then.unanswered() == 0 {
+	if again := s.localize(then, cfg); named(again) && then.unanswered() == 0 {
 		return then, again
 	}
 	return seen, solved
@@ -90,7 +90,7 @@ func (o *observer) looked() time.Duration {
 func (s *Store) past(bad stretch, ports *portWords) ([]localize.Suspect, *observer) {
 	then := s.observeThen([]stretch{bad}, true)
 	then.spells = []stretch{bad}
-	named := slices.DeleteFunc(localize.Solve(s.fabric, then.list, s.solver(ports)).Suspects, func(x localize.Suspect) bool { return x.Probability < Named })
+	named := slices.DeleteFunc(s.localize(then, s.solver(ports)).Suspects, func(x localize.Suspect) bool { return x.Probability < Named })
 	if len(named) == 0 || then.unanswered() > 0 {
 		return nil, nil
 	}

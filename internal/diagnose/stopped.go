@@ -108,7 +108,7 @@ type past struct {
 // until looks at the evidence until a moment by itself.
 func (s *Store) until(at time.Time, cfg localize.Config) *past {
 	before, after := s.observeSplit(at)
-	return &past{at, localize.Solve(s.fabric, before.list, cfg).Suspects, after}
+	return &past{at, s.localize(before, cfg).Suspects, after}
 }
 
 // of returns what a suspect was taken for then, and how likely it is that that has stopped. Where what is taken for it since is something else, it is the

@@ -247,7 +247,7 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 		return nil
 	}
 	var dead []localize.Suspect
-	for _, x := range localize.Solve(s.fabric, s.observe(storms, time.Time{}).list, localize.Config{Independent: s.atOnce}).Suspects {
+	for _, x := range s.localize(s.observe(storms, time.Time{}), localize.Config{Independent: s.atOnce}).Suspects {
 		if (x.Kind == localize.Arc || x.Kind == localize.Link) && x.Loss > stormLoss {
 			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, x.Cause)[0])} // of what is dead one way, little is known of the other
 			dead = append(dead, x)
@@ -258,7 +258,7 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 
 // solveStorms localizes what was lost in storms.
 func (s *Store) solveStorms(seen *observer) *localize.Result {
-	return localize.Solve(s.fabric, seen.list, localize.Config{Independent: true})
+	return s.localize(seen, localize.Config{Independent: true})
 }
 
 // outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that, and the switches. What goes down goes down both

@@ -216,7 +216,7 @@ func (s *Store) straySuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
 			gone = s.straySuspect(d, l, words[l], heard, gone)
 		}
 	}
-	s.rewire(found)
+	s.rewire(d, found)
 	return gone
 }
 
@@ -293,16 +293,7 @@ func (o *observer) strays(c count) {
 	o.unplanned.lost += c.lost
 }
 
-// unplannedWays returns the ways of packets of which the plan has some over cables that are elsewhere; nil where nobody knows them.
-func (o *observer) unplannedWays(l *flowLog, x trip) []localize.Alternative {
-	n := o.listing(x)
-	if o.s.model != o.s.ecmp || o.s.rewired.strayed(x.src, x.dst) || n.count > mostListed {
-		return nil
-	}
-	return o.s.onPlan(l, slices.Clone(n.set))
-}
-
-// onPlan leaves those of a flow's ways that do not cross cables that are elsewhere than the plan has them.
+// onPlan leaves those of a flow's ways, as they were traced, that do not cross cables that are elsewhere than the plan has them.
 func (s *Store) onPlan(l *flowLog, set []localize.Alternative) []localize.Alternative {
 	if len(s.misplaced) == 0 {
 		return set

@@ -78,48 +78,55 @@ func (s *Store) leavings() leaving {
 	return leaving{other == 0 || own > other, other > 0 || own < leastLeaving}
 }
 
-// pathsOf lists the paths of a trip under the forwarding model, each as often as it is taken, and counts them; it lists none where they are too many or the model is not known. Where packets may
-// leave in either manner, those that only leave by the link of their address are as likely as all others.
+// pathsOf lists the paths of a trip under the forwarding model, each as often as it is taken, and counts them; it lists none where they are too many or the model is not known.
 func (s *Store) pathsOf(x trip) ([]pathfind.Path, float64) {
-	if s.model != pathfind.Model(s.ecmp) || x.out == graphs.None && x.in == graphs.None {
-		return s.paths(x.src, x.dst)
+	switch {
+	case s.model == nil:
+		return nil, 0
+	case s.model != pathfind.Model(s.ecmp):
+		return s.model.Ways(x.src, x.dst).Paths(maxAlternatives)
 	}
+	return s.pathsBy(s.ecmp, x)
+}
+
+// pathsBy lists the paths of a trip by ECMP. Where packets may leave in either manner, those that only leave by the link of their address are as likely as all others.
+func (s *Store) pathsBy(e *pathfind.ECMP, x trip) ([]pathfind.Path, float64) {
 	if x.out == graphs.None || !s.leave.strong {
-		return s.pathsInto(x.src, x)
+		return s.pathsInto(e, x.src, x)
 	}
-	strong, count := s.pathsInto(s.fabric.Head(x.out), x)
+	strong, count := s.pathsInto(e, s.fabric.Head(x.out), x)
 	for i, p := range strong {
 		strong[i].Arcs = append([]graphs.ArcID{x.out}, p.Arcs...)
 	}
 	if !s.leave.weak {
 		return strong, count
 	}
-	either, more := s.pathsInto(x.src, x)
+	all, more := s.pathsInto(e, x.src, x)
 	strong = slices.DeleteFunc(strong, func(p pathfind.Path) bool {
-		return slices.ContainsFunc(either, func(q pathfind.Path) bool { return slices.Equal(p.Arcs, q.Arcs) })
+		return slices.ContainsFunc(all, func(q pathfind.Path) bool { return slices.Equal(p.Arcs, q.Arcs) })
 	})
-	if more += float64(len(strong)); either == nil || more > maxAlternatives || len(strong) == 0 {
-		return either, more
+	if more += float64(len(strong)); all == nil || more > maxAlternatives || len(strong) == 0 {
+		return all, more
 	}
-	for i := range either {
-		either[i].Share /= 2
+	for i := range all {
+		all[i].Share /= 2
 	}
 	for _, p := range strong {
-		either = append(either, pathfind.Path{Arcs: p.Arcs, Share: p.Share / 2})
+		all = append(all, pathfind.Path{Arcs: p.Arcs, Share: p.Share / 2})
 	}
-	return either, more
+	return all, more
 }
 
 // pathsInto lists the shortest paths from a node to the end of a trip, over the link by which its packets come in there.
-func (s *Store) pathsInto(from graphs.NodeID, x trip) ([]pathfind.Path, float64) {
+func (s *Store) pathsInto(e *pathfind.ECMP, from graphs.NodeID, x trip) ([]pathfind.Path, float64) {
 	if x.in == graphs.None {
-		return s.ecmp.Paths(from, x.dst, maxAlternatives)
+		return e.Paths(from, x.dst, maxAlternatives)
 	}
 	at := s.fabric.Tail(x.in)
 	if at == from {
 		return []pathfind.Path{{Arcs: []graphs.ArcID{x.in}, Share: 1}}, 1
 	}
-	list, count := s.ecmp.Paths(from, at, maxAlternatives)
+	list, count := e.Paths(from, at, maxAlternatives)
 	for i := range list {
 		list[i].Arcs = append(list[i].Arcs, x.in)
 	}

@@ -144,6 +144,9 @@ type Result struct {
 	// Healthy is the probability that nothing is faulty of what the evidence is about: what no packet crossed, or too few for a fault to show, does not lower it, and with
 	// no evidence it is 1. Exposure and Loose tell how much is known of an arc.
 	Healthy float64
+	// Score is the log of how probable the best explanation is together with the evidence, but for a constant. It compares what is solved over one fabric by the same counts and Config,
+	// as where it is asked which of two ways packets went.
+	Score float64
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that
 	// count something else.
 	Early []Early

@@ -33,7 +33,7 @@ func (s *search) result() *Result {
 	}
 	s.devicesFirst(causes, marginal, rank)
 
-	r := &Result{Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
+	r := &Result{Score: s.best, Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
 	if s.ev.sets != nil {
 		r.Loose = s.ev.sets.expected()
 		for a := range r.Loose {

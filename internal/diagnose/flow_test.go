@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestUnlisted(t *testing.T) {
 		sent, lost = sent+c.Sent, lost+c.Lost
 	}
 	want := rhythm.Count{From: 20 * 127, To: 5000, Sent: 245, Lost: 122, Share: 1}
-	if got := tl.counts[len(tl.counts)-1]; got != want || sent != e.sent || lost != e.lost {
+	if got := tl.counts[len(tl.counts)-1]; !reflect.DeepEqual(got, want) || sent != e.sent || lost != e.lost {
 		t.Errorf("the last count is %+v, want %+v; %d of %d lost in all", got, want, lost, sent)
 	}
 }

@@ -227,7 +227,7 @@ func (s *search) count(i int, share float64) rhythm.Count {
 		when = unknown
 	}
 	sent, lost := s.proving(&s.obs[i])
-	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: s.own.rate}
+	return rhythm.Count{From: float64(when.From), To: float64(when.To), Sent: sent, Lost: lost, Share: share, Outlier: s.own.rate, Own: s.odd}
 }
 
 // suspect makes a suspect of a candidate. Its class is the candidates whose episodes, before those of this one were known, explained the losses about

@@ -52,3 +52,44 @@ func TestDownForAWhile(t *testing.T) {
 		t.Errorf("%d of 12 named that were down, and %d others; want 11 and hardly one", right, wrong)
 	}
 }
+
+// TestMildTroubles: where many flows lose a few packets by themselves, several that do so at about the same time are no flap of what they may have crossed; a link that goes down
+// beside them is.
+func TestMildTroubles(t *testing.T) {
+	wrong, right := 0, 0
+	for seed := range uint64(4) {
+		w := newWorld(t, 1500+seed)
+		flapping := w.switchArc()
+		obs, spans := w.flows(3000, func(a graphs.ArcID, ms float64) float64 {
+			if seed%2 > 0 && a == flapping && (ms >= 200 && ms < 240 || ms >= 700 && ms < 740) {
+				return 1
+			}
+			return 0
+		})
+		for i := range obs {
+			if o := &obs[i]; w.r.Float64() < 0.05 {
+				share := 0.1 * w.r.Float64()
+				for range o.Sent - o.Lost {
+					if w.r.Float64() < share {
+						o.Lost++
+					}
+				}
+			}
+		}
+		w.hidePaths(obs)
+		r := Solve(w.f, obs, spans, localize.Config{OneWay: true, Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
+		for i := range r.Suspects {
+			switch x := &r.Suspects[i]; {
+			case x.Probability < named:
+			case seed%2 > 0 && slices.Contains(x.Class, localize.Cause{Kind: localize.Arc, ID: int32(flapping)}):
+				right++
+			default:
+				wrong++
+				t.Logf("seed %d: %s %d, %v, %.3f, is named", seed, x.Kind, x.ID, x.Rhythm.Kind, x.Probability)
+			}
+		}
+	}
+	if right < 2 || wrong > 0 {
+		t.Errorf("%d of 2 named that go down, and %d others", right, wrong)
+	}
+}

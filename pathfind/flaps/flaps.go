@@ -83,11 +83,19 @@ func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
 	times := s.begin(steady, touched)
-	flaps := s.flaps()
-	if len(flaps) > 0 {
-		// What the episodes explain tells nothing of other faults.
-		steady, times = localize.Solve(f, s.unexplained(), cfg), nil
+	found := s.find()
+	if len(found) > 0 {
+		// What the episodes explain tells nothing of other faults, nor of how flows lose packets by themselves.
+		was := steady
+		if steady = localize.Solve(f, s.unexplained(), cfg); !was.Own.Known() && steady.Own.Known() {
+			all := len(found)
+			if found = s.reweigh(found, &steady.Own); len(found) < all {
+				steady = localize.Solve(f, s.unexplained(), cfg)
+			}
+		}
+		times = nil
 	}
+	flaps := s.tell(found)
 	r = &Result{Result: steady}
 	for i := range steady.Suspects {
 		x := &steady.Suspects[i]
@@ -123,11 +131,12 @@ type search struct {
 	selected        bool    // nothing is known of flows that lost nothing
 	normal          float64 // loss per crossing of an arc that is good all the time, at most
 	own             troubles
-	lossy           []int32 // observations with losses, if it is known when they were sent
-	fates           []fate  // of those
-	timed           int     // observations of which it is known when they were sent; 0 until asked for
-	since, until    float64 // of all evidence, in milliseconds; the first behind the second until asked for
-	sent            []int   // by arc, packets that surely crossed it of observations that are not taken
+	odd             func(lost, passed float64) float64 // how likely a flow with troubles of its own fares so, a logarithm
+	lossy           []int32                            // observations with losses, if it is known when they were sent
+	fates           []fate                             // of those
+	timed           int                                // observations of which it is known when they were sent; 0 until asked for
+	since, until    float64                            // of all evidence, in milliseconds; the first behind the second until asked for
+	sent            []int                              // by arc, packets that surely crossed it of observations that are not taken
 	// By arc, the packets expected to have crossed it of observations without loss whose way is not known; and those of them that are taken.
 	loose    []float64
 	aside    []int32
@@ -143,7 +152,7 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 		own.rate = selectedOutlier
 	}
 	return &search{
-		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, selected: cfg.Selected,
+		own: own, odd: evenly, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, selected: cfg.Selected,
 		taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)), since: math.Inf(1), until: math.Inf(-1),
 		apart: map[pair]bool{}, rivalled: map[localize.Cause]float64{}, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
@@ -184,17 +193,15 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
 func (s *search) begin(steady *localize.Result, touched localize.Touched) []timed {
 	s.normal = steady.Background + steady.Normal
+	if steady.Own.Known() {
+		s.odd = steady.Own.Likely
+	}
 	list := make([]Suspect, len(steady.Suspects))
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]
 	}
 	s.lossy = slices.DeleteFunc(slices.Clone(touched.Lossy), func(i int32) bool { return !s.spans[i].known() })
-	s.fates = make([]fate, len(s.lossy))
-	halves.Briefly(len(s.lossy), func(_, from, to int) {
-		for j := from; j < to; j++ {
-			s.fates[j] = s.fateOf(&s.obs[s.lossy[j]])
-		}
-	})
+	s.weighFates()
 	rhythms := s.rhythms(list, touched.Crossing)
 	crosses := make([]bool, s.fabric.NumArcs())
 	mark := func(x *Suspect) {
@@ -224,6 +231,16 @@ func (s *search) begin(steady *localize.Result, touched localize.Touched) []time
 	s.sent, s.loose = slices.Clone(steady.Exposure), steady.Loose
 	s.leaveOut(crosses, touched.Crossing)
 	return rhythms
+}
+
+// weighFates weighs what became of the flows that lost packets.
+func (s *search) weighFates() {
+	s.fates = make([]fate, len(s.lossy))
+	halves.Briefly(len(s.lossy), func(_, from, to int) {
+		for j := from; j < to; j++ {
+			s.fates[j] = s.fateOf(&s.obs[s.lossy[j]])
+		}
+	})
 }
 
 // takeLossy takes what may have crossed some arcs and lost packets.
@@ -299,9 +316,9 @@ type candidate struct {
 	always float64 // the same of a loss that is always there, where that explains them hardly worse
 }
 
-// flaps finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
+// find finds arcs one after the other, each the best explanation of what those before it left, until that leaves nothing to explain. What is found leaves
 // fewer flows with troubles of their own, so that what was doubtful before may be clear.
-func (s *search) flaps() []Suspect {
+func (s *search) find() []flap {
 	found := s.instead
 	for round := 0; len(found) < mostFlaps && round < 2*mostFlaps; round++ { // what is joined might be found twice again
 		s.own = s.troubles()
@@ -325,6 +342,31 @@ func (s *search) flaps() []Suspect {
 	for i := range found {
 		s.explain(&found[i].candidate)
 	}
+	return found
+}
+
+// reweigh weighs what was found anew where it is known how flows lose packets by themselves, and returns what is still likelier than not.
+func (s *search) reweigh(found []flap, own *localize.Own) (rest []flap) {
+	s.odd = own.Likely
+	s.weighFates()
+	s.own = s.troubles()
+	clear(s.episodic)
+	for _, x := range found {
+		s.leave(x.took)
+		s.time(&x.candidate)
+		alike := x.Probability / x.Alone
+		if p := 1 / (1 + math.Exp(s.prior-x.proof)/alike); x.times.Kind != rhythm.Steady && p >= named {
+			x.Rhythm, x.Probability, x.Alone = x.times, p, p/alike
+			s.retake(x.took)
+			s.explain(&x.candidate)
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+// tell tells of what was found what it loses and for which share of the time.
+func (s *search) tell(found []flap) []Suspect {
 	suspects := make([]Suspect, len(found))
 	for i := range found {
 		x := &found[i]

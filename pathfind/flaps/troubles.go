@@ -82,7 +82,15 @@ func (t troubles) fewer(explained float64) float64 {
 	return m*math.Log(1+t.flows) - all + rest
 }
 
-// A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, where any share is as likely, by chance, and at best.
+// evenly returns the logarithm of how likely a flow with troubles of its own loses so many packets and lets so many pass, where any share is as likely.
+func evenly(lost, passed float64) float64 {
+	a, _ := math.Lgamma(lost + 1)
+	b, _ := math.Lgamma(passed + 1)
+	c, _ := math.Lgamma(lost + passed + 2)
+	return a + b - c
+}
+
+// A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, by chance, and at best.
 type fate struct {
 	odd, chance, best float64
 	even              float64 // by chance rather than by itself, a ratio
@@ -92,9 +100,6 @@ type fate struct {
 func (s *search) fateOf(o *localize.Observation) fate {
 	sent, lost := s.proving(o)
 	n, k := float64(sent), float64(lost)
-	a, _ := math.Lgamma(k + 1)
-	b, _ := math.Lgamma(n - k + 1)
-	c, _ := math.Lgamma(n + 2)
 	at := func(loss float64) float64 {
 		sum := 0.0
 		if lost > 0 {
@@ -105,7 +110,7 @@ func (s *search) fateOf(o *localize.Observation) fate {
 		}
 		return sum
 	}
-	odd, chance, best := a+b-c, at(min(usual, k/n)), at(k/n) // of very many packets it is told which share is usual
+	odd, chance, best := s.odd(k, n-k), at(min(usual, k/n)), at(k/n) // of very many packets it is told which share is usual
 	return fate{odd, chance, best, math.Exp(chance - odd), lost > 0}
 }
 

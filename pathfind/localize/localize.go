@@ -155,6 +155,8 @@ type Result struct {
 	Selected bool
 	// Run is how many packets are lost in a row in the mean, where that is learnt and they seem to be lost in runs; else 0.
 	Run float64
+	// Own is how much flows lose that lose packets by themselves, where it is learnt from many that do.
+	Own Own
 	// Ignored counts observations and meters that could not be used: nothing sent, more lost than sent or less than nothing, or arcs that the fabric does
 	// not have.
 	Ignored int

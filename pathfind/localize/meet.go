@@ -6,6 +6,9 @@ import "whichlink/graphs"
 // them lose as if they did so by themselves, and loses far too unevenly to explain that by one rate: against habits learnt from its own losses
 // it would stand no chance.
 
+// clearly is how many nats likelier it must be that flows which lose packets by themselves meet at a component, its prior paid: at one of so many they seem to by chance.
+const clearly = 2
+
 // meet reports whether the flows that lose packets by themselves, as a view has it, have a component in common more often than chance has it. The share
 // of them is drawn from the same distribution for those across the component and for all others, once for both or for each.
 func (s *search) meet(v *view) bool {
@@ -41,7 +44,7 @@ func (s *search) meet(v *view) bool {
 				gain += anyShare.likely(some, across) + anyShare.likely(allOwn[sort]-some, n-across) - anyShare.likely(allOwn[sort], n)
 			}
 		}
-		if gain > 0 {
+		if gain > clearly {
 			return true
 		}
 	}

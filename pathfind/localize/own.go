@@ -37,6 +37,30 @@ func (c Config) outliers() bySort { return bySort{c.Outlier, min(carriedOutlier*
 // keeping are what a flow with losses of its own lets pass: its share of them is drawn from Beta(k, 1), so that it loses 1/(k+1) in the mean.
 var keeping = [...]float64{1, 30, 180, 1000}
 
+// Own is how much flows lose that lose packets by themselves; the zero value knows nothing of it.
+type Own struct {
+	total float64
+	shape [len(keeping)]float64
+}
+
+// Known reports whether anything is known of it.
+func (o *Own) Known() bool { return *o != Own{} }
+
+// Likely returns the logarithm of how likely such a flow loses so many packets and lets so many others pass, which ones being told.
+func (o *Own) Likely(lost, passed float64) float64 {
+	sum := 0.0
+	for k, keep := range keeping { // what passes each packet is drawn from Beta(keep, 1)
+		if share := o.shape[k]; share > 0 {
+			sum += share * keep * exp(lgamma(lost+1)+lgamma(passed+keep)-lgamma(lost+passed+keep+1))
+		}
+	}
+	sum *= 1 - o.total
+	if passed == 0 {
+		sum += o.total
+	}
+	return log(max(sum, math.SmallestNonzeroFloat64))
+}
+
 const (
 	// fewOwn is how many flows must probably have losses of their own for habits to be learnt from them.
 	fewOwn = 4

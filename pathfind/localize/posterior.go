@@ -34,6 +34,9 @@ func (s *search) result() *Result {
 	s.devicesFirst(causes, marginal, rank)
 
 	r := &Result{Score: s.best, Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
+	if learnt := &s.views[0].habits; !s.ev.selected && learnt.shape != unknownHabits(s.cfg).shape {
+		r.Own = Own{learnt.total, learnt.shape}
+	}
 	if s.ev.sets != nil {
 		r.Loose = s.ev.sets.expected()
 		for a := range r.Loose {

@@ -46,7 +46,10 @@ func (s *search) heedFlows() {
 		s.lossless = s.unseen()
 	}
 	left := s.strangers()
-	evident, odd := s.evident(h, left)
+	evident, odd := s.evident(h, left, false)
+	if bare, some := s.evident(h, left, true); some && len(bare.comps) < len(evident.comps) && s.passable(bare, h) {
+		evident, odd = bare, true
+	}
 	if !odd {
 		if _, ok := s.attend(aboutUsual(s.cfg), h, left); ok {
 			s.follow()
@@ -55,7 +58,7 @@ func (s *search) heedFlows() {
 		return
 	}
 	s.conclude()
-	usual := s.view(known)
+	usual := view{habits: known, hyps: s.hyps, by: s.by, best: s.best}
 	s.hyps, s.by = nil, map[uint64]int32{}
 	work := s.work
 	s.work = 0 // however long the first search took
@@ -68,7 +71,11 @@ func (s *search) heedFlows() {
 		s.think(&usual)
 		return
 	}
-	s.views = []view{usual, open}
+	s.views = []view{open}
+	if usual.best+s.ev.ofHabits(&known) > open.score-doubtable { // else it counts for nothing
+		s.think(&usual)
+		s.views = []view{s.view(known), open}
+	}
 	s.compare()
 }
 
@@ -80,12 +87,12 @@ func (s *search) conclude() {
 }
 
 // evident returns a loaded hypothesis without the members that flows which lose packets by themselves might stand for, and reports whether it seems
-// that many do, beside those that the hypothesis leaves.
-func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
+// that many do, beside those that the hypothesis leaves. Loosely has any number of flows do so that may cross a member by some of their ways only.
+func (s *search) evident(h hypothesis, left strangers, loosely bool) (hypothesis, bool) {
 	usual, own := s.cfg.Outlier*s.allFlows(), left.own
 	many := max(several, oftener*usual)
 	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.
-	if left.lossy < many || own+1 < usual/2 || own+float64(len(h.comps))*doubtable/fitted < many {
+	if left.lossy < many || !loosely && own+1 < usual/2 || !loosely && own+float64(len(h.comps))*doubtable/fitted < many {
 		return h, false
 	}
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)
@@ -94,9 +101,13 @@ func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
 	kept := 0
 	for j, c := range h.comps {
 		s.shift(c, 0)
+		any := s.carriedOver(c)
+		if loosely {
+			any += s.looselyOver(c)
+		}
 		margin := s.gain(c, h.rates[j]) + s.ix.logPrior(c)
 		s.shift(c, h.rates[j])
-		if crossing := float64(s.lossy[c]) / fullWeight; margin < min(most*crossing, doubtable+most*s.carriedOver(c)) {
+		if crossing := float64(s.lossy[c]) / fullWeight; margin < min(most*crossing, doubtable+most*any) {
 			own += min(crossing, max(margin, 0)/fitted)
 			continue
 		}
@@ -105,6 +116,40 @@ func (s *search) evident(h hypothesis, left strangers) (hypothesis, bool) {
 	}
 	h.comps, h.rates = h.comps[:kept], h.rates[:kept]
 	return h, own >= many
+}
+
+// passable reports whether a hypothesis is likelier with habits of flows that suit it than another, which is loaded.
+func (s *search) passable(h, loaded hypothesis) bool {
+	habits := unknownHabits(s.cfg)
+	was := view{habits: habits, hyps: s.hyps, by: s.by, best: s.best}
+	least := loaded.score + s.ev.ofHabits(&habits)
+	s.recall(&h)
+	likelier := false
+	if s.learn(&habits, openMinded, s.strangers()) {
+		s.setHabits(&habits)
+		s.leave()
+		s.refit(&h)
+		likelier = h.score+s.ev.ofHabits(&habits) > least
+	}
+	s.think(&was)
+	s.recall(&loaded)
+	return likelier
+}
+
+// looselyOver is how many lossy flows may cross a component by some of the ways that they may have taken. What so many cross that a part of all of them does explains as many as lose
+// packets by themselves.
+func (s *search) looselyOver(c int32) (n float64) {
+	entries := s.ev.entries[s.ev.start[c]:s.ev.start[c+1]]
+	for i := 0; i < len(entries); {
+		t, ways := &s.ev.terms[entries[i].term], int32(1)
+		for i++; i < len(entries) && &s.ev.terms[entries[i].term] == t; i++ {
+			ways++
+		}
+		if t.lost > 0 && ways < t.n {
+			n++
+		}
+	}
+	return n
 }
 
 // carriedOver is how many lossy flows of the fabric's own traffic cross a component, or may. Any number of these may lose packets by themselves.

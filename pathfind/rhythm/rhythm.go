@@ -37,6 +37,8 @@ type Count struct {
 	// Outlier is the probability that they were lost for a reason of their own, of which nothing is known: one count proves no more than that is
 	// improbable.
 	Outlier float64
+	// Own returns the logarithm of how likely so many are lost and so many others pass for such a reason, which ones being told; where it is nil, any share is as likely.
+	Own func(lost, passed float64) float64
 }
 
 // A count is a Count, how many of its packets prove something, and what of its likelihood does not depend on the suspect's loss.
@@ -330,7 +332,11 @@ func clean(counts []Count) []count {
 			x.lost = mostLosses
 		}
 		if c.Lost > 0 && c.Outlier > 0 {
-			x.odd = math.Log(c.Outlier) + integrated(x.lost, x.passed)
+			own := c.Own
+			if own == nil {
+				own = integrated
+			}
+			x.odd = math.Log(c.Outlier) + own(x.lost, x.passed)
 		}
 		x.usual = math.Log1p(-c.Outlier)
 		if c.Share < 1 {

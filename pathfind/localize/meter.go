@@ -91,6 +91,8 @@ const (
 	// is sick or noisy counts all the time, in each interval around the same rate (negative binomial) with this shape, or has begun just now.
 	disturbed = 1. / (24 * 3600)
 	steady    = 3
+	// hardly is how likely what counts all the time is to show in one interval only for that to say that ports are disturbed now and then.
+	hardly = 0.05
 )
 
 // noiseShare is the share of noisy ports, by sort.
@@ -239,7 +241,7 @@ func (ev *evidence) meterings(ix *index, meters []Meter) []metering {
 		ports[m.Sort]++
 		switch {
 		case m.Count <= 2*mostQuiet*m.Packets || others[i].probability > 0.5 && m.Count <= mostOfAll*others[i].all:
-		case m.single() && !m.Now:
+		case m.single() && !m.Now && m.lasts() < math.Log(hardly):
 			once[m.Sort]++
 		default:
 			counting[m.Sort]++

@@ -10,7 +10,6 @@ import (
 )
 
 // TestOwnLossesOnUnknownWays: of flows whose ways are not known, of which many lose a few packets by themselves, one of eight may have crossed any spine, and none of the spines is named for that.
-// An arc that loses packets beside them is.
 func TestOwnLossesOnUnknownWays(t *testing.T) {
 	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 10, Spines: 8, Hosts: 2})
 	if err != nil {

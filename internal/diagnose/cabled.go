@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -261,6 +262,7 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 	ends := s.fabric.Link(l).Ends
 	nats = rightlyWired
 	var first, newest time.Time
+	best := math.Inf(-1)
 	for i := range c.wires {
 		w := &c.wires[i]
 		for side, e := range w.ends {
@@ -282,13 +284,19 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 				if slices.Contains(says, fmt.Sprintf("%s hears %s", far, e)) {
 					nats += heardAsWell
 				} else {
-					nats += hearsWrong
+					denied, why := s.denied(c, w, far)
+					nats += max(0, hearsWrong-denied)
+					best = max(best, hearsWrong-denied)
+					against = append(against, why...)
 				}
 				says = append(says, text)
 				newest = later(newest, w.at)
 				first = soonest(first, w.since)
 			}
 		}
+	}
+	if len(says) > 0 {
+		nats += min(0, best) // none of them is to be believed
 	}
 	// Flows that are seen on the link as it was planned while ports hear otherwise may be taken for that by the plan, in part; what a port heard long before
 	// they were is no longer so.
@@ -303,6 +311,27 @@ func (s *Store) wordsOn(c *cabled, l graphs.LinkID) (nats float64, says, against
 		crossed = append(crossed, "packets crossed it as planned later, at "+s.dial().clock(at))
 	}
 	return nats, says, against, crossed
+}
+
+// denied weighs what speaks against one port's word on a cable at the other of its ends: where that is plugged as planned, the word is wrong, whatever is plugged in where it was said.
+func (s *Store) denied(c *cabled, w *wire, far wireEnd) (nats float64, why []string) {
+	if far.id == graphs.None || s.fabric.Port(far.id).Link == graphs.None {
+		return 0, nil
+	}
+	l := s.fabric.Port(far.id).Link
+	ends := s.fabric.Link(l).Ends
+	planned := ends[0] ^ ends[1] ^ far.id
+	for i := range c.wires {
+		if x := c.wires[i].ends; x[0].id == planned && x[1].id == far.id {
+			nats += heardOlder
+			why = append(why, fmt.Sprintf("%s hears %s, as planned", x[0], x[1]))
+		}
+	}
+	if p := s.passages(l, w.at.Add(lldpHolds), time.Time{}); p.flows > 0 {
+		nats += hearsWrong + p.nats()
+		why = append(why, p.words("as planned later", s.dial())+" over "+s.fabric.LinkName(l))
+	}
+	return nats, why
 }
 
 // miswire says of one planned link what its ports hear, and what speaks against it.

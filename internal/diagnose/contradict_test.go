@@ -83,6 +83,23 @@ func TestMiswireContradicted(t *testing.T) {
 	}
 }
 
+// TestMiswireDenied: where the other end of a cable that a port hears is plugged as planned, that word names no link.
+func TestMiswireDenied(t *testing.T) {
+	s := newScene(t)
+	s.say(evidence.KindNeighbour, "leaf1:swp2", 0, evidence.PortState{RemoteSystem: "spine3", RemotePort: "swp1"})
+	named := func(d *Diagnosis) bool {
+		return slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.ID == sickLink && x.Probability >= Named })
+	}
+	if d := s.diagnosed(); !named(d) {
+		t.Errorf("of a port that hears another it is said\n%s", d.Text())
+	}
+	s.say(evidence.KindNeighbour, "leaf1:swp3", 0, evidence.PortState{RemoteSystem: "spine3", RemotePort: "swp1"})
+	d := s.diagnosed()
+	if named(d) || !strings.Contains(d.Text(), "leaf1:swp3 hears spine3:swp1, as planned") {
+		t.Errorf("where a port hears that other one as planned it is said\n%s", d.Text())
+	}
+}
+
 // TestErrorsOfAnotherTime: clean probes are no word on errors of another time than theirs.
 func TestErrorsOfAnotherTime(t *testing.T) {
 	for _, c := range []struct {

@@ -35,6 +35,14 @@ func (s *Store) refused() map[graphs.NodeID]int {
 	return own
 }
 
+// refuses reports whether a host says that its own queues or filters dropped packets.
+func (o *observer) refuses(n graphs.NodeID) bool {
+	if o.refused == nil {
+		o.refused = o.s.refused()
+	}
+	return o.refused[n] > 0
+}
+
 // blameHost makes of a suspect that is the first arc behind a host the host itself, if that says that it dropped these packets before they came to the link.
 func (s *Store) blameHost(out *Suspect, sus *localize.Suspect, refused map[graphs.NodeID]int) {
 	var n graphs.NodeID

@@ -17,6 +17,8 @@ const (
 	strainMargin = 5 * time.Millisecond
 	// strainTold is the most that may be lost in a strain, as a multiple of what the host says that it did, for the host to have done it.
 	strainTold = 1.5
+	// mostSilent is how many packets a host may lose at most for each that it owns up to, where it does so each time.
+	mostSilent = 4
 	// A process that does not run loses nothing: what comes waits. Where its machine did not run, nearly all is lost that is sent to it, by whatever path:
 	// pausedLost is the least share, and pausedLeast the least number.
 	pausedLost, pausedLeast = 0.7, 5
@@ -48,6 +50,9 @@ type cut struct {
 	lost        int
 	// others is how many of those the other end says that it lost at the same time: the reflectors of a prober, or the prober of a reflector.
 	others int
+	// silent is how many packets the host loses for each that it owns up to, 1 or more.
+	silent float64
+	stops  bool // nearly all is lost in the pauses of the host, taken together
 }
 
 // A cutScope is the flows that a strain concerns: those of a prober to all hosts or to one, or those of a host as their source or their destination. What does
@@ -118,6 +123,9 @@ func (s *Store) leaveOut() {
 		}
 	}
 	s.strained.shareOut()
+	for _, cuts := range s.strained.cuts {
+		learn(cuts)
+	}
 	for _, l := range s.order {
 		lists := s.cutsOf(l)
 		for i, cuts := range lists {
@@ -137,64 +145,6 @@ func (s *Store) cutsOf(l *flowLog) (lists [][]*cut) {
 		}
 	}
 	return lists
-}
-
-// suffered adds what a flow lost in some strains and sent in them, and what it would have lost all the same: the share that it loses at other times.
-func suffered(l *flowLog, cuts []*cut) {
-	sent, in := make([]float64, len(cuts)), 0
-	calm, lost := 0.0, 0
-	for i := range l.echoes {
-		e := l.echoes[i].measured()
-		for _, ms := range e.lossTimes() {
-			if c := cutAt(cuts, e.start.Add(time.Duration(ms)*time.Millisecond)); c != nil {
-				c.lost++
-				in++
-			}
-		}
-		calm, lost = calm+float64(e.sent), lost+e.lost
-		for j := firstCut(cuts, e.start); j < len(cuts) && cuts[j].from.Before(e.end); j++ {
-			n := cutShare(l, e, cuts[j:j+1]) * float64(e.sent)
-			sent[j] += n
-			calm -= n
-		}
-	}
-	usual := min(1, float64(lost-in)/max(calm, 1))
-	for j, c := range cuts {
-		c.sent += sent[j]
-		c.usual += usual * sent[j]
-	}
-}
-
-// holds reports whether a strain explains what was lost in it. Where more was than the host says and the flows lose at other times, or less than a machine loses that does not run,
-// something else loses, and nothing is left out.
-func (x *strained) holds(c *cut) bool {
-	if len(c.idle) == 0 {
-		return c.lost > 0 && float64(c.lost)-c.usual-2*math.Sqrt(c.usual) <= strainTold*float64(c.count())+float64(c.others)
-	}
-	if _, ever := x.ever[c.node]; ever {
-		x.ever[c.node] = x.ever[c.node] || c.lost > 0
-		return false
-	}
-	return c.lost >= pausedLeast && float64(c.lost) >= pausedLost*c.sent
-}
-
-// count is what the host says that it did.
-func (c *cut) count() int { return c.overflow + c.overdue + c.late }
-
-// shareOut tells each end of flows what the other says of the same time.
-func (x *strained) shareOut() {
-	for scope, cuts := range x.cuts {
-		own := x.cuts[cutScope{scope.by, graphs.None, graphs.None}]
-		if scope.by == "" || scope.dst == graphs.None {
-			continue
-		}
-		for _, c := range cuts {
-			for i := firstCut(own, c.from); i < len(own) && own[i].from.Before(c.to); i++ {
-				own[i].others += min(c.lost, int(strainTold*float64(c.count())))
-				c.others += own[i].count()
-			}
-		}
-	}
 }
 
 // strainedHosts sorts the strains by whom they concern.

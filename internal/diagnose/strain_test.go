@@ -117,6 +117,18 @@ func TestStrain(t *testing.T) {
 		}, nil, func(p *play) {
 			each(func(from, to int) { p.strain(busy, busy, evidence.Overflow, from, to, 150) })
 		}, "healthy", busy + " was too busy and had no room for 300 packets"},
+		{"no room at the prober, which counts two in five", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) { return false, starved(w, k) && fl.by == busy }
+		}, nil, func(p *play) {
+			each(func(from, to int) { p.strain(busy, busy, evidence.Overflow, from, to, 19) })
+		}, "healthy", busy + " was too busy and had no room for 38 packets"},
+		{"machine stands still, once not quite", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) {
+				return starved(w, k) && p.to(fl) == busy && (w == 5 || k%2 > 0), false
+			}
+		}, nil, func(p *play) {
+			each(func(from, to int) { p.strain(busy, busy, evidence.Pause, from, to, 0) })
+		}, "healthy", busy + " was too busy and stood still 2 times, for 520ms in all"},
 		{"machine stands still", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
 			return func(fl *playFlow, w, k int) (bool, bool) {
 				return starved(w, k) && p.to(fl) == busy, starved(w, k) && fl.by == busy
@@ -244,6 +256,20 @@ func TestRefusesBesideLink(t *testing.T) {
 	}
 	if len(named) != 2 || !named[busy] || !named["leaf2:swp1>spine1:swp2"] {
 		t.Error(d.Text())
+	}
+}
+
+// TestRefusesBesideCaptures: that the traffic of a host passes tells nothing of probes that its own queues or filters drop, and what lies behind it is not to blame.
+func TestRefusesBesideCaptures(t *testing.T) {
+	for _, at := range []func(p *play, fl *playFlow) string{
+		func(_ *play, fl *playFlow) string { return fl.by },
+		func(p *play, fl *playFlow) string { return p.to(fl) },
+	} {
+		p := newPlay(t, 128)
+		refuses(100)(p)
+		p.capture(graphs.None, func(fl *playFlow) string { return at(p, fl) })
+		p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.03 * is(p.f.ArcName(a) == "h2-1:eth1>leaf2:swp5") })
+		holdStrain(t, p.store.Diagnose(), "host "+busy+" loss", busy+" says that its own queues or filters dropped 300 packets")
 	}
 }
 

@@ -1,0 +1,115 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+)
+
+// suffered adds what a flow lost in some strains and sent in them, and what it would have lost all the same: the share that it loses at other times.
+func suffered(l *flowLog, cuts []*cut) {
+	sent, beside, in := make([]float64, len(cuts)), make([]float64, len(cuts)), 0
+	calm, lost := 0.0, 0
+	for i := range l.echoes {
+		e := l.echoes[i].measured()
+		for _, ms := range e.lossTimes() {
+			if c := cutAt(cuts, e.start.Add(time.Duration(ms)*time.Millisecond)); c != nil {
+				c.lost++
+				in++
+			}
+		}
+		calm, lost = calm+float64(e.sent), lost+e.lost
+		for j := firstCut(cuts, e.start); j < len(cuts) && cuts[j].from.Before(e.end); j++ {
+			n := cutShare(l, e, cuts[j:j+1]) * float64(e.sent)
+			sent[j] += n
+			calm -= n
+			if l.src != cuts[j].node {
+				beside[j] += n - n*cuts[j].pausedIn(e)
+			}
+		}
+	}
+	usual := min(1, float64(lost-in)/max(calm, 1))
+	for j, c := range cuts {
+		if len(c.idle) > 0 {
+			c.sent, c.usual = c.sent+sent[j]-beside[j], c.usual+usual*beside[j]
+			continue
+		}
+		c.sent += sent[j]
+		c.usual += usual * sent[j]
+	}
+}
+
+// holds reports whether a strain explains what was lost in it. Where more was than the host says and the flows lose at other times, or less than a machine loses that does not run,
+// something else loses, and nothing is left out.
+func (x *strained) holds(c *cut) bool {
+	if len(c.idle) == 0 {
+		return c.lost > 0 && c.beyond() <= strainTold*(c.silent*float64(c.overflow+c.overdue)+float64(c.late))+float64(c.others)
+	}
+	if _, ever := x.ever[c.node]; ever {
+		x.ever[c.node] = x.ever[c.node] || c.lost > 0
+		return false
+	}
+	return c.stops || stops(c)
+}
+
+// stops reports whether nearly all is lost that is sent in some pauses.
+func stops(cuts ...*cut) bool {
+	lost, sent := 0.0, 0.0
+	for _, c := range cuts {
+		lost, sent = lost+float64(c.lost)-c.usual, sent+c.sent
+	}
+	return lost >= pausedLeast && lost >= pausedLost*sent
+}
+
+// pausedIn is in which part of a strain, of what of it fell into an echo, the host stood still: the rest is its margins.
+func (c *cut) pausedIn(e *echo) float64 {
+	during := overlap(e, []stretch{c.stretch})
+	return min(1, overlap(e, meeting(e, c.idle)).Seconds()/max(1e-9, during.Seconds()))
+}
+
+// count is what the host says that it did.
+func (c *cut) count() int { return c.overflow + c.overdue + c.late }
+
+// beyond is how many packets were lost in a strain beyond what the same flows lose at other times.
+func (c *cut) beyond() float64 { return float64(c.lost) - c.usual - 2*math.Sqrt(c.usual) }
+
+// learn finds what some strains of a host have in common: how many packets it loses for each that it owns up to, and whether its machine stands still in its pauses. What it does
+// not count itself, as what its network card drops, is lost in most of them in the same proportion, while what the network loses falls into one by chance, or into all
+// at the rate of other times.
+func learn(cuts []*cut) {
+	var ratios []float64
+	var pauses []*cut
+	for _, c := range cuts {
+		if own := c.overflow + c.overdue; len(c.idle) > 0 {
+			pauses = append(pauses, c)
+		} else if own > 0 && c.late == 0 {
+			ratios = append(ratios, (c.beyond()-float64(c.others))/float64(own))
+		}
+	}
+	silent, still := 1.0, stops(pauses...)
+	if len(ratios) > 1 {
+		slices.Sort(ratios)
+		silent = min(mostSilent, max(1, ratios[(len(ratios)-1)/2]))
+	}
+	for _, c := range cuts {
+		c.silent, c.stops = silent, still
+	}
+}
+
+// shareOut tells each end of flows what the other says of the same time.
+func (x *strained) shareOut() {
+	for scope, cuts := range x.cuts {
+		own := x.cuts[cutScope{scope.by, graphs.None, graphs.None}]
+		if scope.by == "" || scope.dst == graphs.None {
+			continue
+		}
+		for _, c := range cuts {
+			for i := firstCut(own, c.from); i < len(own) && own[i].from.Before(c.to); i++ {
+				own[i].others += min(c.lost, int(strainTold*float64(c.count())))
+				c.others += own[i].count()
+			}
+		}
+	}
+}

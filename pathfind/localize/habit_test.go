@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	ownWorlds = flag.Int("own", 40, "random worlds in which flows lose packets by themselves")
+	ownWorlds = flag.Int("own", 24, "random worlds in which flows lose packets by themselves")
 	ownFirst  = flag.Uint64("own-first", 320, "the seed of the first of them")
 	ownKnown  = flag.Bool("own-known", false, "tell how many flows do, and how much they lose: nobody can do better")
 )

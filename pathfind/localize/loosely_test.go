@@ -16,7 +16,7 @@ func TestOwnLossesOnUnknownWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := pathfind.NewEqualCost(f, pathfind.PerPath)
-	for seed := range uint64(4) {
+	for seed := uint64(2); seed < 4; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 'L'))
 		obs := setFlows(f, e, rng, 6000, func() int { return 100 }, nil)
 		for i := range obs {

@@ -86,9 +86,10 @@ func (o *observer) captured(i int, l *flowLog, c *captured) {
 		return
 	}
 	if c.paired {
-		o.addSet(count{flow: i, src: graphs.None, dst: graphs.None, sent: c.packets, lost: c.between}, c.part(o.s.fabric, l, set))
+		o.addSet(count{flow: i, src: graphs.None, dst: graphs.None, sent: c.packets, lost: c.between}, o.passed(l, c.part(o.s.fabric, l, set)))
 		return
 	}
+	set = o.passed(l, set)
 	arrived := count{flow: i, src: l.src, dst: graphs.None, sent: c.packets + c.before, lost: c.before}
 	passed := count{flow: i, src: graphs.None, dst: l.dst, sent: max(c.packets, c.after), lost: c.after}
 	before, after := c.place.split(o.s.fabric, l, set)
@@ -99,6 +100,24 @@ func (o *observer) captured(i int, l *flowLog, c *captured) {
 	}
 	o.addSet(arrived, before)
 	o.addSet(passed, after)
+}
+
+// passed returns what the captured packets of a flow tell of, of the ways that they took. The first arc stands for what the host itself does to what it sends, too: that its traffic
+// passes there tells nothing of probes which it says that its own queues or filters drop.
+func (o *observer) passed(l *flowLog, set []localize.Alternative) []localize.Alternative {
+	lossy := func(c captured) bool { return c.before+c.after+c.between > 0 }
+	if !o.refuses(l.src) || slices.ContainsFunc(l.captured, lossy) {
+		return set
+	}
+	var behind []localize.Alternative
+	for _, w := range set {
+		arcs := w.Arcs
+		if len(arcs) > 0 && o.s.fabric.Tail(arcs[0]) == l.src {
+			arcs = arcs[1:]
+		}
+		behind = merge(behind, arcs, w.Share)
+	}
+	return behind
 }
 
 // addSet adds a count over one of several ways. Without any it is left out.

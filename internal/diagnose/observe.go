@@ -32,6 +32,8 @@ type observer struct {
 	crowded crowd        // those of them whose paths are too many
 	// unplanned are packets that went by cables which are not where the plan has them, or may have.
 	unplanned struct{ sent, lost int }
+	// refused is what Store.refused returns, once somebody asks for it.
+	refused map[graphs.NodeID]int
 }
 
 func (s *Store) observer() *observer {
@@ -317,7 +319,6 @@ func (o *observer) addSpread(c count, x spreading) {
 	o.key = appendArcs(append(k, 's'), x.ends)
 	obs := o.observation(c)
 	obs.Path, obs.From, obs.To = x.ends, x.from, x.to
-	o.acquit(obs)
 }
 
 // addCertain adds to the observation of the same flow and ways, or begins one.
@@ -332,7 +333,6 @@ func (o *observer) addCertain(c count, path []graphs.ArcID, set []localize.Alter
 	o.key = appendWays(k, path, set)
 	obs := o.observation(c)
 	obs.Path, obs.Alternatives = path, set
-	o.acquit(obs)
 }
 
 // observation adds packets to the observation of o.key, or begins one.

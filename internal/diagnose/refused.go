@@ -2,13 +2,12 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
 
-// refusedTold is the least part of what a suspect right behind a host loses, or most flows from and to it, that the host must own up to for it, and not its link, to be the one that loses.
+// refusedTold is the least part of what a suspect right behind a host loses that the host must own up to for it, and not its link, to be the one that loses.
 const refusedTold = 0.5
 
 // refused returns how many packets hosts say that their own queues or filters dropped: probes by what their prober counts, answers by what a prober was told of
@@ -36,52 +35,12 @@ func (s *Store) refused() map[graphs.NodeID]int {
 	return own
 }
 
-// refusers returns the hosts that own up to a good part of what most of the flows from and to them lose: they lose probes that they are to send, and nothing of what comes to them.
-func (s *Store) refusers() map[graphs.NodeID]bool {
-	if s.strained.refusers != nil {
-		return s.strained.refusers
+// refuses reports whether a host says that its own queues or filters dropped packets.
+func (o *observer) refuses(n graphs.NodeID) bool {
+	if o.refused == nil {
+		o.refused = o.s.refused()
 	}
-	hosts := map[graphs.NodeID]bool{}
-	s.strained.refusers = hosts
-	refused := s.refused()
-	if len(refused) == 0 {
-		return hosts
-	}
-	sent, shares := map[graphs.NodeID]int{}, map[graphs.NodeID][]float64{} // of each flow, the share that it lost
-	for _, l := range s.order {
-		n, lost := 0, 0
-		for i := range l.echoes {
-			n, lost = n+l.echoes[i].sent, lost+l.echoes[i].lost
-		}
-		for _, h := range [...]graphs.NodeID{l.src, l.dst} {
-			if refused[h] > 0 && n > 0 {
-				sent[h], shares[h] = sent[h]+n, append(shares[h], float64(lost)/float64(n))
-			}
-		}
-	}
-	for h, list := range shares {
-		slices.Sort(list)
-		hosts[h] = float64(refused[h]) >= refusedTold*list[len(list)/2]*float64(sent[h])
-	}
-	return hosts
-}
-
-// acquit has nothing said of a host that loses probes which it is to send by what came to it and went no further, nor by what is no probe: its own queues or filters need not drop that.
-func (o *observer) acquit(obs *localize.Observation) {
-	refuses := func(n graphs.NodeID) bool { return n != graphs.None && o.s.refusers()[n] }
-	if obs.Carried && refuses(obs.Src) {
-		obs.Src = graphs.None
-	}
-	if !refuses(obs.Dst) {
-		return
-	}
-	arcs := obs.Path
-	if len(obs.Alternatives) > 0 {
-		arcs = obs.Alternatives[0].Arcs
-	}
-	if len(arcs) > 0 && o.s.fabric.Head(arcs[len(arcs)-1]) == obs.Dst {
-		obs.Dst = graphs.None
-	}
+	return o.refused[n] > 0
 }
 
 // blameHost makes of a suspect that is the first arc behind a host the host itself, if that says that it dropped these packets before they came to the link.

@@ -68,8 +68,6 @@ type strained struct {
 	ever map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
 	left map[graphs.NodeID]*leftover // what was left out in the end
 	busy map[graphs.NodeID]bool      // see Store.busy; nil where nobody asked
-	// refusers likewise, see Store.refusers.
-	refusers map[graphs.NodeID]bool
 }
 
 // A leftover is what was left out for the sake of a host.

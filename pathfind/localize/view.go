@@ -92,7 +92,7 @@ func (s *search) evident(h hypothesis, left strangers, loosely bool) (hypothesis
 	usual, own := s.cfg.Outlier*s.allFlows(), left.own
 	many := max(several, oftener*usual)
 	// Where not even half as many as usual stand for themselves faults do not hide others. Half of a few says nothing.
-	if left.lossy < many || !loosely && own+1 < usual/2 || !loosely && own+float64(len(h.comps))*doubtable/fitted < many {
+	if left.lossy < many || !loosely && (own+1 < usual/2 || own+float64(len(h.comps))*doubtable/fitted < many) {
 		return h, false
 	}
 	h.comps, h.rates = slices.Clone(h.comps), slices.Clone(h.rates)

@@ -118,6 +118,7 @@ func (s *scan) sample() {
 		lossy += min(s.all[i].Lost, 1)
 	}
 	s.every = max(1, (lossy+mostLossy-1)/mostLossy)
+	s.counts = make([]count, 0, len(s.all)/s.every)
 	var seen [2]int // without losses and with some
 	for i := range s.all {
 		n := &seen[min(s.all[i].Lost, 1)]

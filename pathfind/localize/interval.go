@@ -17,9 +17,29 @@ type share struct {
 // interval estimates the loss of a faulty component of the loaded hypothesis. Unlike the search it uses all losses, divided by how
 // much more they scatter from flow to flow than independent losses would.
 func (m *model) interval(c int32) interval {
+	f := m.likelihoodOf(c)
+	const from, points = 1e-5, 24
+	var u, g [points + 24]float64
+	step := log(mostHazard/from) / (points - 1)
+	for i := range points {
+		u[i] = log(from) + float64(i)*step
+		g[i] = f(u[i])
+	}
+	n, _ := refine(u[:], g[:], points, f)
+	q := quantiles(u[:n], g[:n], 0.05, 0.5, 0.95)
+	loss := func(x float64) float64 { return -math.Expm1(-exp(x)) }
+	iv := interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
+	if exp(q[2]) > 0.8*mostHazard {
+		iv.high = 1
+	}
+	return iv
+}
+
+// likelihoodOf returns the log-likelihood of the logarithm of a faulty component's hazard, up to a constant.
+func (m *model) likelihoodOf(c int32) func(x float64) float64 {
 	own, clean := m.excess[c], m.ev.exposure[c]*m.ev.run
 	shares, meters, over := m.sharesOf(c)
-	f := func(x float64) float64 {
+	return func(x float64) float64 {
 		h := exp(x)
 		g := -clean * h
 		for _, p := range shares {
@@ -41,21 +61,6 @@ func (m *model) interval(c int32) interval {
 		}
 		return g
 	}
-	const from, points = 1e-5, 24
-	var u, g [points + 24]float64
-	step := log(mostHazard/from) / (points - 1)
-	for i := range points {
-		u[i] = log(from) + float64(i)*step
-		g[i] = f(u[i])
-	}
-	n, _ := refine(u[:], g[:], points, f)
-	q := quantiles(u[:n], g[:n], 0.05, 0.5, 0.95)
-	loss := func(x float64) float64 { return -math.Expm1(-exp(x)) }
-	iv := interval{median: loss(q[1]), low: loss(q[0]), high: loss(q[2])}
-	if exp(q[2]) > 0.8*mostHazard {
-		iv.high = 1
-	}
-	return iv
 }
 
 // sharesOf returns what observations tell of the losses of a faulty component, what devices counted of it, and by which factor those losses vary more than

@@ -68,9 +68,7 @@ func (s *search) ofOneKind(v *view) (kin view, ok bool) {
 	rates := make([]lossRate, len(comps))
 	for i, c := range comps {
 		s.loadLikeliest(v.weights, c)
-		iv := s.interval(c)
-		low, high := math.Log(hazardOf(iv.low)), math.Log(hazardOf(iv.high))
-		rates[i] = lossRate{(low + high) / 2, (high - low) / (2 * ninety)}
+		rates[i] = s.lossRate(c)
 	}
 	lifts := make([]float64, s.ix.n) // by component, how many times as likely a fault of it is
 	for c := range lifts {
@@ -100,8 +98,26 @@ func (s *search) ofOneKind(v *view) (kin view, ok bool) {
 	return s.underKind(v, lifts, all), true
 }
 
-// ninety is how many standard deviations from the mean a normal distribution has 90 % within.
-const ninety = 1.645
+// lossRate returns what the evidence tells of the hazard of a faulty component, by parabolas through its likelihood about the peak.
+func (m *model) lossRate(c int32) lossRate {
+	const vague = 2.0
+	f := m.likelihoodOf(c)
+	r := lossRate{log(m.excess[c]), 0.5}
+	for range 3 {
+		was := r
+		below, at, above := f(was.mean-was.spread), f(was.mean), f(was.mean+was.spread)
+		bend := 2*at - below - above
+		if r.spread = vague; bend > was.spread*was.spread/(vague*vague) {
+			r.spread = was.spread / math.Sqrt(bend)
+		}
+		off := r.spread * r.spread / was.spread * (above - below) / 2
+		r.mean = min(was.mean+min(max(off, -r.spread), r.spread), log(mostHazard))
+		if math.Abs(r.mean-was.mean) < r.spread/8 && math.Abs(r.spread-was.spread) < r.spread/4 {
+			break
+		}
+	}
+	return r
+}
 
 // liftOf returns how many times as likely a fault is that loses so much if most lose about as much as exp(kind).
 func (m *model) liftOf(r lossRate, kind float64) float64 {
@@ -154,6 +170,3 @@ func (s *search) underKind(v *view, lifts []float64, evidence float64) view {
 	s.hyps = v.hyps
 	return kin
 }
-
-// hazardOf returns the hazard of a loss.
-func hazardOf(loss float64) float64 { return min(-math.Log1p(-min(loss, 1)), mostHazard) }

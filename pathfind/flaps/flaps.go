@@ -152,7 +152,7 @@ func newSearch(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg l
 		own.rate = selectedOutlier
 	}
 	return &search{
-		own: own, odd: evenly, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, selected: cfg.Selected,
+		own: own, fabric: f, obs: obs, spans: spans, paths: cfg.Paths, ways: ways{fabric: f, paths: cfg.Paths}, selected: cfg.Selected,
 		taken: make([]bool, len(obs)), episodic: make([]bool, len(obs)), since: math.Inf(1), until: math.Inf(-1),
 		apart: map[pair]bool{}, rivalled: map[localize.Cause]float64{}, prior: math.Log(max(2, float64(f.NumArcs())/faults)),
 	}
@@ -193,9 +193,7 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
 func (s *search) begin(steady *localize.Result, touched localize.Touched) []timed {
 	s.normal = steady.Background + steady.Normal
-	if steady.Own.Known() {
-		s.odd = steady.Own.Likely
-	}
+	s.odd = steady.Own.Likely
 	list := make([]Suspect, len(steady.Suspects))
 	for i := range steady.Suspects {
 		list[i].Suspect = steady.Suspects[i]

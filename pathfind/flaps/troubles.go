@@ -82,14 +82,6 @@ func (t troubles) fewer(explained float64) float64 {
 	return m*math.Log(1+t.flows) - all + rest
 }
 
-// evenly returns the logarithm of how likely a flow with troubles of its own loses so many packets and lets so many pass, where any share is as likely.
-func evenly(lost, passed float64) float64 {
-	a, _ := math.Lgamma(lost + 1)
-	b, _ := math.Lgamma(passed + 1)
-	c, _ := math.Lgamma(lost + passed + 2)
-	return a + b - c
-}
-
 // A fate is the logarithms of the likelihoods of the packets that a flow lost: by itself, by chance, and at best.
 type fate struct {
 	odd, chance, best float64

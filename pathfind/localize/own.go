@@ -46,19 +46,26 @@ type Own struct {
 // Known reports whether anything is known of it.
 func (o *Own) Known() bool { return *o != Own{} }
 
-// Likely returns the logarithm of how likely such a flow loses so many packets and lets so many others pass, which ones being told.
+// Likely returns the logarithm of how likely such a flow loses so many packets and lets so many others pass, which ones being told. If nothing is known of it, any share is as likely.
 func (o *Own) Likely(lost, passed float64) float64 {
-	sum := 0.0
-	for k, keep := range keeping { // what passes each packet is drawn from Beta(keep, 1)
-		if share := o.shape[k]; share > 0 {
-			sum += share * keep * exp(lgamma(lost+1)+lgamma(passed+keep)-lgamma(lost+passed+keep+1))
+	if !o.Known() {
+		return spared(lost, passed, keeping[0])
+	}
+	sum := math.Inf(-1)
+	if passed == 0 {
+		sum = log(o.total)
+	}
+	for k, keep := range keeping {
+		if share := (1 - o.total) * o.shape[k]; share > 0 {
+			sum = logSum(sum, log(share)+spared(lost, passed, keep))
 		}
 	}
-	sum *= 1 - o.total
-	if passed == 0 {
-		sum += o.total
-	}
-	return log(max(sum, math.SmallestNonzeroFloat64))
+	return sum
+}
+
+// spared is the logarithm of how likely that is where what passes each packet is drawn from Beta(keep, 1).
+func spared(lost, passed, keep float64) float64 {
+	return log(keep) + lgamma(lost+1) + lgamma(passed+keep) - lgamma(lost+passed+keep+1)
 }
 
 const (

@@ -63,3 +63,23 @@ func TestLearn(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLikely: how likely a flow loses so many packets by itself sums to one over all that it may lose, and is told of flows of many packets, too.
+func TestOwnLikely(t *testing.T) {
+	for _, own := range []Own{{}, {total: 0.2, shape: [...]float64{0.5, 0, 0.5, 0}}} {
+		const n = 20
+		all := 0.0
+		for lost := range n + 1 {
+			ways, _ := math.Lgamma(n + 1)
+			a, _ := math.Lgamma(float64(lost + 1))
+			b, _ := math.Lgamma(float64(n - lost + 1))
+			all += math.Exp(ways - a - b + own.Likely(float64(lost), float64(n-lost)))
+		}
+		if math.Abs(all-1) > 1e-4 {
+			t.Errorf("%+v: all that a flow may lose has probability %g", own, all)
+		}
+		if got := own.Likely(1e5, 1e5) / (-2e5 * math.Ln2); math.Abs(got-1) > 0.01 {
+			t.Errorf("%+v: half of very many packets are lost with %g of the nats that a coin would take", own, got)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type boutSearch struct {
 	tried map[graphs.ArcID]bool      // arcs whose losses tell of no bout, or of one that was looked at
 	ways  map[trip]way               // that the model allows, as far as was asked
 	lost  map[graphs.ArcID]arcLosses // beside what is known
+	paces map[trip]*pace             // of what was sent; nil until asked for
 	// settled are times that were looked at, all of whose losses are of what was named already: other arcs of unknown ways that share them have no bout of their own then.
 	settled [][]stretch
 }
@@ -151,8 +152,7 @@ func (x *boutSearch) worst() *bout {
 		if x.tried[a] {
 			continue
 		}
-		b := x.lost[a].together(s.flowing.from, s.flowing.to)
-		b.arc = a
+		b := x.together(a)
 		if b.proof -= math.Log(float64(s.fabric.NumArcs())); b.proof >= boutProof {
 			list = append(list, &b)
 		}
@@ -251,18 +251,52 @@ func (x *boutSearch) orAny(w way, pair trip) way {
 	return w
 }
 
-// together returns when the most of them lie together, as is the least likely by chance, less the number of times at which they might.
-func (x arcLosses) together(from, to time.Time) (best bout) {
-	if len(x) < boutLosses {
-		return best
+// together returns when the most of an arc's losses lie together, as is the least likely by chance: less likely than beside the time that it took, and than beside what was sent meanwhile,
+// as where somebody probed the faster for a while.
+func (x *boutSearch) together(a graphs.ArcID) bout {
+	from, whole := x.store.flowing.from, x.store.flowing.to.Sub(x.store.flowing.from)
+	lost := x.lost[a]
+	slices.SortFunc(lost, func(a, b loss) int { return cmp.Compare(a.at, b.at) })
+	b := bout{arc: a}
+	b.proof, _, _ = lost.together(whole, func(at time.Duration) time.Duration { return at })
+	if b.proof < boutProof {
+		return b
 	}
-	slices.SortFunc(x, func(a, b loss) int { return cmp.Compare(a.at, b.at) })
-	span := to.Sub(from)
-	for long := span / 2; long >= onsetTime; long /= 2 {
+	sent := x.sent(lost)
+	proof, first, last := lost.together(whole, func(at time.Duration) time.Duration { return sent.at(at, whole) })
+	b.proof, b.around = min(b.proof, proof), stretch{from.Add(lost[first].at), from.Add(lost[last].at)}
+	return b
+}
+
+// sent returns the pace of what was sent between the hosts of some losses.
+func (x *boutSearch) sent(lost arcLosses) *pace {
+	if x.paces == nil {
+		x.paces = x.store.paces()
+	}
+	sum, trips := new(pace), map[trip]bool{}
+	for i := range lost {
+		if t := x.store.order[lost[i].flow].there(); !trips[t] {
+			trips[t] = true
+			sum.add(x.paces[t])
+		}
+	}
+	return sum
+}
+
+// together returns between which of them, by a clock, more lie than is likely by chance, and how much, a logarithm, less the number of times at which they might.
+func (x arcLosses) together(whole time.Duration, clock func(time.Duration) time.Duration) (best float64, from, to int) {
+	if len(x) < boutLosses {
+		return 0, 0, 0
+	}
+	times := make([]time.Duration, len(x))
+	for i := range x {
+		times[i] = clock(x[i].at)
+	}
+	for long := whole / 2; long >= onsetTime; long /= 2 {
 		in := map[int]int{} // how many losses of each flow lie in the window
 		first := 0
 		for i := range x {
-			for in[x[i].flow]++; x[i].at-x[first].at > long; first++ {
+			for in[x[i].flow]++; times[i]-times[first] > long; first++ {
 				if in[x[first].flow]--; in[x[first].flow] == 0 {
 					delete(in, x[first].flow)
 				}
@@ -271,11 +305,11 @@ func (x arcLosses) together(from, to time.Time) (best bout) {
 			if n < boutLosses || len(in) < boutFlows {
 				continue
 			}
-			usual := (float64(len(x)) - n + 1) * long.Seconds() / (span - long).Seconds()
-			if proof := n*math.Log(n/usual) - (n - usual) - math.Log(span.Seconds()/long.Seconds()); n > usual && proof > best.proof {
-				best = bout{around: stretch{from.Add(x[first].at), from.Add(x[i].at)}, proof: proof}
+			usual := (float64(len(x)) - n + 1) * long.Seconds() / (whole - long).Seconds()
+			if proof := n*math.Log(n/usual) - (n - usual) - math.Log(whole.Seconds()/long.Seconds()); n > usual && proof > best {
+				best, from, to = proof, first, i
 			}
 		}
 	}
-	return best
+	return best, from, to
 }

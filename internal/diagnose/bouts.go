@@ -251,21 +251,19 @@ func (x *boutSearch) orAny(w way, pair trip) way {
 	return w
 }
 
-// together returns when the most of an arc's losses lie together, as is the least likely by chance: less likely than beside the time that it took, and than beside what was sent meanwhile,
-// as where somebody probed the faster for a while.
+// together returns when the most of an arc's losses lie together, as is the least likely by chance.
 func (x *boutSearch) together(a graphs.ArcID) bout {
 	from, whole := x.store.flowing.from, x.store.flowing.to.Sub(x.store.flowing.from)
 	lost := x.lost[a]
 	slices.SortFunc(lost, func(a, b loss) int { return cmp.Compare(a.at, b.at) })
-	b := bout{arc: a}
-	b.proof, _, _ = lost.together(whole, func(at time.Duration) time.Duration { return at })
-	if b.proof < boutProof {
-		return b
+	proof, first, last := lost.together(whole, nil)
+	if proof >= boutProof {
+		proof, first, last = lost.together(whole, x.sent(lost))
 	}
-	sent := x.sent(lost)
-	proof, first, last := lost.together(whole, func(at time.Duration) time.Duration { return sent.at(at, whole) })
-	b.proof, b.around = min(b.proof, proof), stretch{from.Add(lost[first].at), from.Add(lost[last].at)}
-	return b
+	if proof == 0 {
+		return bout{arc: a}
+	}
+	return bout{arc: a, around: stretch{from.Add(lost[first].at), from.Add(lost[last].at)}, proof: proof}
 }
 
 // sent returns the pace of what was sent between the hosts of some losses.
@@ -283,20 +281,17 @@ func (x *boutSearch) sent(lost arcLosses) *pace {
 	return sum
 }
 
-// together returns between which of them, by a clock, more lie than is likely by chance, and how much, a logarithm, less the number of times at which they might.
-func (x arcLosses) together(whole time.Duration, clock func(time.Duration) time.Duration) (best float64, from, to int) {
+// together returns between which of them more lie than is likely by chance, and how much, a logarithm, less the number of times at which they might. By chance as many lie in a time as is its
+// share of the whole, or of what was sent, if that is known: where somebody probes the faster, more is lost.
+func (x arcLosses) together(whole time.Duration, sent *pace) (best float64, from, to int) {
 	if len(x) < boutLosses {
 		return 0, 0, 0
-	}
-	times := make([]time.Duration, len(x))
-	for i := range x {
-		times[i] = clock(x[i].at)
 	}
 	for long := whole / 2; long >= onsetTime; long /= 2 {
 		in := map[int]int{} // how many losses of each flow lie in the window
 		first := 0
 		for i := range x {
-			for in[x[i].flow]++; times[i]-times[first] > long; first++ {
+			for in[x[i].flow]++; x[i].at-x[first].at > long; first++ {
 				if in[x[first].flow]--; in[x[first].flow] == 0 {
 					delete(in, x[first].flow)
 				}
@@ -305,7 +300,11 @@ func (x arcLosses) together(whole time.Duration, clock func(time.Duration) time.
 			if n < boutLosses || len(in) < boutFlows {
 				continue
 			}
-			usual := (float64(len(x)) - n + 1) * long.Seconds() / (whole - long).Seconds()
+			share := long.Seconds() / whole.Seconds()
+			if sent != nil {
+				share = max(share, sent.until(x[first].at+long, whole)-sent.until(x[first].at, whole))
+			}
+			usual := (float64(len(x)) - n + 1) * share / (1 - share)
 			if proof := n*math.Log(n/usual) - (n - usual) - math.Log(whole.Seconds()/long.Seconds()); n > usual && proof > best {
 				best, from, to = proof, first, i
 			}

@@ -3,8 +3,11 @@ package diagnose
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
+	"whichlink/pathfind/localize"
 )
 
 // TestBouts: what loses packets for a while is told beside what lost more at another time, or loses some all the time, each with its own times; and where nothing did, nothing is.
@@ -59,6 +62,46 @@ func TestBouts(t *testing.T) {
 		}
 		if named != 2 && c.last > 0 || named != 1 && c.last == 0 {
 			t.Errorf("%s: %d are named: %s", c.name, named, d.Text())
+		}
+	}
+}
+
+// TestBoutsOfProbing: losses that lie together as somebody probed the faster then are no bout; they are where as much was sent at any other time.
+func TestBoutsOfProbing(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		usually int // probes a flow and half a second before the last five seconds
+		bout    bool
+	}{{"a run of many probes", 2, false}, {"as many probes all the time", 100, true}} {
+		p := newPlay(t, 32)
+		for w := range 120 {
+			for i, fl := range p.flows {
+				sent, lost := c.usually, []int(nil)
+				if w >= 110 || (w+i)%50 == 0 {
+					lost = []int{100}
+				}
+				if w >= 110 {
+					sent = 100
+				}
+				p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(time.Duration(w+1) * 500 * time.Millisecond), Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho,
+					Flow: &fl.flow, Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500, Sent: &sent, Lost: new(len(lost)), LostAtMS: lost})
+			}
+		}
+		p.store.Diagnose()
+		x := boutSearch{store: p.store, known: downs{}, named: map[localize.Cause]bool{}, tried: map[graphs.ArcID]bool{}, ways: map[trip]way{}}
+		x.sumUp()
+		some := false
+		for a := range x.lost {
+			if len(x.lost[a]) < 2*boutLosses {
+				continue
+			}
+			some = true
+			if b := x.together(a); b.proof >= boutProof != c.bout {
+				t.Errorf("%s: %d losses over %s are a bout by %.1f nats", c.name, len(x.lost[a]), p.f.ArcName(a), b.proof)
+			}
+		}
+		if !some {
+			t.Errorf("%s: nothing lost enough", c.name)
 		}
 	}
 }

@@ -54,13 +54,13 @@ func (p *pace) add(q *pace) {
 	}
 }
 
-// at returns when a time is by a clock that goes as fast as packets were sent, and takes as long for the whole.
-func (p *pace) at(t, whole time.Duration) time.Duration {
-	x := min(max(t.Seconds()/whole.Seconds(), 0), 1) * moments
+// until returns the share of it that was sent by a time of the whole.
+func (p *pace) until(at, whole time.Duration) float64 {
+	x := min(max(at.Seconds()/whole.Seconds(), 0), 1) * moments
 	i := min(int(x), moments-1)
 	before := 0.0
 	if i > 0 {
 		before = p[i-1]
 	}
-	return time.Duration((before + (x-float64(i))*(p[i]-before)) / p[moments-1] * float64(whole))
+	return (before + (x-float64(i))*(p[i]-before)) / p[moments-1]
 }

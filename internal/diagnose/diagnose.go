@@ -326,13 +326,16 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Verdict = Healthy
 		d.Summary = fmt.Sprintf("healthy: %s %s, %s, %d of %d arcs measured", thousands(probes), what, lossWords(lost, probes), d.Coverage.Measured, d.Coverage.Arcs) + s.slowLinks()
 		d.Notes = append(d.Notes, d.Coverage.Unseen(solved.Least))
+		if 10*d.Coverage.Measured < 9*d.Coverage.Arcs && !s.cfg.Partial {
+			d.Notes = append(d.Notes, fromMore)
+		}
 	}
 	if s.foreign.ails(solved) {
 		d.Notes = append(d.Notes, s.foreign.note())
 	}
 }
 
-// fromMore is what to do where most of the fabric was not measured.
+// fromMore is what to do where much of the fabric was not measured.
 const fromMore = "run whichlink probe on more hosts: an arc that no probe crosses is unknown, not healthy"
 
 // sparse reports whether most of what is to be judged was not measured.

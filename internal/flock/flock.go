@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
@@ -55,35 +56,9 @@ type Flow struct {
 	Span flaps.Span
 }
 
-// ReadTopology reads a topology.
+// ReadTopology reads a topology. The fabric is the same in whatever order its lines come.
 func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
-	b := &graphs.Builder{Name: graphs.Clean(file)}
-	ports, linked := map[graphs.NodeID]int{}, map[[2]graphs.NodeID]bool{}
-	node := func(word []byte) (graphs.NodeID, error) {
-		number, err := strconv.ParseUint(string(word), 10, 31)
-		if err != nil {
-			return graphs.None, fmt.Errorf("%q is no node number", graphs.Clean(string(word)))
-		}
-		name := strconv.FormatUint(number, 10)
-		n, ok := b.NodeByName(name)
-		if !ok {
-			role := graphs.Role("switch")
-			if number >= firstHost {
-				role = graphs.RoleHost
-			}
-			if number > mostNumber {
-				return graphs.None, fmt.Errorf("node number %d is greater than %d", number, mostNumber)
-			}
-			if n, err = b.AddNode(graphs.Node{Name: name, Role: role}); err != nil {
-				return graphs.None, err
-			}
-		}
-		return n, nil
-	}
-	port := func(n graphs.NodeID) graphs.End {
-		ports[n]++
-		return graphs.End{Node: n, Port: "p" + strconv.Itoa(ports[n])}
-	}
+	var edges [][2]uint64
 	err := eachLine(r, file, func(line []byte) error {
 		words := bytes.Fields(bytes.Replace(line, []byte("->"), []byte(" "), 1))
 		if len(words) == 0 || words[0][0] == '#' {
@@ -92,29 +67,75 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 		if len(words) != 2 {
 			return errors.New("expected two node numbers: u v, or u->v")
 		}
-		u, err := node(words[0])
-		if err != nil {
-			return err
+		var edge [2]uint64
+		for i, word := range words {
+			var err error
+			if edge[i], err = strconv.ParseUint(string(word), 10, 31); err != nil {
+				return fmt.Errorf("%q is no node number", graphs.Clean(string(word)))
+			}
+			if edge[i] > mostNumber {
+				return fmt.Errorf("node number %d is greater than %d", edge[i], mostNumber)
+			}
 		}
-		v, err := node(words[1])
-		if err != nil {
-			return err
+		if edge[0] == edge[1] {
+			return fmt.Errorf("link from node %d to itself", edge[0])
 		}
-		// Two nodes have one link, as far as traces can tell: it may be written once for each direction.
-		if pair := [2]graphs.NodeID{min(u, v), max(u, v)}; !linked[pair] {
-			linked[pair] = true
-			_, err = b.AddLink(port(u), port(v), 0)
-		}
-		return err
+		edges = append(edges, edge)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	f, err := b.Build()
+	slices.SortFunc(edges, func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
+	f, err := topology(edges, graphs.Clean(file))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", graphs.Clean(file), err)
 	}
 	return f, nil
+}
+
+// topology makes a fabric of pairs of node numbers. Two nodes have one link, as far as traces can tell: it may be written once for each direction.
+func topology(edges [][2]uint64, name string) (*graphs.Fabric, error) {
+	b := &graphs.Builder{Name: name}
+	ports, linked := map[graphs.NodeID]int{}, map[[2]graphs.NodeID]bool{}
+	for _, edge := range edges {
+		var ends [2]graphs.End
+		for i, number := range edge {
+			n, err := numbered(b, number)
+			if err != nil {
+				return nil, err
+			}
+			ends[i].Node = n
+		}
+		u, v := ends[0].Node, ends[1].Node
+		pair := [2]graphs.NodeID{min(u, v), max(u, v)}
+		if linked[pair] {
+			continue
+		}
+		linked[pair] = true
+		for i := range ends {
+			n := ends[i].Node
+			ports[n]++
+			ends[i].Port = "p" + strconv.Itoa(ports[n])
+		}
+		if _, err := b.AddLink(ends[0], ends[1], 0); err != nil {
+			return nil, err
+		}
+	}
+	return b.Build()
+}
+
+// numbered returns the node of a number, which is added where it is new.
+func numbered(b *graphs.Builder, number uint64) (graphs.NodeID, error) {
+	name := strconv.FormatUint(number, 10)
+	if n, ok := b.NodeByName(name); ok {
+		return n, nil
+	}
+	role := graphs.Role("switch")
+	if number >= firstHost {
+		role = graphs.RoleHost
+	}
+	return b.AddNode(graphs.Node{Name: name, Role: role})
 }
 
 // ReadTrace reads a trace and hands over each flow that the evidence allows to be looked at, with what it allows to be known of it. The flow

@@ -143,7 +143,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestOrder: what is told is the same to the last digit in whatever order the flows of a trace come.
+// TestOrder: what is told is the same to the last digit in whatever order the flows of a trace and the links of its topology come.
 func TestOrder(t *testing.T) {
 	for _, name := range []string{"leafspine.trace", "flapping.trace", "slow.trace"} {
 		trace, err := os.ReadFile("testdata/" + name)
@@ -154,17 +154,18 @@ func TestOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := ReadTopology(bytes.NewReader(top), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		flows := strings.Split(string(trace), "FID ")[1:]
-		turned := slices.Clone(flows)
+		flows, links := strings.Split(string(trace), "FID ")[1:], strings.Split(strings.TrimSpace(string(top)), "\n")
+		turned, rewired := slices.Clone(flows), slices.Clone(links)
 		slices.Reverse(turned)
+		slices.Reverse(rewired)
 		for _, seen := range Kinds {
 			var said []string
-			for _, order := range [][]string{flows, turned} {
-				x, err := Observe(strings.NewReader("FID "+strings.Join(order, "FID ")), name, f, seen)
+			for _, order := range [][2][]string{{flows, links}, {turned, links}, {flows, rewired}} {
+				f, err := ReadTopology(strings.NewReader(strings.Join(order[1], "\n")), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x, err := Observe(strings.NewReader("FID "+strings.Join(order[0], "FID ")), name, f, seen)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,8 +177,10 @@ func TestOrder(t *testing.T) {
 				}
 				said = append(said, text)
 			}
-			if diff := cmp.Diff(said[0], said[1]); diff != "" {
-				t.Errorf("%s, %s: %s", name, seen, diff)
+			for i, what := range []string{"flows", "links"} {
+				if diff := cmp.Diff(said[0], said[i+1]); diff != "" {
+					t.Errorf("%s, %s, %s turned: %s", name, seen, what, diff)
+				}
 			}
 		}
 	}

@@ -191,19 +191,23 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 	switch {
 	case len(seen.Observations) == 0:
 		d.Summary = "the trace has no flow that this evidence may look at"
+		d.Notes = append(d.Notes, "a trace with flows is needed, or --evidence that looks at more of them")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		d.Verdict, d.Summary = diagnose.Suspects, d.Suspects[0].Sentence()
 	case seen.Sent < diagnose.LeastProbes:
 		d.Summary = fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
+		d.Notes = append(d.Notes, "a trace of more packets is needed")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
 		d.Summary = "perhaps " + d.Suspects[0].Sentence()
 		d.Notes = append(d.Notes, "whether the first suspect is faulty is not yet told apart from chance")
 	case seen.Unknown == 0 && 2*d.Coverage.Measured < d.Coverage.Arcs:
 		d.Summary = fmt.Sprintf("nothing found, but only %d of %d arcs were measured", d.Coverage.Measured, d.Coverage.Arcs)
+		d.Notes = append(d.Notes, "a trace of flows over more arcs is needed: an arc that no flow crosses is unknown, not healthy")
 	case r.Tail > 0:
 		d.Summary = diagnose.NothingStandsOut
 	case diagnose.Unexplained(seen.Sent, seen.Lost, r.Background):
 		d.Summary = fmt.Sprintf("%d of %d packets lost, and no single suspect explains them", seen.Lost, seen.Sent)
+		d.Notes = append(d.Notes, "a trace of more packets is needed: what is lost is not yet told apart")
 	case diagnose.Everywhere(seen.Lost, r.Background):
 		d.Summary = diagnose.NothingStandsOut
 		d.Notes = append(d.Notes, diagnose.EverywhereNote(r.Result))

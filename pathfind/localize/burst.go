@@ -211,14 +211,17 @@ func (s *search) lumps() lumps {
 }
 
 // spreadClean returns the log of how likely the flows without loss of which only the path set is known lose nothing on faulty components, if losses come in
-// runs of some length as they meet them. So many packets fewer cross them, as it were, or so much less is lost.
+// runs of some length as they meet them. So many packets fewer cross them, as it were, or so much less is lost. Components of whose lossy flows nothing is asked
+// lose the same whatever the length: else runs would gain by what these spare, and never pay for what they lose.
 func (s *search) spreadClean(length float64) float64 {
 	if s.ev.sets == nil {
 		return 0
 	}
 	set := func(by float64) {
 		for _, c := range s.faulty {
-			s.ev.sets.shift(c, rounded(s.excess[c]*by))
+			if missed(s.excess[c]) <= mostMissed {
+				s.ev.sets.shift(c, rounded(s.excess[c]*by))
+			}
 		}
 	}
 	set(s.ev.run / length)

@@ -121,6 +121,28 @@ func TestPathSets(t *testing.T) {
 	}
 }
 
+// TestNoRunsOfMuchLoss: where a third of the packets or more is lost on ways that nobody knows, those of flows that other ways spare are no runs that ended.
+func TestNoRunsOfMuchLoss(t *testing.T) {
+	f := setFabrics(t)[0]
+	e := pathfind.NewEqualCost(f, pathfind.PerPath)
+	for seed := range uint64(2) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		loss := map[graphs.ArcID]float64{}
+		for _, share := range []float64{0.35, 0.55} {
+			a := graphs.ArcID(rng.IntN(f.NumArcs()))
+			for f.IsHostArc(a) || loss[a] > 0 {
+				a = graphs.ArcID(rng.IntN(f.NumArcs()))
+			}
+			loss[a] = share
+		}
+		r := localize.Solve(f, setFlows(f, e, rng, 1500, func() int { return 8 + rng.IntN(30) }, loss), localize.Config{Paths: e, OneWay: true})
+		checkNamed(t, r, loss)
+		if r.Run > 0 {
+			t.Errorf("seed %d: runs of %.1f", seed, r.Run)
+		}
+	}
+}
+
 // BenchmarkPathSets: two faults, and flows of which only the path set is known, between all hosts of a random graph.
 func BenchmarkPathSets(b *testing.B) {
 	f := setFabrics(b)[1]

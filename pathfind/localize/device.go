@@ -325,7 +325,8 @@ func (s *search) deviceSuspect(d *device, probability float64, owned func(int32)
 	for _, c := range d.members {
 		loss := -math.Expm1(-s.excess[c])
 		x.Parts = append(x.Parts, Part{s.ix.cause(c), loss})
-		x.Low, x.High = min(x.Low, loss), max(x.High, loss)
+		iv := s.interval(c)
+		x.Low, x.High = min(x.Low, iv.low), max(x.High, iv.high)
 		lost, crossed = lost+loss*max(s.ev.exposure[c], 1), crossed+max(s.ev.exposure[c], 1)
 	}
 	x.Loss = min(max(lost/crossed, x.Low), x.High)

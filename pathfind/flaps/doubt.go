@@ -205,9 +205,11 @@ func (s *search) replace(d *doubt) bool {
 	list, lossy := s.common(d)
 	s.gather(list)
 	s.timeAll(those(list, every))
-	always := d.times.Proof
-	if d.times.Kind == rhythm.Steady {
-		always = d.always
+	always := d.steadily()
+	for i := range list {
+		if list[i].arc == graphs.ArcID(d.suspect.ID) { // beside all that the others are asked about
+			always = max(always, list[i].steadily())
+		}
 	}
 	best, sum := -1, 0.0
 	for i := range list {
@@ -230,6 +232,14 @@ func (s *search) replace(d *doubt) bool {
 	y.Alone *= d.rivals / (1 + d.rivals)
 	s.instead = append(s.instead, flap{y, x, took})
 	return true
+}
+
+// steadily returns what a candidate proves if it is always there, or from some moment on, or until one.
+func (c *candidate) steadily() float64 {
+	if c.times.Kind == rhythm.Steady {
+		return c.always
+	}
+	return c.times.Proof
 }
 
 // beside returns a suspect that is always there as likely as it is beside what may stand in its place.

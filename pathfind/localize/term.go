@@ -44,7 +44,7 @@ const usuallyTotal = 0.2
 func newTerm(o *merged, cfg Config) term {
 	k := float64(o.lost)
 	t := term{copies: 1, lost: k, passed: float64(o.sent - o.lost), lone: o.lost == o.sent, answers: o.ttl(), carried: o.Carried, own: 1, same: 1, total: usuallyTotal}
-	if cfg.bursts.some() && !o.ttl() {
+	if cfg.bursts.some() { // answers of switches, too: where the packets of a way say little, what its switches hold back would be laid to it
 		t.lost, t.passed = cfg.bursts.independent(o)
 		k = t.lost
 	}

@@ -53,6 +53,25 @@ func TestDownForAWhile(t *testing.T) {
 	}
 }
 
+// TestNeverDown: of three arcs that lose packets all the time none is told as another that comes and goes, whatever flows both of them may explain.
+func TestNeverDown(t *testing.T) {
+	for seed := uint64(3034); seed < 3038; seed++ {
+		w := newWorld(t, seed)
+		loss := map[graphs.ArcID]float64{}
+		for _, share := range []float64{0.15, 0.43, 0.29} {
+			loss[w.switchArc()] = share
+		}
+		obs, spans := w.flows(800, func(a graphs.ArcID, ms float64) float64 { return loss[a] })
+		w.hidePaths(obs[60:])
+		r := Solve(w.f, obs, spans, localize.Config{OneWay: true, Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
+		for i := range r.Suspects {
+			if x := &r.Suspects[i]; x.Probability >= named && x.Rhythm.Kind != rhythm.Steady {
+				t.Errorf("seed %d: %s %d is said to be %v with %.2f; at fault are %v", seed, x.Kind, x.ID, x.Rhythm.Kind, x.Probability, loss)
+			}
+		}
+	}
+}
+
 // TestMildTroubles: where many flows lose a few packets by themselves, several that do so at about the same time are no flap of what they may have crossed; a link that goes down
 // beside them is.
 func TestMildTroubles(t *testing.T) {

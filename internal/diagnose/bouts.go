@@ -39,7 +39,7 @@ type boutSearch struct {
 	tried map[graphs.ArcID]bool      // arcs whose losses tell of no bout, or of one that was looked at
 	ways  map[trip]way               // that the model allows, as far as was asked
 	lost  map[graphs.ArcID]arcLosses // beside what is known
-	paces map[trip]*pace             // of what was sent; nil until asked for
+	flows map[trip][]*flowLog        // between two hosts; nil until asked for
 	// settled are times that were looked at, all of whose losses are of what was named already: other arcs of unknown ways that share them have no bout of their own then.
 	settled [][]stretch
 }
@@ -268,17 +268,21 @@ func (x *boutSearch) together(a graphs.ArcID) bout {
 
 // sent returns the pace of what was sent between the hosts of some losses.
 func (x *boutSearch) sent(lost arcLosses) *pace {
-	if x.paces == nil {
-		x.paces = x.store.paces()
+	if x.flows == nil {
+		x.flows = map[trip][]*flowLog{}
+		for _, l := range x.store.order {
+			x.flows[l.there()] = append(x.flows[l.there()], l)
+		}
 	}
-	sum, trips := new(pace), map[trip]bool{}
+	var flows []*flowLog
+	trips := map[trip]bool{}
 	for i := range lost {
 		if t := x.store.order[lost[i].flow].there(); !trips[t] {
 			trips[t] = true
-			sum.add(x.paces[t])
+			flows = append(flows, x.flows[t]...)
 		}
 	}
-	return sum
+	return x.store.paceOf(flows)
 }
 
 // together returns between which of them more lie than is likely by chance, and how much, a logarithm, less the number of times at which they might. By chance as many lie in a time as is its

@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"slices"
+	"math"
 	"time"
 )
 
@@ -11,47 +11,34 @@ const moments = 1024
 // A pace is how many packets were sent by the end of each of these parts.
 type pace [moments]float64
 
-// paces returns the pace of the packets of each trip of which some were lost.
-func (s *Store) paces() map[trip]*pace {
-	all := map[trip]*pace{}
-	for _, l := range s.order {
-		if slices.ContainsFunc(l.echoes, func(e echo) bool { return e.lost > 0 }) {
-			all[l.there()] = new(pace)
-		}
-	}
-	whole := s.flowing.to.Sub(s.flowing.from).Seconds()
-	for _, l := range s.order {
-		p := all[l.there()]
-		if p == nil {
-			continue
-		}
+// paceOf returns the pace of what some flows sent, each window of it evenly.
+func (s *Store) paceOf(flows []*flowLog) *pace {
+	p, rate := new(pace), make([]float64, moments+1) // what rate changes by from one part to the next
+	part := s.flowing.to.Sub(s.flowing.from).Seconds() / moments
+	for _, l := range flows {
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			p.send(e.start.Sub(s.flowing.from).Seconds()/whole, e.end.Sub(s.flowing.from).Seconds()/whole, float64(e.sent))
+			from := min(max(e.start.Sub(s.flowing.from).Seconds()/part, 0), moments-1)
+			to := min(max(e.end.Sub(s.flowing.from).Seconds()/part, from+1e-6), moments)
+			each := float64(e.sent) / (to - from)
+			first, last := math.Floor(from), math.Ceil(to)-1
+			if first == last {
+				p[int(first)] += float64(e.sent)
+				continue
+			}
+			p[int(first)] += each * (first + 1 - from)
+			p[int(last)] += each * (to - last)
+			rate[int(first)+1] += each
+			rate[int(last)] -= each
 		}
 	}
-	for _, p := range all {
-		for i := 1; i < moments; i++ {
-			p[i] += p[i-1]
-		}
-	}
-	return all
-}
-
-// send adds to each part what was sent in it of packets that were sent evenly from one time to another, each a share of the whole.
-func (p *pace) send(from, to, packets float64) {
-	from = min(max(from*moments, 0), moments-1)
-	to = min(max(to*moments, from+1e-6), moments)
-	for i := int(from); float64(i) < to; i++ {
-		p[i] += packets * (min(float64(i+1), to) - max(float64(i), from)) / (to - from)
-	}
-}
-
-// add adds what else was sent.
-func (p *pace) add(q *pace) {
+	sent, now := 0.0, 0.0
 	for i := range p {
-		p[i] += q[i]
+		now += rate[i]
+		sent += p[i] + now
+		p[i] = sent
 	}
+	return p
 }
 
 // until returns the share of it that was sent by a time of the whole.

@@ -14,6 +14,8 @@ import (
 const (
 	// leastProof is what an episode proves at least beyond the prior to be looked for: it has two edges, each at one of many moments.
 	leastProof = 8
+	// clearly is how much likelier than a loss that is always there one from some moment on, or until one, must be where only flows that lost packets are known.
+	clearly = 2 * leastProof
 	// mostCandidates bounds the search.
 	mostCandidates = 256
 )
@@ -171,7 +173,7 @@ func (s *search) time(c *candidate) {
 		return
 	}
 	c.times = rhythm.Find(counts, 0)
-	if s.selected && (c.times.Kind == rhythm.Since || c.times.Kind == rhythm.Until) {
+	if s.selected && (c.times.Kind == rhythm.Since || c.times.Kind == rhythm.Until) && c.times.Bayes < clearly {
 		c.times = rhythm.Rhythm{Bayes: c.times.Bayes, Proof: c.times.Proof} // of what arrived before or after nothing is known; a loss that is always there it may have
 	}
 	if c.times.Kind == rhythm.Steady {

@@ -150,7 +150,7 @@ func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.s
 
 // flow adds what is known of a flow.
 func (t *timeline) flow(l *flowLog) {
-	untraced := l.untraced()
+	untraced, cuts := l.untraced(), t.store.strained.held.of(l)
 	for j := range l.echoes {
 		e := &l.echoes[j]
 		there, home := t.shares(l, e, untraced)
@@ -165,9 +165,11 @@ func (t *timeline) flow(l *flowLog) {
 		default:
 			path, back := l.at(e, false)
 			one := e.oneWay(there > 0, home > 0)
-			for _, part := range one.beyond(t.down.on(e, path, back)) {
-				t.echo(&part, share)
-				t.watch(part.start, part.end)
+			for _, kept := range one.kept(cuts) {
+				for _, part := range kept.beyond(t.down.on(e, path, back)) {
+					t.echo(&part, share)
+					t.watch(part.start, part.end)
+				}
 			}
 		}
 	}

@@ -62,9 +62,13 @@ type cutScope struct {
 	src, dst graphs.NodeID
 }
 
+// cutLists are strains by whom they concern, in the order of time, none overlapping another.
+type cutLists map[cutScope][]*cut
+
 // strained is all that hosts did to probes themselves, ready to be left out.
 type strained struct {
-	cuts map[cutScope][]*cut         // in the order of time, none overlapping another
+	cuts cutLists
+	held cutLists                    // those of them that explain what was lost in them, which is left out
 	ever map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
 	left map[graphs.NodeID]*leftover // what was left out in the end
 	busy map[graphs.NodeID]bool      // see Store.busy; nil where nobody asked
@@ -118,7 +122,7 @@ func (s *Store) leaveOut() {
 	}
 	s.strained = s.strainedHosts()
 	for _, l := range s.order {
-		for _, cuts := range s.cutsOf(l) {
+		for _, cuts := range s.strained.cuts.of(l) {
 			suffered(l, cuts)
 		}
 	}
@@ -126,21 +130,28 @@ func (s *Store) leaveOut() {
 	for _, cuts := range s.strained.cuts {
 		learn(cuts)
 	}
+	s.strained.held = s.strained.explained()
 	for _, l := range s.order {
-		lists := s.cutsOf(l)
-		for i, cuts := range lists {
-			lists[i] = slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return !s.strained.holds(c) })
-		}
+		lists := s.strained.held.of(l)
 		for i := range l.echoes {
 			s.leaveOutOf(l, &l.echoes[i], lists)
 		}
 	}
 }
 
-// cutsOf returns the strains that concern a flow, each list in the order of time.
-func (s *Store) cutsOf(l *flowLog) (lists [][]*cut) {
+// explained returns those of the strains that explain what was lost in them.
+func (x *strained) explained() cutLists {
+	held := cutLists{}
+	for scope, cuts := range x.cuts {
+		held[scope] = slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return !x.holds(c) })
+	}
+	return held
+}
+
+// of returns the strains that concern a flow, each list in the order of time.
+func (x cutLists) of(l *flowLog) (lists [][]*cut) {
 	for _, scope := range []cutScope{{l.by, graphs.None, graphs.None}, {l.by, graphs.None, l.dst}, {"", l.src, graphs.None}, {"", graphs.None, l.dst}} {
-		if cuts := s.strained.cuts[scope]; len(cuts) > 0 && (scope.by != "" || scope.src != scope.dst) {
+		if cuts := x[scope]; len(cuts) > 0 && (scope.by != "" || scope.src != scope.dst) {
 			lists = append(lists, cuts)
 		}
 	}
@@ -149,7 +160,7 @@ func (s *Store) cutsOf(l *flowLog) (lists [][]*cut) {
 
 // strainedHosts sorts the strains by whom they concern.
 func (s *Store) strainedHosts() strained {
-	x := strained{cuts: map[cutScope][]*cut{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
+	x := strained{cuts: cutLists{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
 	list := slices.Clone(s.strains)
 	slices.SortStableFunc(list, func(a, b strain) int {
 		return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to), cmp.Compare(a.by, b.by), cmp.Compare(a.node, b.node), cmp.Compare(a.count, b.count))
@@ -230,15 +241,35 @@ func (e *echo) measured() *echo {
 
 // leaveOutOf takes cuts out of one echo of a flow. Each list of them is in the order of time.
 func (s *Store) leaveOutOf(l *flowLog, e *echo, lists [][]*cut) {
-	var mine []*cut
+	if mine := e.meets(lists); len(mine) > 0 {
+		*e = e.keeping(s.without(l, e, mine))
+	}
+}
+
+// meets returns those of some cuts that fell into an echo. Each list of them is in the order of time.
+func (e *echo) meets(lists [][]*cut) (mine []*cut) {
 	for _, cuts := range lists {
 		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
 			mine = append(mine, cuts[i])
 		}
 	}
-	if len(mine) > 0 {
-		*e = e.keeping(s.without(l, e, mine))
+	return mine
+}
+
+// kept returns the parts of an echo that lie beside the cuts that were taken out of it: what it has left was sent in these.
+func (e *echo) kept(lists [][]*cut) []echo {
+	if e.whole == nil || e.lost > 0 && len(e.lostAt) == 0 {
+		return []echo{*e}
 	}
+	var gone []stretch
+	for _, c := range e.meets(lists) {
+		gone = append(gone, c.stretch)
+	}
+	all := *e
+	if over, long := overlap(e, gone), e.end.Sub(e.start); over < long {
+		all.sent = int(math.Round(float64(e.sent) * long.Seconds() / (long - over).Seconds()))
+	}
+	return all.beyond(unbroken(gone))
 }
 
 // leaveOut leaves out all of an echo.
@@ -338,10 +369,8 @@ func overlap(e *echo, list []stretch) time.Duration {
 // stoodStill returns for how long a host at either end of a flow, of which the cuts are given, did not run during an echo.
 func stoodStill(e *echo, lists [][]*cut) time.Duration {
 	var idle []stretch
-	for _, cuts := range lists {
-		for i := firstCut(cuts, e.start); i < len(cuts) && cuts[i].from.Before(e.end); i++ {
-			idle = append(idle, meeting(e, cuts[i].idle)...)
-		}
+	for _, c := range e.meets(lists) {
+		idle = append(idle, meeting(e, c.idle)...)
 	}
 	return overlap(e, idle)
 }

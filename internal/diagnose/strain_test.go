@@ -43,6 +43,9 @@ func (p *play) probers(dst string) []string {
 // starved are the windows and probes of TestStrain in which hosts are too busy: 300 ms in two windows.
 func starved(window, probe int) bool { return (window == 5 || window == 9) && probe >= 2 && probe < 8 }
 
+// still are the probes in whose time a host stands still that does so often.
+func still(window, probe int) bool { return window%2 == 0 && probe >= 1 && probe < 9 }
+
 // TestStrain plays hosts that lose probes themselves for moments, with what they say of it: these losses are nobody's fault, and all others are found.
 func TestStrain(t *testing.T) {
 	const sick, link = "leaf1:swp2>spine2:swp1", "leaf1:swp2--spine2:swp1"
@@ -136,6 +139,15 @@ func TestStrain(t *testing.T) {
 		}, nil, func(p *play) {
 			each(func(from, to int) { p.strain(busy, busy, evidence.Pause, from, to, 0) })
 		}, "healthy", busy + " was too busy and stood still 2 times, for 520ms in all"},
+		{"stands still often, and the link to it loses", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) {
+				return still(w, k) && p.to(fl) == busy, still(w, k) && fl.by == busy
+			}
+		}, loses(0.3, toBusy), func(p *play) {
+			for w := 0; w < 24; w += 2 {
+				p.strain(busy, busy, evidence.Pause, 500*w+45, 500*w+455, 0)
+			}
+		}, "arc " + toBusy + " loss", busy + " was too busy and stood still"},
 		{"all machines stand still", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
 			return func(fl *playFlow, w, k int) (bool, bool) { return starved(w, k) && k%2 == 0, starved(w, k) }
 		}, nil, func(p *play) {

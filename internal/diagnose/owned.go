@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -8,12 +9,12 @@ import (
 	"whichlink/graphs"
 )
 
-// suffered adds what a flow lost in some strains and sent in them, and what it would have lost all the same: the share that it loses at other times.
-func suffered(l *flowLog, cuts []*cut) {
+// suffered adds what a flow lost in some strains and sent in them, and what it would have lost all the same: the share that it loses at other times. What was lost while a machine
+// stood still is left out of all of that.
+func suffered(l *flowLog, cuts []*cut, still [][]*cut) {
 	sent, beside, in := make([]float64, len(cuts)), make([]float64, len(cuts)), 0
 	calm, lost := 0.0, 0
-	for i := range l.echoes {
-		e := l.echoes[i].measured()
+	for e := range l.beside(still) {
 		for _, ms := range e.lossTimes() {
 			if c := cutAt(cuts, e.start.Add(time.Duration(ms)*time.Millisecond)); c != nil {
 				c.lost++
@@ -41,11 +42,32 @@ func suffered(l *flowLog, cuts []*cut) {
 	}
 }
 
+// beside iterates over what a flow measured beside some strains, before anything was left out.
+func (l *flowLog) beside(cuts [][]*cut) iter.Seq[*echo] {
+	return func(yield func(*echo) bool) {
+		for i := range l.echoes {
+			e := l.echoes[i].measured()
+			gone := e.taken(cuts)
+			if len(gone) == 0 {
+				if !yield(e) {
+					return
+				}
+				continue
+			}
+			for _, part := range e.beyond(gone) {
+				if !yield(&part) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // holds reports whether a strain explains what was lost in it. Where more was than the host says and the flows lose at other times, or less than a machine loses that does not run,
 // something else loses, and nothing is left out.
 func (x *strained) holds(c *cut) bool {
 	if len(c.idle) == 0 {
-		return c.lost > 0 && c.beyond() <= strainTold*(c.silent*float64(c.overflow+c.overdue)+float64(c.late))+float64(c.others)
+		return c.lost > 0 && c.beyond() <= strainTold*(c.full*float64(c.overflow)+c.slow*float64(c.overdue)+float64(c.late))+float64(c.others)
 	}
 	if _, ever := x.ever[c.node]; ever {
 		x.ever[c.node] = x.ever[c.node] || c.lost > 0
@@ -75,33 +97,43 @@ func (c *cut) count() int { return c.overflow + c.overdue + c.late }
 // beyond is how many packets were lost in a strain beyond what the same flows lose at other times.
 func (c *cut) beyond() float64 { return float64(c.lost) - c.usual - 2*math.Sqrt(c.usual) }
 
-// learn finds what some strains of a host have in common: how many packets it loses for each that it owns up to, and whether its machine stands still in its pauses. What it does
-// not count itself, as what its network card drops, is lost in most of them in the same proportion, while what the network loses falls into one by chance, or into all
-// at the rate of other times.
+// learn finds what some strains of a host have in common: how many packets it loses for each that it owns up to, by what it did to them, and whether its machine stands still in its
+// pauses. What it does not count itself, as what its network card drops, is lost in most of them in the same proportion, while what the network loses falls into one by chance, or into
+// all at the rate of other times.
 func learn(cuts []*cut) {
-	var ratios []float64
+	var full, slow []float64
 	var pauses []*cut
 	for _, c := range cuts {
-		if own := c.overflow + c.overdue; len(c.idle) > 0 {
+		beyond := c.beyond() - float64(c.others)
+		switch {
+		case len(c.idle) > 0:
 			pauses = append(pauses, c)
-		} else if own > 0 && c.late == 0 {
-			ratios = append(ratios, (c.beyond()-float64(c.others))/float64(own))
+		case c.late > 0:
+		case c.overflow > c.overdue:
+			full = append(full, (beyond-float64(c.overdue))/float64(c.overflow))
+		default:
+			slow = append(slow, (beyond-float64(c.overflow))/float64(c.overdue))
 		}
 	}
-	silent, still := 1.0, stops(pauses...)
-	if len(ratios) > 1 {
-		slices.Sort(ratios)
-		silent = min(mostSilent, max(1, ratios[(len(ratios)-1)/2]))
-	}
+	mostFull, mostSlow, still := silent(full), silent(slow), stops(pauses...)
 	for _, c := range cuts {
-		c.silent, c.stops = silent, still
+		c.full, c.slow, c.stops = mostFull, mostSlow, still
 	}
 }
 
+// silent is how many packets a host loses for each that it owns up to, 1 or more, by that proportion in some strains.
+func silent(ratios []float64) float64 {
+	if len(ratios) < 2 {
+		return 1
+	}
+	slices.Sort(ratios)
+	return min(mostSilent, max(1, ratios[(len(ratios)-1)/2]))
+}
+
 // shareOut tells each end of flows what the other says of the same time.
-func (x *strained) shareOut() {
-	for scope, cuts := range x.cuts {
-		own := x.cuts[cutScope{scope.by, graphs.None, graphs.None}]
+func (x cutLists) shareOut() {
+	for scope, cuts := range x {
+		own := x[cutScope{scope.by, graphs.None, graphs.None}]
 		if scope.by == "" || scope.dst == graphs.None {
 			continue
 		}

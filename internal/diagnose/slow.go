@@ -138,7 +138,7 @@ func (s *Store) delayedFlows() *delayedFlows {
 		if l.method != "" || l.size != 0 || len(l.echoes) == 0 {
 			continue // what hosts answer by other means, or to larger probes, takes longer
 		}
-		for _, x := range o.delayedOn(l, s.strained.cuts.of(l)) {
+		for _, x := range o.delayedOn(l, s.strained.pauses.of(l)) {
 			for _, w := range x.windows {
 				if w.isNew && x.isNow {
 					still = append(still, w.still)

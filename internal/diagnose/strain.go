@@ -50,9 +50,9 @@ type cut struct {
 	lost        int
 	// others is how many of those the other end says that it lost at the same time: the reflectors of a prober, or the prober of a reflector.
 	others int
-	// silent is how many packets the host loses for each that it owns up to, 1 or more.
-	silent float64
-	stops  bool // nearly all is lost in the pauses of the host, taken together
+	// full and slow are how many packets the host loses for each of which it says that it had no room for it, and for each that it says it kept waiting, 1 or more.
+	full, slow float64
+	stops      bool // nearly all is lost in the pauses of the host, taken together
 }
 
 // A cutScope is the flows that a strain concerns: those of a prober to all hosts or to one, or those of a host as their source or their destination. What does
@@ -67,11 +67,12 @@ type cutLists map[cutScope][]*cut
 
 // strained is all that hosts did to probes themselves, ready to be left out.
 type strained struct {
-	cuts cutLists
-	held cutLists                    // those of them that explain what was lost in them, which is left out
-	ever map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
-	left map[graphs.NodeID]*leftover // what was left out in the end
-	busy map[graphs.NodeID]bool      // see Store.busy; nil where nobody asked
+	pauses cutLists                    // of hosts that stood still
+	told   cutLists                    // of what hosts count that they did to probes
+	held   cutLists                    // those of both that explain what was lost in them, which is left out
+	ever   map[graphs.NodeID]bool      // hosts that hardly run, and whether they lost anything
+	left   map[graphs.NodeID]*leftover // what was left out in the end
+	busy   map[graphs.NodeID]bool      // see Store.busy; nil where nobody asked
 }
 
 // A leftover is what was left out for the sake of a host.
@@ -121,31 +122,26 @@ func (s *Store) leaveOut() {
 		return
 	}
 	s.strained = s.strainedHosts()
-	for _, l := range s.order {
-		for _, cuts := range s.strained.cuts.of(l) {
-			suffered(l, cuts)
+	x := &s.strained
+	for _, all := range []cutLists{x.pauses, x.told} { // what is lost while a machine stands still is nobody else's doing
+		for _, l := range s.order {
+			still := x.held.of(l)
+			for _, cuts := range all.of(l) {
+				suffered(l, cuts, still)
+			}
+		}
+		all.shareOut()
+		for scope, cuts := range all {
+			learn(cuts)
+			x.held[scope] = slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return !x.holds(c) })
 		}
 	}
-	s.strained.shareOut()
-	for _, cuts := range s.strained.cuts {
-		learn(cuts)
-	}
-	s.strained.held = s.strained.explained()
 	for _, l := range s.order {
-		lists := s.strained.held.of(l)
+		lists := x.held.of(l)
 		for i := range l.echoes {
 			s.leaveOutOf(l, &l.echoes[i], lists)
 		}
 	}
-}
-
-// explained returns those of the strains that explain what was lost in them.
-func (x *strained) explained() cutLists {
-	held := cutLists{}
-	for scope, cuts := range x.cuts {
-		held[scope] = slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return !x.holds(c) })
-	}
-	return held
 }
 
 // of returns the strains that concern a flow, each list in the order of time.
@@ -160,7 +156,7 @@ func (x cutLists) of(l *flowLog) (lists [][]*cut) {
 
 // strainedHosts sorts the strains by whom they concern.
 func (s *Store) strainedHosts() strained {
-	x := strained{cuts: cutLists{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
+	x := strained{pauses: cutLists{}, told: cutLists{}, held: cutLists{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
 	list := slices.Clone(s.strains)
 	slices.SortStableFunc(list, func(a, b strain) int {
 		return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to), cmp.Compare(a.by, b.by), cmp.Compare(a.node, b.node), cmp.Compare(a.count, b.count))
@@ -169,13 +165,12 @@ func (s *Store) strainedHosts() strained {
 	for i := range list {
 		r := &list[i]
 		c := cut{by: r.by, node: r.node, own: r.own, stretch: stretch{r.from.Add(-strainMargin), r.to.Add(strainMargin)}}
-		add := func(scope cutScope) { x.cuts[scope] = joined(x.cuts[scope], c) }
 		switch {
 		case r.what == evidence.Pause:
 			paused[r.node] += r.to.Sub(r.from)
 			c.idle = []stretch{r.stretch}
-			add(cutScope{"", r.node, graphs.None})
-			add(cutScope{"", graphs.None, r.node})
+			x.pauses.add(cutScope{"", r.node, graphs.None}, c)
+			x.pauses.add(cutScope{"", graphs.None, r.node}, c)
 			continue
 		case r.what == evidence.Overflow:
 			c.overflow = r.count
@@ -185,9 +180,9 @@ func (s *Store) strainedHosts() strained {
 			c.overdue = r.count
 		}
 		if r.own {
-			add(cutScope{r.by, graphs.None, graphs.None})
+			x.told.add(cutScope{r.by, graphs.None, graphs.None}, c)
 		} else {
-			add(cutScope{r.by, graphs.None, r.node})
+			x.told.add(cutScope{r.by, graphs.None, r.node}, c)
 		}
 	}
 	for n, sum := range paused {
@@ -197,6 +192,9 @@ func (s *Store) strainedHosts() strained {
 	}
 	return x
 }
+
+// add adds a cut to those of a scope, which are before it.
+func (x cutLists) add(scope cutScope, c cut) { x[scope] = joined(x[scope], c) }
 
 // joined adds a cut to those before it, to the last of them where they meet.
 func joined(cuts []*cut, c cut) []*cut {
@@ -256,20 +254,25 @@ func (e *echo) meets(lists [][]*cut) (mine []*cut) {
 	return mine
 }
 
+// taken returns when some cuts were during an echo. Each list of them is in the order of time.
+func (e *echo) taken(lists [][]*cut) []stretch {
+	var gone []stretch
+	for _, c := range e.meets(lists) {
+		gone = append(gone, c.stretch)
+	}
+	return unbroken(gone)
+}
+
 // kept returns the parts of an echo that lie beside the cuts that were taken out of it: what it has left was sent in these.
 func (e *echo) kept(lists [][]*cut) []echo {
 	if e.whole == nil || e.lost > 0 && len(e.lostAt) == 0 {
 		return []echo{*e}
 	}
-	var gone []stretch
-	for _, c := range e.meets(lists) {
-		gone = append(gone, c.stretch)
-	}
-	all := *e
+	all, gone := *e, e.taken(lists)
 	if over, long := overlap(e, gone), e.end.Sub(e.start); over < long {
 		all.sent = int(math.Round(float64(e.sent) * long.Seconds() / (long - over).Seconds()))
 	}
-	return all.beyond(unbroken(gone))
+	return all.beyond(gone)
 }
 
 // leaveOut leaves out all of an echo.

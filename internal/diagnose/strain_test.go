@@ -13,8 +13,8 @@ import (
 	"whichlink/internal/evidence"
 )
 
-// busy is the host that is too busy in TestStrain.
-const busy = "h2-1"
+// In TestStrain, busy is the host that is too busy, and still another whose machine stands still.
+const busy, still = "h2-1", "h3-1"
 
 // strain says that a host was too busy from one moment to another, in milliseconds since the beginning; count 0 is none.
 func (p *play) strain(by, node string, what evidence.Strain, from, to, count int) {
@@ -43,8 +43,8 @@ func (p *play) probers(dst string) []string {
 // starved are the windows and probes of TestStrain in which hosts are too busy: 300 ms in two windows.
 func starved(window, probe int) bool { return (window == 5 || window == 9) && probe >= 2 && probe < 8 }
 
-// still are the probes in whose time a host stands still that does so often.
-func still(window, probe int) bool { return window%2 == 0 && probe >= 1 && probe < 9 }
+// often are the probes in whose time a host stands still that does so often.
+func often(window, probe int) bool { return window%2 == 0 && probe >= 1 && probe < 9 }
 
 // TestStrain plays hosts that lose probes themselves for moments, with what they say of it: these losses are nobody's fault, and all others are found.
 func TestStrain(t *testing.T) {
@@ -125,6 +125,24 @@ func TestStrain(t *testing.T) {
 		}, nil, func(p *play) {
 			each(func(from, to int) { p.strain(busy, busy, evidence.Overflow, from, to, 19) })
 		}, "healthy", busy + " was too busy and had no room for 38 packets"},
+		{"no room at the prober, which counts two in five, and waits in vain for none", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) { return false, starved(w, k) && fl.by == busy }
+		}, nil, func(p *play) {
+			each(func(from, to int) {
+				p.strain(busy, busy, evidence.Overflow, from, to, 19)
+				p.strain(busy, busy, evidence.Overdue, from+1000, to+1000, 19)
+				p.strain(busy, busy, evidence.Overdue, from+5000, to+5000, 19)
+			})
+		}, "healthy", busy + " was too busy and had no room for 38 packets"},
+		{"no room at the prober, once while another machine stands still", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
+			return func(fl *playFlow, w, k int) (bool, bool) {
+				stopped := w == 5 && starved(w, k)
+				return stopped && p.to(fl) == still, stopped && fl.by == still || starved(w, k) && k == 4 && fl.by == busy && p.to(fl) != still
+			}
+		}, nil, func(p *play) {
+			each(func(from, to int) { p.strain(busy, busy, evidence.Overflow, from, to, 8) })
+			p.strain(still, still, evidence.Pause, 2600, 2860, 0)
+		}, "healthy", busy + " was too busy and had no room for 16 packets"},
 		{"machine stands still, once not quite", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
 			return func(fl *playFlow, w, k int) (bool, bool) {
 				return starved(w, k) && p.to(fl) == busy && (w == 5 || k%2 > 0), false
@@ -141,7 +159,7 @@ func TestStrain(t *testing.T) {
 		}, "healthy", busy + " was too busy and stood still 2 times, for 520ms in all"},
 		{"stands still often, and the link to it loses", func(p *play) func(fl *playFlow, w, k int) (bool, bool) {
 			return func(fl *playFlow, w, k int) (bool, bool) {
-				return still(w, k) && p.to(fl) == busy, still(w, k) && fl.by == busy
+				return often(w, k) && p.to(fl) == busy, often(w, k) && fl.by == busy
 			}
 		}, loses(0.3, toBusy), func(p *play) {
 			for w := 0; w < 24; w += 2 {

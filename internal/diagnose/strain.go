@@ -265,14 +265,19 @@ func (e *echo) taken(lists [][]*cut) []stretch {
 
 // kept returns the parts of an echo that lie beside the cuts that were taken out of it: what it has left was sent in these.
 func (e *echo) kept(lists [][]*cut) []echo {
-	if e.whole == nil || e.lost > 0 && len(e.lostAt) == 0 {
+	gone := e.taken(lists)
+	if e.whole == nil || len(gone) == 0 || e.lost > 0 && len(e.lostAt) == 0 {
 		return []echo{*e}
 	}
-	all, gone := *e, e.taken(lists)
-	if over, long := overlap(e, gone), e.end.Sub(e.start); over < long {
-		all.sent = int(math.Round(float64(e.sent) * long.Seconds() / (long - over).Seconds()))
+	parts, answered, at := e.beyond(gone), 0, time.Duration(0)
+	left := max(time.Millisecond, e.end.Sub(e.start)-overlap(e, gone))
+	for i := range parts {
+		at += parts[i].end.Sub(parts[i].start)
+		n := int(math.Round(float64(e.sent-e.lost) * min(1, at.Seconds()/left.Seconds())))
+		parts[i].sent = parts[i].lost + n - answered
+		answered = n
 	}
-	return all.beyond(gone)
+	return parts
 }
 
 // leaveOut leaves out all of an echo.

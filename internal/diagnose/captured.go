@@ -102,11 +102,10 @@ func (o *observer) captured(i int, l *flowLog, c *captured) {
 	o.addSet(passed, after)
 }
 
-// passed returns what the captured packets of a flow tell of, of the ways that they took. The first arc stands for what the host itself does to what it sends, too: that its traffic
-// passes there tells nothing of probes which it says that its own queues or filters drop.
+// passed returns what the captured packets of a flow tell of, of the ways that they took. The first arc stands for what the host itself does to what it sends, too: where captured packets
+// do not suffer from what it says that its own queues or filters drop, that they pass tells nothing of probes.
 func (o *observer) passed(l *flowLog, set []localize.Alternative) []localize.Alternative {
-	lossy := func(c captured) bool { return c.before+c.after+c.between > 0 }
-	if !o.refuses(l.src) || slices.ContainsFunc(l.captured, lossy) {
+	if x := o.s.refused[l.src]; x == nil || !x.spares {
 		return set
 	}
 	var behind []localize.Alternative

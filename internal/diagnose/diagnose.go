@@ -34,6 +34,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.leaveOutSilent()
 	s.leaveOutUnmet()
 	s.leaveOutBeyond()
+	s.refused = s.refusing()
 	s.atOnce = s.together()
 	d := &Diagnosis{Fabric: s.fabric.Name(), From: s.from, To: s.to, Sources: s.sourceList()}
 	ports := s.hearPorts()
@@ -132,7 +133,7 @@ func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords
 
 // lossSuspects tells what loses packets and is not told already, with its proof. Beside are causes that are told and stay as they are. It returns them with its own, by their names.
 func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *observer, ports *portWords, gone []withdrawal, beside map[string]localize.Cause) map[string]localize.Cause {
-	causes, refused := map[string]localize.Cause{}, s.refused()
+	causes := map[string]localize.Cause{}
 	maps.Copy(causes, beside)
 	for _, sus := range suspects {
 		if sus.Probability < leastListed || s.explainedByDown(d, &sus, gone) || s.told(d, &sus, causes, seen, ports) {
@@ -158,7 +159,7 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if s.spared[sus.Cause] {
 			s.tellSpared(&out, sus.Cause, seen)
 		}
-		s.blameHost(&out, &sus, refused)
+		s.blameHost(&out, &sus)
 		d.Suspects = append(d.Suspects, out)
 		causes[out.ID] = sus.Cause
 	}

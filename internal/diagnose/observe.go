@@ -32,8 +32,6 @@ type observer struct {
 	crowded crowd        // those of them whose paths are too many
 	// unplanned are packets that went by cables which are not where the plan has them, or may have.
 	unplanned struct{ sent, lost int }
-	// refused is what Store.refused returns, once somebody asks for it.
-	refused map[graphs.NodeID]int
 }
 
 func (s *Store) observer() *observer {

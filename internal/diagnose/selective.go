@@ -41,7 +41,6 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 		paths = s.spread
 	}
 	flows, strange := seen.meanwhile(strange)
-	refused := s.refused()
 	for _, x := range selective.Solve(s.fabric, flows, strange, paths) {
 		if x.Probability < leastListed || x.Clean == 0 {
 			continue // what hits all flows that cross it is no such fault
@@ -51,7 +50,7 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 		for _, i := range x.Hit {
 			sent += seen.list[i].Sent
 		}
-		s.blameHost(&out, &localize.Suspect{Cause: x.Cause, Class: x.Class, Probability: x.Probability, Loss: x.Loss, Sent: sent}, refused)
+		s.blameHost(&out, &localize.Suspect{Cause: x.Cause, Class: x.Class, Probability: x.Probability, Loss: x.Loss, Sent: sent})
 		same := func(y Suspect) bool { return y.ID == out.ID || y.Link != "" && y.Link == out.Link }
 		if i := slices.IndexFunc(d.Suspects, same); i >= 0 {
 			if d.Suspects[i].Probability >= min(Named, out.Probability) {

@@ -57,8 +57,9 @@ type Store struct {
 	// pauseStorms are what captures prove of who sends pause frames without break, in words.
 	pauseStorms map[graphs.NodeID][]string
 	strains     []strain // when hosts were too busy for probes
-	// refusals are when hosts dropped what they were to send.
+	// refusals are when hosts dropped what they were to send, refused what that was in the newest diagnosis, by host.
 	refusals []strain
+	refused  map[graphs.NodeID]*refusal
 	// strained is what was left out for that in the newest diagnosis, silences for hosts whose agents or filters kept silent.
 	strained strained
 	silences []silentTime

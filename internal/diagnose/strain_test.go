@@ -289,17 +289,50 @@ func TestRefusesBesideLink(t *testing.T) {
 	}
 }
 
-// TestRefusesBesideCaptures: that the traffic of a host passes tells nothing of probes that its own queues or filters drop, and what lies behind it is not to blame.
+// TestRefusesBesideCaptures: where the traffic of a host passes, that tells nothing of probes which its own queues or filters drop, and what lies behind it is not to blame, also where
+// some of its flows lose packets elsewhere. Where its traffic suffers as its probes do, it is its link.
 func TestRefusesBesideCaptures(t *testing.T) {
-	for _, at := range []func(p *play, fl *playFlow) string{
-		func(_ *play, fl *playFlow) string { return fl.by },
-		func(p *play, fl *playFlow) string { return p.to(fl) },
-	} {
-		p := newPlay(t, 128)
-		refuses(100)(p)
-		p.capture(graphs.None, func(fl *playFlow) string { return at(p, fl) })
-		p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.03 * is(p.f.ArcName(a) == "h2-1:eth1>leaf2:swp5") })
-		holdStrain(t, p.store.Diagnose(), "host "+busy+" loss", busy+" says that its own queues or filters dropped 300 packets")
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 2, Hosts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const link, elsewhere = "h2-1:eth1>leaf2:swp3", "leaf3:swp3>h3-1:eth1"
+	for _, atSource := range []bool{true, false} {
+		for _, c := range []struct {
+			count int
+			sick  string
+			want  []string
+		}{
+			{100, "", []string{busy}},
+			{100, elsewhere, []string{busy, elsewhere}},
+			{5, link, []string{link}},
+		} {
+			p := newPlayOn(f, 128)
+			refuses(c.count)(p)
+			first, _ := f.ArcByName(link)
+			sick, ok := f.ArcByName(c.sick)
+			if !ok {
+				sick = graphs.None
+			}
+			p.capture(sick, func(fl *playFlow) string {
+				if atSource {
+					return fl.by
+				}
+				return p.to(fl)
+			})
+			p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.03 * is(a == first || a == sick) })
+			var named []string
+			d := p.store.Diagnose()
+			for _, x := range d.Suspects {
+				if x.Probability >= Named {
+					named = append(named, x.ID)
+				}
+			}
+			slices.Sort(named)
+			if !slices.Equal(named, c.want) {
+				t.Errorf("named is %v, not %v\n%s", named, c.want, d.Text())
+			}
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func learn(cuts []*cut) {
 		switch {
 		case len(c.idle) > 0:
 			pauses = append(pauses, c)
-		case c.late > 0:
+		case c.late > 0 || c.overflow+c.overdue == 0:
 		case c.overflow > c.overdue:
 			full = append(full, (beyond-float64(c.overdue))/float64(c.overflow))
 		default:

@@ -64,18 +64,22 @@ func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
 }
 
 // evidence hands over what captures tell as records, each with the place where it was seen. What was lost between two taps is told by
-// the two together, and so it is taken out of what the first tells alone; so is what may have been lost there, while the other's capture took nothing.
+// the two together, and so it is taken out of what the first tells alone, which is said to tell of what lies beyond both; so is what may have been lost there, while the
+// other's capture took nothing.
 func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names []string, each func(*evidence.Record) error) error {
 	type way struct {
 		flow  evidence.Flow
 		first bool // it passes the first tap first
 	}
-	between := map[way]int{}
+	between, last := map[way]int{}, map[evidence.Flow]string{} // last is where the last tap was that a flow passed as well
 	for i := range r.Taps {
 		first, second := names[i], names[i+1]
 		err := r.Taps[i].Evidence(first+","+second, [2]string{p.of(i), p.of(i + 1)}, func(f *captures.TapFlow, rec *evidence.Record) error {
 			if n := *rec.LostBetween; n > 0 {
 				between[way{f.Flow, f.First == "a"}] += n
+			}
+			if i == 0 || last[f.Flow] != "" {
+				last[f.Flow] = p.of(i + 1)
 			}
 			return each(rec)
 		})
@@ -90,9 +94,9 @@ func (p *fabricPlace) evidence(a *captures.Analyzer, r *captures.Report, names [
 	}
 	return a.Evidence(r, strings.Join(names, ","), func(rec *evidence.Record) error {
 		if rec.Kind == evidence.KindFlow {
-			rec.At = p.of(0)
 			flow := *rec.Flow
 			flow.DSCP = 0
+			rec.At, rec.To = p.of(0), last[flow]
 			between[way{flow, true}] -= less(&rec.LostAfter, between[way{flow, true}])
 			between[way{flow, false}] -= less(&rec.LostBefore, between[way{flow, false}])
 		}

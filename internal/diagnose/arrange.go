@@ -130,7 +130,11 @@ func compareHops(a, b hop) int {
 
 func compareCaptured(a, b captured) int {
 	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.packets, b.packets), cmp.Compare(a.before, b.before), cmp.Compare(a.after, b.after),
-		cmp.Compare(a.between, b.between), cmp.Compare(a.place.node, b.place.node), cmp.Compare(a.place.port, b.place.port))
+		cmp.Compare(a.between, b.between), comparePlaces(a.place, b.place), comparePlaces(a.to, b.to))
+}
+
+func comparePlaces(a, b place) int {
+	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.port, b.port))
 }
 
 func compareWays(a, b way) int {

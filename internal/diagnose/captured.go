@@ -11,7 +11,8 @@ import (
 
 // A captured is what a capture tells of one direction of a flow: packets that carry sequence numbers, and how many were lost
 // between the source and the point of capture and between that and the destination. With paired it is what two captures tell, the
-// second taken at to: packets that the first has, and how many of them were lost between the two.
+// second taken at to: packets that the first has, and how many of them were lost between the two. What one of such two tells alone has
+// both places, too, and nothing to tell of what lies between.
 type captured struct {
 	start, at              time.Time // equal where the record tells no window
 	place, to              place
@@ -92,8 +93,8 @@ func (o *observer) captured(i int, l *flowLog, c *captured) {
 	set = o.passed(l, set)
 	arrived := count{flow: i, src: l.src, dst: graphs.None, sent: c.packets + c.before, lost: c.before}
 	passed := count{flow: i, src: graphs.None, dst: l.dst, sent: max(c.packets, c.after), lost: c.after}
-	before, after := c.place.split(o.s.fabric, l, set)
-	if before == nil && after == nil {
+	before, after, known := c.split(o.s.fabric, l, set)
+	if !known {
 		whole := count{flow: i, src: l.src, dst: l.dst, sent: max(c.packets+c.before, c.before+c.after), lost: c.before + c.after}
 		o.addSet(whole, set)
 		return
@@ -134,17 +135,24 @@ func (o *observer) addSet(c count, set []localize.Alternative) {
 	}
 }
 
-// split cuts the ways of a flow at a place. Ways that do not pass there are left out: the capture has the flow. Parts without arcs
-// are left out too. Both are nil where the place is not known or no way passes it.
-func (p place) split(f *graphs.Fabric, l *flowLog, set []localize.Alternative) (before, after []localize.Alternative) {
+// split cuts the ways of a flow at the place of capture, and at the other one if there are two, in whatever order they are passed. Ways that do not pass there are left out: the
+// captures have the flow. Parts without arcs are left out too. It is not known where to cut if a place is not known or no way passes it.
+func (c *captured) split(f *graphs.Fabric, l *flowLog, set []localize.Alternative) (before, after []localize.Alternative, known bool) {
 	for _, w := range set {
-		cut := p.cut(f, l, w.Arcs)
-		if cut < 0 {
+		first := c.place.cut(f, l, w.Arcs)
+		last := first
+		if c.to != nowhere {
+			last = c.to.cut(f, l, w.Arcs)
+		}
+		if first > last {
+			first, last = last, first
+		}
+		if first < 0 {
 			continue
 		}
-		before, after = merge(before, w.Arcs[:cut], w.Share), merge(after, w.Arcs[cut:], w.Share)
+		before, after, known = merge(before, w.Arcs[:first], w.Share), merge(after, w.Arcs[last:], w.Share), true
 	}
-	return before, after
+	return before, after, known
 }
 
 // part cuts out of the ways of a flow what lies between the two places. Ways that do not pass them in their order are left out; if

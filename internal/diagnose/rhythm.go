@@ -308,8 +308,8 @@ func (t *timeline) captured(l *flowLog, c *captured, lossy losses) {
 		t.add(c, c.part(t.store.fabric, l, set), c.packets, c.between, lossy.between)
 		return
 	}
-	before, after := c.place.split(t.store.fabric, l, set)
-	if before == nil && after == nil {
+	before, after, known := c.split(t.store.fabric, l, set)
+	if !known {
 		t.add(c, set, max(c.packets+c.before, c.before+c.after), c.before+c.after, lossy.before || lossy.after)
 		return
 	}

@@ -153,7 +153,8 @@ type Record struct {
 	Data *int   `json:"data,omitempty"`
 	At   string `json:"at,omitempty"`
 	// Of a flow that two captures have: LostBetween of Packets were seen at the first only. At is where that was taken, To where the
-	// second was, in the order in which the flow passes them.
+	// second was, in the order in which the flow passes them. What the capture at At tells alone of such a flow has the other's place as To as well, and
+	// tells nothing of what lies between the two.
 	LostBetween *int   `json:"lost_between,omitempty"`
 	To          string `json:"to,omitempty"`
 

@@ -275,13 +275,13 @@ func (x *lumps) explain(b bursts, spread float64) account {
 	for i := range x.lossy {
 		in[i] = exp(b.likely(&x.lossy[i]))
 	}
-	h := habits{rate: bySort{0.002, 0.002}, shape: [...]float64{0.7, 0.1, 0.1, 0.1}}
+	h := habits{rate: bySort{0.002, 0.002}, shape: [2]shape{{0.7, 0.1, 0.1, 0.1}, {0.7, 0.1, 0.1, 0.1}}}
 	for range rounds {
 		least := leastKind * float64(len(keeping))
 		own, all, kinds := bySort{least, least}, least, [...]float64{leastKind, leastKind, leastKind, leastKind}
 		add := func(sort int, weight float64, likely [len(keeping)]float64) {
 			for j, p := range likely {
-				part := weight * h.rate[sort] * h.shape[j] * p
+				part := weight * h.rate[sort] * h.shape[sort][j] * p
 				own[sort], all = own[sort]+part, all+part
 				kinds[j] += part
 			}
@@ -290,7 +290,7 @@ func (x *lumps) explain(b bursts, spread float64) account {
 		for i := range x.lossy {
 			f := &x.lossy[i]
 			rate := h.rate[f.sort]
-			likely := max((1-rate)*in[i]+rate*h.mean(f.own), 1e-300)
+			likely := max((1-rate)*in[i]+rate*h.mean(f.sort, f.own), 1e-300)
 			a.sum += log(likely)
 			add(f.sort, 1/likely, f.own)
 		}
@@ -299,7 +299,7 @@ func (x *lumps) explain(b bursts, spread float64) account {
 				likely := b.lossless()
 				sort := sortOf(b.carried)
 				rate := h.rate[sort]
-				a.sum += float64(b.flows) * math.Log1p(-rate+rate*(1-usuallyTotal)*h.mean(likely))
+				a.sum += float64(b.flows) * math.Log1p(-rate+rate*(1-usuallyTotal)*h.mean(sort, likely))
 				add(sort, float64(b.flows)*(1-usuallyTotal), likely)
 			}
 		}
@@ -307,7 +307,7 @@ func (x *lumps) explain(b bursts, spread float64) account {
 			h.rate[i] = min(own[i]/max(x.flows[i], 1), 0.5)
 		}
 		for j, k := range kinds {
-			h.shape[j] = k / all
+			h.shape[0][j], h.shape[1][j] = k/all, k/all
 		}
 	}
 	return a

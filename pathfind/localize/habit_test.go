@@ -39,7 +39,8 @@ func (w *world) withOwnLosses() (share, most float64) {
 // solveKnowing solves a world with own losses by the habits that these were drawn with.
 func (w *world) solveKnowing(share, most float64) *Result {
 	s := w.search(Config{})
-	h := habits{rate: bySort{share, share}, total: 0.05, shape: map[float64][len(keeping)]float64{0.5: {0.8, 0.2}, 0.1: {0.1, 0.9}, 0.01: {0.001, 0.099, 0.9}}[most]}
+	drawn := map[float64]shape{0.5: {0.8, 0.2}, 0.1: {0.1, 0.9}, 0.01: {0.001, 0.099, 0.9}}[most]
+	h := habits{rate: bySort{share, share}, total: 0.05, shape: [2]shape{drawn, drawn}}
 	s.setHabits(&h)
 	s.explore()
 	s.conclude()

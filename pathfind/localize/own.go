@@ -10,11 +10,14 @@ import (
 
 // habits are how flows lose packets by themselves: how many of them do, and how much they lose.
 type habits struct {
-	rate  bySort                // the share of flows that do
-	total float64               // of those, the share that lose everything
-	shape [len(keeping)]float64 // of those that do not lose everything, how many lose about as much as each of keeping says
-	prior float64               // log of how likely they are before any evidence, and of what they pay for having been learnt from it
+	rate  bySort   // the share of flows that do
+	total float64  // of those, the share that lose everything
+	shape [2]shape // by sort, of those that do not lose everything, how many lose about as much as each of keeping says
+	prior float64  // log of how likely they are before any evidence, and of what they pay for having been learnt from it
 }
+
+// A shape is the share of flows that lose about as much as each of keeping says.
+type shape [len(keeping)]float64
 
 // A bySort is a number for each sort of flows: those that were sent to measure, and those that the fabric carries.
 type bySort [2]float64
@@ -77,9 +80,17 @@ const (
 	learnt, rounds = 1.5, 20
 )
 
-// unknownHabits are what is thought of flows before any evidence: any share of its packets is as likely to be lost as any other.
+// unknownHabits are what is thought of flows before any evidence. Of one that is sent to measure any share of its packets is as likely to be lost as any other: that it loses many would be
+// hard to tell from a fault. Those that the fabric carries lose a few by themselves, mostly.
 func unknownHabits(cfg Config) habits {
-	return habits{rate: cfg.outliers(), total: usuallyTotal, shape: [...]float64{1, 0, 0, 0}, prior: math.Log1p(-otherHabits)}
+	carried, sum := shape(kindsOwn), 0.0
+	for _, x := range carried {
+		sum += x
+	}
+	for k := range carried {
+		carried[k] /= sum
+	}
+	return habits{rate: cfg.outliers(), total: usuallyTotal, shape: [2]shape{{1, 0, 0, 0}, carried}, prior: math.Log1p(-otherHabits)}
 }
 
 // A school is how habits are learnt.
@@ -141,15 +152,16 @@ func (t *term) setHabits(h *habits, w float64) {
 	t.keep, t.part, t.still, t.total = 1, 1, 1/(t.lost+t.passed+1), h.total
 	if !t.lone {
 		kinds := len(keeping)
-		if h.shape[0] == 1 {
+		shape := &h.shape[sortOf(t.carried)]
+		if shape[0] == 1 {
 			kinds = 1
 		}
 		p, first := t.marginals(kinds)
 		best, sum := 0, 0.0
 		t.still = 0
 		for k := range kinds {
-			t.still += h.shape[k] * keeping[k] / (t.lost + t.passed + keeping[k])
-			if sum += h.shape[k] * p[k]; h.shape[k]*p[k] > h.shape[best]*p[best] {
+			t.still += shape[k] * keeping[k] / (t.lost + t.passed + keeping[k])
+			if sum += shape[k] * p[k]; shape[k]*p[k] > shape[best]*p[best] {
 				best = k
 			}
 		}
@@ -168,7 +180,7 @@ func (t *term) kindsBy(h *habits, what float64) (kinds [len(keeping)]float64) {
 	p, _ := t.marginals(len(keeping))
 	sum := 0.0
 	for k := range p {
-		kinds[k] = h.shape[k] * p[k]
+		kinds[k] = h.shape[sortOf(t.carried)][k] * p[k]
 		sum += kinds[k]
 	}
 	for k := range kinds {
@@ -270,14 +282,14 @@ func (t *term) ownShare(odds float64) float64 { return odds / ((1 + odds) * t.sa
 
 // likely is how likely a flow that loses packets by itself lost what a stranger did.
 func (h *habits) likely(x stranger) float64 {
-	return h.total*x.total + (1-h.total)*x.part*h.mean(x.kinds)
+	return h.total*x.total + (1-h.total)*x.part*h.mean(x.sort, x.kinds)
 }
 
 // mean is that of what is said of each kind.
-func (h *habits) mean(kinds [len(keeping)]float64) float64 {
+func (h *habits) mean(sort int, kinds [len(keeping)]float64) float64 {
 	sum := 0.0
 	for k, p := range kinds {
-		sum += h.shape[k] * p
+		sum += h.shape[sort][k] * p
 	}
 	return sum
 }
@@ -316,9 +328,9 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 		partly := 0.0 // those that do not lose everything
 		add := func(sort int, flows float64, likely [len(keeping)]float64) {
 			own[sort], partly = own[sort]+flows, partly+flows
-			mean := h.mean(likely)
+			mean := h.mean(sort, likely)
 			for k, p := range likely {
-				kinds[k] += flows * h.shape[k] * p / mean
+				kinds[k] += flows * h.shape[sort][k] * p / mean
 			}
 		}
 		for _, x := range list {
@@ -337,7 +349,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			if b.flows > 0 {
 				likely := b.lossless()
 				sort := sortOf(b.carried)
-				add(sort, float64(b.flows)*h.rate[sort]*(1-h.total)*h.mean(likely), likely)
+				add(sort, float64(b.flows)*h.rate[sort]*(1-h.total)*h.mean(sort, likely), likely)
 			}
 		}
 		for i := range own {
@@ -349,7 +361,7 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 			sum += x
 		}
 		for k, x := range kinds {
-			h.shape[k] = x / sum
+			h.shape[0][k], h.shape[1][k] = x/sum, x/sum
 		}
 	}
 	h.prior = math.Log(otherHabits) + by.freedom(h, own, known, total, kinds)
@@ -370,7 +382,7 @@ func (by school) freedom(h *habits, own, known bySort, total float64, kinds [len
 	all = 0
 	prior := 0.0
 	for k, x := range kinds {
-		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[k])
+		cost += lgamma(x) - lgamma(kindsOwn[k]) - (x-kindsOwn[k])*log(h.shape[0][k])
 		all, prior = all+x, prior+kindsOwn[k]
 	}
 	return cost - lgamma(all) + lgamma(prior)

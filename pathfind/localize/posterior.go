@@ -35,7 +35,7 @@ func (s *search) result() *Result {
 
 	r := &Result{Score: s.best, Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
 	if learnt := &s.views[0].habits; !s.ev.selected && learnt.shape != unknownHabits(s.cfg).shape {
-		r.Own = Own{learnt.total, learnt.shape}
+		r.Own = Own{learnt.total, learnt.shape[0]}
 	}
 	if s.ev.sets != nil {
 		r.Loose = s.ev.sets.expected()

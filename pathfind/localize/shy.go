@@ -34,12 +34,13 @@ type manner struct {
 func (m *manner) habits() (h habits) {
 	sum := 0.0
 	for k, n := range kindsHeld {
-		h.shape[k] = n + max(0, m.kinds[k])
-		sum += h.shape[k]
+		h.shape[0][k] = n + max(0, m.kinds[k])
+		sum += h.shape[0][k]
 	}
-	for k := range h.shape {
-		h.shape[k] /= sum
+	for k := range h.shape[0] {
+		h.shape[0][k] /= sum
 	}
+	h.shape[1] = h.shape[0]
 	h.total = usuallyTotal
 	return h
 }
@@ -91,7 +92,7 @@ func weighShyness(ix *index, ev *evidence, held func(t *term) float64) {
 		r, all := &responders[o.Responder], 1.0
 		if o.lost == 0 {
 			h := r.habits()
-			all -= (1 - h.total) * h.mean(losslessFlows{flows: 1, packets: o.sent}.lossless())
+			all -= (1 - h.total) * h.mean(0, losslessFlows{flows: 1, packets: o.sent}.lossless())
 		}
 		r.all += all
 		if o.Src != graphs.None {

@@ -14,7 +14,7 @@ func TestTerm(t *testing.T) {
 			for k, keep := range keeping {
 				term := newTerm(&merged{Observation: &Observation{}, sent: c.sent, lost: c.lost}, Config{}.withDefaults())
 				var h habits
-				h.shape[k] = 1
+				h.shape[0][k] = 1
 				term.setHabits(&h, outlier)
 				for _, s := range []float64{1e-5, 1e-3, 0.02, 0.1, 0.6, 2, 4, mostHazard, 2 * mostHazard} {
 					pass := math.Exp(-s)

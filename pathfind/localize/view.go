@@ -206,8 +206,9 @@ func (ev *evidence) ofHabits(h *habits) float64 {
 	sum := h.prior
 	for _, b := range ev.clean {
 		if b.flows > 0 {
-			rate := h.rate[sortOf(b.carried)]
-			sum += float64(b.flows) * math.Log1p(-rate+rate*(1-h.total)*h.mean(b.lossless()))
+			sort := sortOf(b.carried)
+			rate := h.rate[sort]
+			sum += float64(b.flows) * math.Log1p(-rate+rate*(1-h.total)*h.mean(sort, b.lossless()))
 		}
 	}
 	return sum

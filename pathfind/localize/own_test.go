@@ -83,3 +83,33 @@ func TestOwnLikely(t *testing.T) {
 		}
 	}
 }
+
+// TestCarriedFlows: one flow of the fabric's own traffic that lost a few packets does not convict what it crossed; several that lost as many on one arc do.
+func TestCarriedFlows(t *testing.T) {
+	const sure = 0.95
+	for seed := range uint64(6) {
+		for _, sick := range []bool{false, true} {
+			w := newWorld(randomRegular(t, 16, 4, 1), seed)
+			bad, flows := Cause{Arc, int32(w.fabricArc())}, 6
+			if sick {
+				w.faults[bad], flows = 0.004, 80
+			}
+			w.mesh(flows, 2000)
+			for i := range w.obs {
+				w.obs[i].Carried = true
+			}
+			if !sick {
+				w.obs[0].Lost = 8
+			}
+			found := false
+			for _, x := range w.solve().Suspects {
+				if found = found || x.Cause == bad && x.Probability > sure; x.Cause != bad && x.Probability > sure {
+					t.Errorf("seed %d, an arc loses packets: %v: %v is named with %.2f", seed, sick, x.Cause, x.Probability)
+				}
+			}
+			if found != sick {
+				t.Errorf("seed %d: the arc is named: %v; it loses packets: %v", seed, found, sick)
+			}
+		}
+	}
+}

@@ -15,7 +15,7 @@ func TestBursts(t *testing.T) {
 		run, wrong float64 // wrong is the share of innocents among the names, at most
 	}{{2, 0.06}, {8, 0.1}} {
 		var all reliability
-		for seed := uint64(92000); seed < 92000+uint64(*worlds)/3; seed++ {
+		for seed := uint64(92000); seed < 92000+uint64(*worlds)/4; seed++ {
 			w := burstyWorld(t, seed, c.run)
 			for _, s := range w.solve().Suspects {
 				all.add(s.Probability, slices.ContainsFunc(s.Class, func(c Cause) bool { return w.faults[c] > 0 }))

@@ -152,7 +152,7 @@ func (r *reliability) String() string {
 func TestJointCalibration(t *testing.T) {
 	t.Parallel()
 	var probes, counters, both, early, lied reliability
-	n := uint64(*worlds) * 2 / 3
+	n := uint64(*worlds) / 2
 	for seed := range n {
 		if seed%3 == 0 { // one port in ten counts what is not lost
 			w := randomWorld(t, 1000+seed).counted(seed, 0.1)

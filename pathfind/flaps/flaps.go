@@ -64,7 +64,10 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 	if f == nil {
 		return &Result{Result: localize.Solve(f, obs, cfg)}
 	}
-	obs, spans, ignored := usable(f, obs, spans)
+	if n := len(obs) - len(spans); n > 0 { // of these it is not known
+		spans = append(slices.Clip(spans), slices.Repeat([]Span{unknown}, n)...)
+	}
+	spans = spans[:len(obs)]
 	r, _ := solve(f, obs, spans, cfg)
 	if r.Run > 0 {
 		// What comes and goes loses packets in runs, too, and explains more of them.
@@ -73,13 +76,19 @@ func Solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg local
 			r = again
 		}
 	}
-	r.Ignored += ignored
 	return r
 }
 
 // solve is Solve with what is taken for granted of runs. It reports whether something comes and goes.
 func solve(f *graphs.Fabric, obs []localize.Observation, spans []Span, cfg localize.Config) (r *Result, some bool) {
 	steady, touched := localize.SolveTouched(f, obs, cfg)
+	if steady.Ignored > 0 {
+		if fit, when := usable(f, obs, spans); len(fit) < len(obs) {
+			r, some = solve(f, fit, when, cfg)
+			r.Ignored += len(obs) - len(fit)
+			return r, some
+		}
+	}
 	cfg.Selected = steady.Selected
 	s := newSearch(f, obs, spans, cfg)
 	times := s.begin(steady, touched)

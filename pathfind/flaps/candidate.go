@@ -85,19 +85,33 @@ func (s *search) gather(list []candidate) {
 	if len(list) == 0 {
 		return
 	}
-	index := make([]int32, s.fabric.NumArcs())
+	index, on := make([]int32, s.fabric.NumArcs()), make([]bool, s.fabric.NumArcs())
 	for i := range list {
-		index[list[i].arc] = int32(i) + 1
+		index[list[i].arc], on[list[i].arc] = int32(i), true
 	}
 	type crossing struct {
 		obs    []int32
 		shares []float64
 	}
 	var halved [2][]crossing
+	known := s.touched.Over(on) // what surely crosses some
 	halves.Do(len(s.obs), func(half, from, to int) {
 		found := make([]crossing, len(list))
-		add := func(j, o int, share float64) {
-			found[j].obs, found[j].shares = append(found[j].obs, int32(o)), append(found[j].shares, share)
+		add := func(j, o int32, share float64) {
+			found[j].obs, found[j].shares = append(found[j].obs, o), append(found[j].shares, share)
+		}
+		first, _ := slices.BinarySearch(known, int32(from))
+		end, _ := slices.BinarySearch(known, int32(to))
+		for _, i := range known[first:end] {
+			for _, a := range s.obs[i].Path {
+				if on[a] {
+					add(index[a], i, 1)
+				}
+			}
+		}
+		if s.paths == nil {
+			halved[half] = found
+			return
 		}
 		type loose struct {
 			from, to graphs.NodeID
@@ -105,13 +119,7 @@ func (s *search) gather(list []candidate) {
 		}
 		var unknown []loose
 		for i := from; i < to; i++ {
-			o := &s.obs[i]
-			for _, a := range o.Path {
-				if j := index[a]; j > 0 {
-					add(int(j-1), i, 1)
-				}
-			}
-			if s.paths != nil && o.OnSet() {
+			if o := &s.obs[i]; o.OnSet() {
 				if unknown == nil {
 					unknown = make([]loose, 0, to-i)
 				}
@@ -131,7 +139,7 @@ func (s *search) gather(list []candidate) {
 			for _, o := range unknown {
 				if step := steps[o.to]; step > 0 {
 					if reach := s.paths.Reach(o.from, tail, o.to); reach > 0 {
-						add(j, int(o.obs), min(1, reach*step))
+						add(int32(j), o.obs, min(1, reach*step))
 					}
 				}
 			}

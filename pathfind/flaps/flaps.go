@@ -139,6 +139,7 @@ type search struct {
 	taken, episodic []bool
 	selected        bool    // nothing is known of flows that lost nothing
 	normal          float64 // loss per crossing of an arc that is good all the time, at most
+	touched         localize.Touched
 	own             troubles
 	odd             func(lost, passed float64) float64 // how likely a flow with troubles of its own fares so, a logarithm
 	lossy           []int32                            // observations with losses, if it is known when they were sent
@@ -178,15 +179,7 @@ func (s *search) cross(suspects []Suspect) []int32 {
 			on[a] = true
 		}
 	}
-	var crosses [2][]int32
-	halves.Do(len(s.obs), func(half, from, to int) {
-		for i := from; i < to; i++ {
-			if someOf(s.obs[i].Path, on) {
-				crosses[half] = append(crosses[half], int32(i))
-			}
-		}
-	})
-	return slices.Concat(crosses[0], crosses[1])
+	return s.touched.Over(on)
 }
 
 // someOf reports whether some of the arcs are marked.
@@ -201,6 +194,7 @@ func someOf(arcs []graphs.ArcID, marked []bool) bool {
 
 // begin takes what the faults explain that are always there. It returns the rhythms of all suspects.
 func (s *search) begin(steady *localize.Result, touched localize.Touched) []timed {
+	s.touched = touched
 	s.normal = steady.Background + steady.Normal
 	s.odd = steady.Own.Likely
 	list := make([]Suspect, len(steady.Suspects))

@@ -13,8 +13,9 @@ import (
 // additive hazards they are one linear term per component, however many there are. Everything else is a term.
 type evidence struct {
 	all      []Observation // as they came
-	obs      []merged      // those that are not plain: see sift
-	lossy    []int32       // of all, those that lost packets
+	routes   routes
+	obs      []merged // those that are not plain: see sift
+	lossy    []int32  // of all, those that lost packets
 	ignored  int
 	run      float64 // by what the packets of flows without loss were divided because they are lost in runs; else 1
 	distinct bool    // that each of all is surely of a flow of its own

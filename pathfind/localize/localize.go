@@ -221,6 +221,7 @@ func Solve(f *graphs.Fabric, obs []Observation, cfg Config) *Result {
 type Touched struct {
 	Lossy    []int32 // they lost packets
 	Crossing []int32 // their Path crosses an arc of a suspect
+	routes
 }
 
 // SolveTouched is Solve, for callers who would have to go through all observations otherwise.
@@ -249,7 +250,7 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 	}
 	r := s.result()
 	r.Tail, r.Run = tail, cfg.bursts.length
-	return r, Touched{s.ev.lossy, s.crossing}
+	return r, Touched{s.ev.lossy, s.crossing, s.ev.routes}
 }
 
 // explain searches for what explains the observations.

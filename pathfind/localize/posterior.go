@@ -60,7 +60,7 @@ func (s *search) result() *Result {
 			r.Suspects, comps = append(r.Suspects, x), append(comps, c)
 		}
 	}
-	s.crossing = s.ix.count(r.Suspects, comps, s.ev.all, s.ev.distinct)
+	s.crossing = s.ix.count(r.Suspects, comps, s.ev)
 	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 
 	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(comps...) })

@@ -65,7 +65,9 @@ func (ev *evidence) sift(ix *index, ps PathSets) {
 		sifted, _ = siftHalves(ix, ps, ev.all, &lossy)
 	}
 	t, loose, hops := &sifted[0], sifted[0].loose, sifted[0].hops
+	ev.routes[0] = t.paths
 	if u := &sifted[1]; u.ix != nil {
+		ev.routes[1] = u.paths
 		t.tally.join(&u.tally)
 		t.lossy = append(t.lossy, u.lossy...)
 		t.obs = append(t.obs, u.obs...)
@@ -89,6 +91,9 @@ func siftHalves(ix *index, ps PathSets, all []Observation, lossy *sieve) (sifted
 	var stopped [2]bool
 	halves.Do(len(all), func(half, from, to int) {
 		sifted[half] = newSifting(ix, ps)
+		if from < to {
+			sifted[half].paths = newRoute(to-from, all[from].Path)
+		}
 		stopped[half] = !sifted[half].sift(all, from, to, lossy)
 	})
 	return sifted, !stopped[0] && !stopped[1]
@@ -97,6 +102,7 @@ func siftHalves(ix *index, ps PathSets, all []Observation, lossy *sieve) (sifted
 // A sifting is what comes of sifting some observations.
 type sifting struct {
 	tally
+	paths   route
 	ways    enumerator
 	obs     []merged
 	lossy   []int32 // of all observations, those that lost packets
@@ -123,7 +129,13 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 			s.lossy = append(s.lossy, int32(i))
 		}
 		set := o.From != o.To && len(o.Alternatives) == 0
-		if !ix.known(o) || set && !s.ways.usable(o) {
+		if !ix.known(o) {
+			s.paths.add(nil)
+			s.ignored++
+			continue
+		}
+		s.paths.add(o.Path)
+		if set && !s.ways.usable(o) {
 			s.ignored++
 			continue
 		}
@@ -361,52 +373,47 @@ func (x *Suspect) join(y *Suspect) {
 	x.Sent, x.Lost = addSaturating(x.Sent, y.Sent), addSaturating(x.Lost, y.Lost)
 }
 
-// someOf reports whether some of the arcs are marked, those that there are none of left out.
-func someOf(arcs []graphs.ArcID, marked []bool) bool {
-	for _, a := range arcs {
-		if uint(a) < uint(len(marked)) && marked[a] {
-			return true
-		}
-	}
-	return false
-}
-
-// count fills in the flows that cross each suspect, of observations that may be each of a flow of its own. It returns those whose path crosses an arc of a
-// suspect.
-func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation, distinct bool) []int32 {
+// count fills in the flows that cross each suspect. It returns the observations whose path crosses an arc of a suspect.
+func (ix *index) count(suspects []Suspect, comps []int32, ev *evidence) []int32 {
 	if len(suspects) == 0 {
 		return nil
 	}
 	// Most observations cross no suspect: they are told by a look at their arcs and hosts.
-	arcs, nodes := make([]bool, ix.links), make([]bool, len(ix.host))
+	arcs, hosts := make([]bool, ix.links), make([]bool, len(ix.host))
 	for _, c := range comps {
 		for _, a := range ix.parts(nil, c) {
 			arcs[a] = true
 		}
-		if k := ix.kindOf(c); k == 2 || k == 3 {
-			nodes[c-ix.nodes] = true
+		if ix.kindOf(c) == 3 {
+			hosts[c-ix.nodes] = true
 		}
 	}
-	some := slices.Contains(nodes, true)
-	marked := func(n graphs.NodeID) bool { return some && ix.isNode(n) && nodes[n] }
+	onPath := ev.routes.Over(arcs)
+	some := onPath
+	if slices.Contains(hosts, true) {
+		marked := func(n graphs.NodeID) bool { return ix.isNode(n) && hosts[n] }
+		some = slices.Clone(onPath)
+		for i := range ev.all {
+			if o := &ev.all[i]; (marked(o.Src) || marked(o.Dst)) && ix.known(o) {
+				some = append(some, int32(i))
+			}
+		}
+		slices.Sort(some)
+		some = slices.Compact(some)
+	}
 	var halved [2][][]crossing
 	var met [2][]Suspect
-	var crosses [2][]int32
-	halves.Do(len(obs), func(half, from, to int) {
+	halves.Briefly(len(some), func(half, from, to int) {
 		found, flows := make([][]crossing, len(comps)), make([]Suspect, len(comps))
-		for i := from; i < to; i++ {
-			o := &obs[i]
-			onPath := someOf(o.Path, arcs)
-			if onPath {
-				crosses[half] = append(crosses[half], int32(i))
-			}
-			if !onPath && !marked(o.Src) && !marked(o.Dst) || ix.isNode(o.Responder) || !ix.known(o) {
+		for _, i := range some[from:to] {
+			o := &ev.all[i]
+			if ix.isNode(o.Responder) {
 				continue
 			}
 			for j, c := range comps {
 				switch lost := min(max(o.Lost, 0), o.Sent); {
 				case !ix.crosses(o, c):
-				case distinct:
+				case ev.distinct:
 					flows[j].meet(o.Sent, lost)
 				default:
 					found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, lost})
@@ -425,5 +432,5 @@ func (ix *index) count(suspects []Suspect, comps []int32, obs []Observation, dis
 		x.count(found)
 		x.Against.Expected = float64(x.Against.CleanSent) * x.Loss
 	}
-	return slices.Concat(crosses[0], crosses[1])
+	return onPath
 }

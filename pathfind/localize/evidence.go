@@ -56,6 +56,7 @@ type merged struct {
 	*Observation
 	sent, lost, bursts int
 	untold             bool
+	begins             int64 // see evidence.sort
 }
 
 type entry struct {

@@ -162,7 +162,7 @@ func (s *sifting) sift(all []Observation, from, to int, lossy *sieve) bool {
 		if !ix.clean(o) {
 			o = ix.cleaned(o)
 		}
-		s.obs = append(s.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0), o.Untold || o.Bursts <= 0})
+		s.obs = append(s.obs, merged{o, o.Sent, min(max(o.Lost, 0), o.Sent), max(o.Bursts, 0), o.Untold || o.Bursts <= 0, 0})
 	}
 	return true
 }

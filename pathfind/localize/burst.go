@@ -102,7 +102,7 @@ func (b bursts) likely(f *lump) float64 {
 // scattered returns the log of how likely losses that are independent of each other lie in as many runs as it is told.
 func (m *merged) scattered() float64 {
 	n, k, r := float64(m.sent), float64(m.lost), m.runs()
-	if r < m.mostRuns() || r > n-k+1 { // the runs of several windows
+	if k == 1 || r < m.mostRuns() || r > n-k+1 { // more runs than can be are those of several windows
 		return 0
 	}
 	choose := func(n, k float64) float64 { return lgamma(n+1) - lgamma(k+1) - lgamma(n-k+1) }

@@ -66,8 +66,15 @@ func (s *search) ofOneKind(v *view) (kin view, ok bool) {
 		return view{}, false
 	}
 	rates := make([]lossRate, len(comps))
+	loaded := -1 // the hypothesis, as it is
 	for i, c := range comps {
-		s.loadLikeliest(v.weights, c)
+		if top := s.likeliestWith(v.weights, c); top != loaded { // as few are
+			s.recall(&s.hyps[top])
+			loaded = top
+		}
+		if s.suppose(c) {
+			loaded = -1
+		}
 		rates[i] = s.lossRate(c)
 	}
 	lifts := make([]float64, s.ix.n) // by component, how many times as likely a fault of it is

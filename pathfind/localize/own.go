@@ -43,7 +43,7 @@ var keeping = [...]float64{1, 30, 180, 1000}
 // Own is how much flows lose that lose packets by themselves; the zero value knows nothing of it.
 type Own struct {
 	total float64
-	shape [len(keeping)]float64
+	shape shape
 }
 
 // Known reports whether anything is known of it.
@@ -83,14 +83,7 @@ const (
 // unknownHabits are what is thought of flows before any evidence. Of one that is sent to measure any share of its packets is as likely to be lost as any other: that it loses many would be
 // hard to tell from a fault. Those that the fabric carries lose a few by themselves, mostly.
 func unknownHabits(cfg Config) habits {
-	carried, sum := shape(kindsOwn), 0.0
-	for _, x := range carried {
-		sum += x
-	}
-	for k := range carried {
-		carried[k] /= sum
-	}
-	return habits{rate: cfg.outliers(), total: usuallyTotal, shape: [2]shape{{1, 0, 0, 0}, carried}, prior: math.Log1p(-otherHabits)}
+	return habits{rate: cfg.outliers(), total: usuallyTotal, shape: [2]shape{{1, 0, 0, 0}, kindsCarried}, prior: math.Log1p(-otherHabits)}
 }
 
 // A school is how habits are learnt.
@@ -117,7 +110,22 @@ var anyShare = beta{0.3, 2.7}
 
 // kindsOwn is how many of the flows that habits are learnt from are expected to be of each kind: their Dirichlet distribution. Those that lose everything
 // stand beside.
-var kindsOwn = [...]float64{1, 0.6, 0.4, 0.4}
+var kindsOwn = shape{1, 0.6, 0.4, 0.4}
+
+// kindsCarried is which share of those that the fabric carries are.
+var kindsCarried = kindsOwn.shares()
+
+// shares returns numbers of flows as shares of all of them.
+func (x shape) shares() shape {
+	sum := 0.0
+	for _, n := range x {
+		sum += n
+	}
+	for k := range x {
+		x[k] /= sum
+	}
+	return x
+}
 
 // totals is the distribution of the share of them that do, of which the mean is usuallyTotal.
 var totals = beta{5 * usuallyTotal, 5 * (1 - usuallyTotal)}
@@ -256,7 +264,7 @@ func (all *strangers) apart(h *habits) []stranger {
 			x.kinds, _ = t.marginals(len(keeping))
 			x.part = 1
 		}
-		x.odds /= h.likely(x)
+		x.odds /= h.likely(&x, h.mean(x.sort, x.kinds))
 		list = append(list, x)
 	}
 	return list
@@ -280,9 +288,9 @@ func (s *search) oddsOfOwn(t *term) float64 {
 // ownShare is how much of a flow lost packets by itself, in the mean, at the odds that it did.
 func (t *term) ownShare(odds float64) float64 { return odds / ((1 + odds) * t.same) }
 
-// likely is how likely a flow that loses packets by itself lost what a stranger did.
-func (h *habits) likely(x stranger) float64 {
-	return h.total*x.total + (1-h.total)*x.part*h.mean(x.sort, x.kinds)
+// likely is how likely a flow that loses packets by itself lost what a stranger did, given the mean of what is said of each kind.
+func (h *habits) likely(x *stranger, mean float64) float64 {
+	return h.total*x.total + (1-h.total)*x.part*mean
 }
 
 // mean is that of what is said of each kind.
@@ -322,47 +330,44 @@ func (s *search) learn(h *habits, by school, from strangers) bool {
 	}
 	var own bySort
 	var total float64
-	var kinds [len(keeping)]float64
+	var kinds shape
 	for range rounds {
 		own, total, kinds = bySort{by.shares[0].own, by.shares[1].own}, totals.own, kindsOwn
 		partly := 0.0 // those that do not lose everything
-		add := func(sort int, flows float64, likely [len(keeping)]float64) {
+		add := func(sort int, flows, mean float64, likely [len(keeping)]float64) {
 			own[sort], partly = own[sort]+flows, partly+flows
-			mean := h.mean(sort, likely)
 			for k, p := range likely {
 				kinds[k] += flows * h.shape[sort][k] * p / mean
 			}
 		}
-		for _, x := range list {
+		for i := range list {
+			x := &list[i]
 			rate := h.rate[x.sort]
 			if x.same > 1 {
 				rate = math.Pow(rate, 1/x.same)
 			}
-			likely := h.likely(x)
+			mean := h.mean(x.sort, x.kinds)
+			likely := h.likely(x, mean)
 			w := rate * x.odds * likely
 			w /= (1 - rate + w) * x.same
 			all := w * h.total * x.total / likely
 			own[x.sort], total = own[x.sort]+all, total+all
-			add(x.sort, w-all, x.kinds)
+			add(x.sort, w-all, mean, x.kinds)
 		}
 		for _, b := range s.lossless {
 			if b.flows > 0 {
 				likely := b.lossless()
 				sort := sortOf(b.carried)
-				add(sort, float64(b.flows)*h.rate[sort]*(1-h.total)*h.mean(sort, likely), likely)
+				mean := h.mean(sort, likely)
+				add(sort, float64(b.flows)*h.rate[sort]*(1-h.total)*mean, mean, likely)
 			}
 		}
 		for i := range own {
 			h.rate[i] = min(own[i]/known[i], 0.5)
 		}
 		h.total = total / (total + totals.other + partly)
-		sum := 0.0
-		for _, x := range kinds {
-			sum += x
-		}
-		for k, x := range kinds {
-			h.shape[0][k], h.shape[1][k] = x/sum, x/sum
-		}
+		shares := kinds.shares()
+		h.shape = [2]shape{shares, shares}
 	}
 	h.prior = math.Log(otherHabits) + by.freedom(h, own, known, total, kinds)
 	return true

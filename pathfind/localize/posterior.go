@@ -315,9 +315,8 @@ func (s *search) holds(h *hypothesis, class []int32) float64 {
 	return min(p, 1)
 }
 
-// loadLikeliest loads the likeliest hypothesis that holds a component, makes the component faulty if it is but an extra there, and returns it. A
-// negative component means the likeliest of all.
-func (s *search) loadLikeliest(weights []float64, c int32) *hypothesis {
+// likeliestWith returns the number of the likeliest hypothesis that holds a component. A negative component means the likeliest of all.
+func (s *search) likeliestWith(weights []float64, c int32) int {
 	top, most := 0, -1.0
 	for i := range s.hyps {
 		if p := weights[i]; p > most && (c < 0 || p*s.holds(&s.hyps[i], []int32{c}) > most) {
@@ -327,12 +326,26 @@ func (s *search) loadLikeliest(weights []float64, c int32) *hypothesis {
 			top, most = i, p
 		}
 	}
-	h := &s.hyps[top]
+	return top
+}
+
+// loadLikeliest loads that, makes the component faulty if it is but an extra there, and returns it.
+func (s *search) loadLikeliest(weights []float64, c int32) *hypothesis {
+	h := &s.hyps[s.likeliestWith(weights, c)]
 	s.recall(h)
-	if c >= 0 && s.excess[c] == 0 {
-		s.shift(c, s.fit(c).rate)
+	if c >= 0 {
+		s.suppose(c)
 	}
 	return h
+}
+
+// suppose makes a component faulty, and reports whether it was not.
+func (s *search) suppose(c int32) bool {
+	if s.excess[c] > 0 {
+		return false
+	}
+	s.shift(c, s.fit(c).rate)
+	return true
 }
 
 // shares shares the probability of a class out among its members by their log odds.

@@ -31,18 +31,13 @@ type manner struct {
 }
 
 // habits returns the habits of a responder: what it holds back of one flow's answers it may hold back of another's.
-func (m *manner) habits() (h habits) {
-	sum := 0.0
+func (m *manner) habits() habits {
+	var held shape
 	for k, n := range kindsHeld {
-		h.shape[0][k] = n + max(0, m.kinds[k])
-		sum += h.shape[0][k]
+		held[k] = n + max(0, m.kinds[k])
 	}
-	for k := range h.shape[0] {
-		h.shape[0][k] /= sum
-	}
-	h.shape[1] = h.shape[0]
-	h.total = usuallyTotal
-	return h
+	held = held.shares()
+	return habits{total: usuallyTotal, shape: [2]shape{held, held}}
 }
 
 // shyAs is how much of an observation is shy, and as which kind.

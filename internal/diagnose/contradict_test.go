@@ -144,18 +144,15 @@ func TestNoFlowCrosses(t *testing.T) {
 	if x := &d.Suspects[0]; x.Symptom != Corruption || *x.Loss < 0.043 || *x.Loss > 0.053 || *x.LossLow < 0.9**x.Loss || *x.LossHigh > 1.1**x.Loss {
 		t.Errorf("of 5 %% errors it is said\n%s", d.Text())
 	}
-	// A link that also runs slowly makes its switch a suspect, too, though little of one.
+	// A link that also runs slowly is one part of its switch, not two for an arc of it, and makes no suspect of that.
 	s.snmp = nil
 	s.say(evidence.KindCounters, "leaf1:swp3", 4, evidence.PortState{IntervalMS: 5000, Oper: evidence.Up, Speed: 10e9,
 		In: &evidence.Counters{Unicast: evidence.Count(1e6), Errors: evidence.Count(50_000), Discards: evidence.Count(0)}})
 	d = s.diagnosed()
 	for _, x := range d.Suspects {
-		if strings.Contains(x.For, " of 0 ") || x.Kind == "node" && (x.For != "what ports at it count" || x.Evidence[0].Source == "probe" && x.Evidence[0].Text == x.For) {
+		if strings.Contains(x.For, " of 0 ") || x.Kind == "node" {
 			t.Errorf("it is said\n%s", d.Text())
 		}
-	}
-	if len(d.Suspects) < 2 {
-		t.Errorf("the switch is no suspect\n%s", d.Text())
 	}
 }
 

@@ -31,21 +31,27 @@ func (d *device) probability() float64 { return 1 / (1 + exp(-d.odds)) }
 // blamed is what a hypothesis blames at a switch.
 type blamed struct {
 	arcs, links int
+	bad         int     // arcs that packets crossed, among these and those of the links
+	vague       int     // arcs and links of which packets crossed one way only, so that the one looks like the other
 	price       float64 // log prior of these
 	// chosen is the logarithm of how many ways there are to choose others in their place that lie elsewhere, for each of these, and others in how many of
 	// those one of them is another.
 	chosen, others float64
 }
 
-// bad returns how many arcs are blamed.
-func (b *blamed) bad() float64 { return float64(b.arcs + 2*b.links) }
-
 // add adds an arc or a link to what is blamed at a switch, or takes it away.
 func (t *deviceTable) add(ix *index, b *blamed, n graphs.NodeID, c int32, sign int) {
+	link := c - ix.links
 	if c < ix.links {
+		link = int32(graphs.ArcID(c).Link())
 		b.arcs += sign
+		b.bad += sign
 	} else {
 		b.links += sign
+		b.bad += sign * int(t.ways[link])
+	}
+	if t.ways[link] == 1 {
+		b.vague += sign
 	}
 	b.price += float64(sign) * ix.logPrior(c)
 	if x := t.choices[c]; x != nil {
@@ -61,24 +67,30 @@ func (t *deviceTable) add(ix *index, b *blamed, n graphs.NodeID, c int32, sign i
 // A deviceTable counts what a hypothesis blames at each switch. Its counts are zero outside of the methods that use them.
 type deviceTable struct {
 	measured []float64 // by node: its arcs that packets crossed
+	ways     []int8    // by link: the same, one at least
 	at       []blamed  // by node
 	all      census    // components blamed
 	touched  []graphs.NodeID
-	log      float64 // log prior odds of a switch that is bad in part
+	// part are the arcs and links that count at switches, by component. Of a link and its arcs only the link does: what it loses is not for another part to lose again.
+	part    []bool
+	counted []int32
+	log     float64 // log prior odds of a switch that is bad in part
 	// queued are the components whose own queue counts what they drop: that queues of one switch are full together comes of the traffic, and makes no
 	// switch sick.
-	queued  []bool
-	choices map[int32]*choices // of components, where ways are not known: see chooseTwins
+	queued   []bool
+	choices  map[int32]*choices // of components, where ways are not known: see chooseTwins
+	arcsOnly bool               // links do not fail as a whole
 	// few is by how much the log prior of any fault falls short in a fabric with fewer causes than the prior is spread over: that faults meet at a
 	// switch by chance is the likelier the fewer arcs there are.
 	few float64
 }
 
-func newDeviceTable(ix *index, ev *evidence) deviceTable {
+func newDeviceTable(ix *index, ev *evidence, oneWay bool) deviceTable {
 	t := deviceTable{
-		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)), choices: map[int32]*choices{},
+		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)), part: make([]bool, ix.nodes), ways: make([]int8, ix.nodes-ix.links), choices: map[int32]*choices{},
 		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
 	}
+	t.arcsOnly = oneWay
 	t.log = ix.prior[0] + t.few + math.Log(partly)
 	t.queued = make([]bool, ix.n)
 	for i := range ev.meters {
@@ -90,7 +102,11 @@ func newDeviceTable(ix *index, ev *evidence) deviceTable {
 		if ev.crosses(a) {
 			t.measured[ix.tail[a]]++
 			t.measured[ix.head[a]]++
+			t.ways[graphs.ArcID(a).Link()]++
 		}
+	}
+	for l, n := range t.ways {
+		t.ways[l] = max(n, 1)
 	}
 	return t
 }
@@ -103,21 +119,42 @@ func (ev *evidence) crosses(a int32) bool {
 // another returns one of the same switches, with counts of its own.
 func (t *deviceTable) another() deviceTable {
 	o := *t
-	o.at, o.touched = make([]blamed, len(t.at)), nil
+	o.at, o.touched, o.part, o.counted = make([]blamed, len(t.at)), nil, make([]bool, len(t.part)), nil
 	return o
 }
 
-// count adds to the counts of all, and of both switches of an arc or link.
-func (t *deviceTable) count(ix *index, c int32, sign int) {
-	t.all[ix.kindOf(c)] += sign
-	if c >= ix.nodes || t.queued[c] {
-		return
+// countAll counts components, links before arcs.
+func (t *deviceTable) countAll(ix *index, comps []int32) {
+	for _, links := range [...]bool{true, false} {
+		for _, c := range comps {
+			if (ix.kindOf(c) == 1) != links {
+				continue
+			}
+			t.all[ix.kindOf(c)]++
+			if t.parted(ix, c) && !t.inLink(ix, c) {
+				t.part[c] = true
+				t.counted = append(t.counted, c)
+				t.count(ix, c, 1)
+			}
+		}
 	}
+}
+
+// parted reports whether a component may be part of a switch.
+func (t *deviceTable) parted(ix *index, c int32) bool { return c < ix.nodes && !t.queued[c] }
+
+// inLink reports whether a component is an arc of a link that counts.
+func (t *deviceTable) inLink(ix *index, c int32) bool {
+	return c < ix.links && t.part[ix.link(graphs.ArcID(c).Link())]
+}
+
+// count adds an arc or a link to the counts of both its switches, or takes it away.
+func (t *deviceTable) count(ix *index, c int32, sign int) {
 	for _, n := range ix.endsOf(c) {
 		if ix.host[n] {
 			continue
 		}
-		if t.at[n].bad() == 0 {
+		if t.at[n].bad == 0 {
 			t.touched = append(t.touched, n)
 		}
 		t.add(ix, &t.at[n], n, c, sign)
@@ -129,12 +166,15 @@ func (t *deviceTable) clear() {
 	for _, n := range t.touched {
 		t.at[n] = blamed{}
 	}
-	t.touched, t.all = t.touched[:0], census{}
+	for _, c := range t.counted {
+		t.part[c] = false
+	}
+	t.touched, t.counted, t.all = t.touched[:0], t.counted[:0], census{}
 }
 
 // odds returns the log odds of a switch being bad in part, with what is blamed there, among all faults.
 func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) float64 {
-	bad := at.bad()
+	bad := float64(at.bad)
 	if bad < 2 {
 		return math.Inf(-1)
 	}
@@ -146,6 +186,9 @@ func (t *deviceTable) odds(ix *index, n graphs.NodeID, at blamed, all census) fl
 	m := max(t.measured[n], bad)
 	choose := lgamma(m+1) - lgamma(bad+1) - lgamma(m-bad+1)
 	odds := t.log - log(m+1) - choose - price
+	if !t.arcsOnly {
+		odds -= math.Ln2 * float64(at.vague)
+	}
 	if at.others > 0 {
 		odds += math.Log1p(at.others) - at.chosen
 	}
@@ -163,11 +206,11 @@ func (t *deviceTable) alone(ix *index) (more [len(kinds)]float64) {
 // beside returns by how much the devices of the hypothesis counted raise the log prior of one more component, of which alone says what any of its kind does.
 func (t *deviceTable) beside(ix *index, c int32, alone float64) float64 {
 	more := alone
-	if c >= ix.links || t.queued[c] {
+	if c >= ix.links || t.queued[c] || t.inLink(ix, c) {
 		return more
 	}
 	for _, n := range ix.endsOf(c) {
-		if t.at[n].bad() > 0 {
+		if t.at[n].bad > 0 {
 			at, all := t.at[n], t.all
 			all[ix.kindOf(c)]++
 			was := softplus(t.odds(ix, n, at, t.all))
@@ -185,14 +228,12 @@ const unlikely = -4
 // add to the log prior is the second result.
 func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus float64) {
 	t.clear()
-	for _, c := range comps {
-		t.count(ix, c, 1)
-	}
+	t.countAll(ix, comps)
 	bonus = ix.census.gain(&t.all)
 	for {
 		best, odds := graphs.NodeID(graphs.None), float64(unlikely)
 		for _, n := range t.touched {
-			if t.at[n].bad() < 2 {
+			if t.at[n].bad < 2 {
 				continue // as are most
 			}
 			if o := t.odds(ix, n, t.at[n], t.all); o > odds || o == odds && n < best {
@@ -205,8 +246,9 @@ func (t *deviceTable) devices(ix *index, comps []int32) (found []device, bonus f
 		d := device{comp: ix.node(best), odds: odds}
 		for _, c := range comps {
 			taken := slices.ContainsFunc(found, func(x device) bool { return slices.Contains(x.members, c) })
-			if !taken && c < ix.nodes && !t.queued[c] && ix.within(c, d.comp) {
+			if !taken && c < ix.nodes && t.part[c] && ix.within(c, d.comp) {
 				d.members = append(d.members, c)
+				t.all[ix.kindOf(c)]--
 				t.count(ix, c, -1)
 			}
 		}

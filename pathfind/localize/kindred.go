@@ -17,6 +17,8 @@ const (
 	kindred, kindly = 0.8, 0.7
 	// undecided is the least probability of a fault, and of none, for it to be in doubt, and kinsmen how many faults there are to be for one to be like the others.
 	undecided, kinsmen = 0.02, 2
+	// vague is the spread from which the evidence tells next to nothing of what a fault loses, as where others explain all that it may have lost.
+	vague = 2.0
 )
 
 // A lossRate is what the evidence tells of the hazard of a component if that is faulty: mean and standard deviation of its logarithm.
@@ -107,7 +109,6 @@ func (s *search) ofOneKind(v *view) (kin view, ok bool) {
 
 // lossRate returns what the evidence tells of the hazard of a faulty component, by parabolas through its likelihood about the peak.
 func (m *model) lossRate(c int32) lossRate {
-	const vague = 2.0
 	f := m.likelihoodOf(c)
 	r := lossRate{log(m.excess[c]), 0.5}
 	for range 3 {
@@ -128,6 +129,9 @@ func (m *model) lossRate(c int32) lossRate {
 
 // liftOf returns how many times as likely a fault is that loses so much if most lose about as much as exp(kind).
 func (m *model) liftOf(r lossRate, kind float64) float64 {
+	if r.spread >= vague {
+		return 1
+	}
 	own, spread := r.spread*r.spread, kindly*kindly
 	both, off := own+spread, kind-r.mean
 	prior := exp(m.logRatePrior((r.mean*spread + kind*own) / both)) // where both agree

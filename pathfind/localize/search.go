@@ -118,7 +118,7 @@ const (
 func newSearch(m *model) *search {
 	s := &search{model: m, atHand: -1, bounds: bounds{comp: -1}, lossless: m.ev.clean, by: map[uint64]int32{}, like: likenesses{kin: newKin()}, best: math.Inf(-1),
 		odds: make([]float64, m.ix.n), overlap: make([]float64, m.ix.n), lossy: make([]int32, m.ix.n)}
-	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev))
+	s.scratch = newScratch(m.ix.n, newDeviceTable(m.ix, m.ev, m.cfg.OneWay))
 	s.here = s.devs.another()
 	weighShyness(m.ix, m.ev, s.ifGood)
 	s.countLossy()

@@ -16,9 +16,7 @@ type prospect struct {
 // prospects lists what may be above a floor, in log odds, by how it was felt to be pulled, but for what is barred. The list is good until the next one is
 // asked for.
 func (s *search) prospects(h *hypothesis, floor float64, barred func(int32) bool) []prospect {
-	for _, c := range h.comps {
-		s.here.count(s.ix, c, 1)
-	}
+	s.here.countAll(s.ix, h.comps)
 	alone := s.here.alone(s.ix)
 	if s.listed[0] == nil { // room for all, so that nothing is moved
 		n := len(s.candidates)

@@ -117,6 +117,8 @@ type Suspect struct {
 
 	dial dial // how times are told of it
 	once bool // of a link that flaps: it went down once, and came up again
+	// isDown is set of one that flaps and is down as far as ports told last.
+	isDown bool
 	// fresh is set of one that went down so short a time ago that nobody knows whether it came up again.
 	fresh bool
 	// oneWay tells of an arc that comes and goes that packets came over its link the other way meanwhile.

@@ -299,3 +299,16 @@ func (s *scene) flapped(port string, second float64, count int, by string) {
 	r := s.say(evidence.KindEvent, port, second, evidence.PortState{Event: evidence.Flapped})
 	r.Count, r.WindowMS, r.Text = &count, 10_000, by
 }
+
+// TestDownNow: what went down, up, down, up and down flaps, and is down now, which makes it no less sure.
+func TestDownNow(t *testing.T) {
+	s := newScene(t)
+	for i, event := range []string{evidence.Down, evidence.Up, evidence.Down, evidence.Up, evidence.Down} {
+		s.say(evidence.KindEvent, receiving, float64(10*i), evidence.PortState{Event: event})
+	}
+	d := s.diagnosed()
+	if len(d.Suspects) != 1 || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.95 || !strings.Contains(d.Summary, "is down now") ||
+		!strings.Contains(d.Text(), "capacity lost") {
+		t.Errorf("it is said\n%s", d.Text())
+	}
+}

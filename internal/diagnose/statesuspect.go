@@ -102,38 +102,50 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: why})
 		}
 	}
-	for _, c := range s.share(down, func(_, _ *linkState) bool { return true }) {
-		out, nats := s.stateSuspect(c, Down)
-		for _, w := range gone {
-			if w.holds(c.cause, s.fabric) {
-				nats += min(avoided, -math.Log(max(w.chance, 1e-12)))
-				out.Evidence = append(out.Evidence, Evidence{"probe", w.words()})
-			}
-		}
-		lost := absent{node: graphs.None}
-		if c.cause.Kind == localize.Node {
-			lost.node = graphs.NodeID(c.cause.ID)
-		}
-		for _, x := range c.links {
-			gone = settle(gone, x.link)
-			lost.links = append(lost.links, x.link)
-		}
-		out.Evidence = append(out.Evidence, Evidence{"fabric", "capacity lost: " + s.capacityLost(lost)})
-		out.Probability = probabilityOf(nats)
-		if out.Probability >= leastListed {
-			d.Suspects = append(d.Suspects, out)
-			ports.cover(s.fabric, &c, out.Probability)
-		}
-	}
-	// What went down at different moments did so for different reasons.
-	for _, c := range s.share(flapped, (*linkState).near) {
-		out, nats := s.stateSuspect(c, Flap)
+	add := func(c common, symptom Symptom) {
+		out, nats := s.stateSuspect(c, symptom)
+		nats, gone = s.downNow(&out, &c, nats, gone)
 		if out.Probability = probabilityOf(nats); out.Probability >= leastListed {
 			d.Suspects = append(d.Suspects, out)
 			ports.cover(s.fabric, &c, out.Probability)
 		}
 	}
+	for _, c := range s.share(down, func(_, _ *linkState) bool { return true }) {
+		add(c, Down)
+	}
+	// What went down at different moments did so for different reasons.
+	for _, c := range s.share(flapped, (*linkState).near) {
+		add(c, Flap)
+	}
 	return gone
+}
+
+// downNow tells what is lost as long as links are down, which may be all of a suspect's or, of what flaps, some. Withdrawals of these make it surer, and are told with it; those
+// that remain are returned.
+func (s *Store) downNow(out *Suspect, c *common, nats float64, gone []withdrawal) (float64, []withdrawal) {
+	lost := absent{node: graphs.None}
+	for _, x := range c.links {
+		if x.down {
+			lost.links = append(lost.links, x.link)
+		}
+	}
+	if len(lost.links) == 0 {
+		return nats, gone
+	}
+	if c.cause.Kind == localize.Node && len(lost.links) == len(c.links) {
+		lost.node = graphs.NodeID(c.cause.ID)
+	}
+	for _, w := range gone {
+		if w.holds(c.cause, s.fabric) {
+			nats += min(avoided, -math.Log(max(w.chance, 1e-12)))
+			out.Evidence = append(out.Evidence, Evidence{"probe", w.words()})
+		}
+	}
+	for _, l := range lost.links {
+		gone = settle(gone, l)
+	}
+	out.Evidence = append(out.Evidence, Evidence{"fabric", "capacity lost: " + s.capacityLost(lost)})
+	return nats, gone
 }
 
 // cover notes the links of which it is told what they share. A switch that is gone takes those with it of which nobody tells.
@@ -168,8 +180,14 @@ func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float
 	for i := range c.links {
 		x := &c.links[i]
 		if symptom == Flap {
-			nats = min(nats, x.flap)
+			sick := x.flap
 			says = append(says, s.flapWords(x))
+			if x.down {
+				sick = max(sick, x.nats)
+				says[len(says)-1] += "; now " + strings.Join(x.says, ", ")
+				against = append(against, x.against...)
+			}
+			nats, out.isDown = min(nats, sick), x.down && (i == 0 || out.isDown)
 			if x.still != "" {
 				against = append(against, x.still+" says to have been up meanwhile")
 			}
@@ -184,6 +202,9 @@ func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float
 		}
 		nats = min(nats, x.nats)
 		says = append(says, x.says...)
+		if x.outages > 0 {
+			says = append(says, "before that "+s.flapWords(x))
+		}
 		against, crossed = append(against, x.against...), append(crossed, x.crossed...)
 	}
 	out.For = strings.Join(says[:min(len(says), 6)], ", ")
@@ -240,7 +261,7 @@ func (s *Store) contradict(out *Suspect, ports, packets []string) {
 // flapWords says how often and when a link went down.
 func (s *Store) flapWords(x *linkState) string {
 	text := fmt.Sprintf("%s went down and came up again %s", s.fabric.LinkName(x.link), timesWord(x.outages))
-	if n := len(x.at); n > 0 && x.outages > n && !x.from.IsZero() {
+	if n := len(x.at); n > 0 && x.outages > n && !x.from.IsZero() && x.at[n-1].After(x.from) {
 		text += " in " + x.at[n-1].Sub(x.from).Round(100*time.Millisecond).String()
 	}
 	last := ", the last time "

@@ -420,6 +420,9 @@ func (x *Suspect) Sentence() string {
 		} else if x.Duty > 0 {
 			does += fmt.Sprintf(", %s of the time", Percent(x.Duty))
 		}
+		if x.isDown {
+			does += ", and is down now"
+		}
 	case Down:
 		if does = "is down"; x.idle != "" {
 			does = x.idle

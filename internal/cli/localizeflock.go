@@ -195,7 +195,7 @@ func concludeFlock(d *diagnose.Diagnosis, seen *flock.Observed, r *flaps.Result)
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Named:
 		d.Verdict, d.Summary = diagnose.Suspects, d.Suspects[0].Sentence()
 	case seen.Sent < diagnose.LeastProbes:
-		d.Summary = fmt.Sprintf("too little evidence: %d packets, at least %d are needed", seen.Sent, diagnose.LeastProbes)
+		d.Summary = diagnose.TooFew(seen.Sent, seen.Lost, "packets")
 		d.Notes = append(d.Notes, "a trace of more packets is needed")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted:
 		d.Summary = "perhaps " + d.Suspects[0].Sentence()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"whichlink/graphs"
@@ -282,7 +283,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Summary = "no probe was answered" + seen.sinceWords() + ": nothing listens, or the network loses all of them"
 		d.Notes = append(d.Notes, "see that reflectors run and no filter drops probes: whichlink agent on the hosts, then whichlink ping between two of them")
 	case probes < LeastProbes:
-		d.Summary = fmt.Sprintf("too little evidence: %d %s, at least %d are needed", probes, what, LeastProbes)
+		d.Summary = TooFew(probes, lost, what)
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: "+s.probeCommand()+" --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Summary = "perhaps " + d.Suspects[0].Sentence()
@@ -376,6 +377,18 @@ func (x *Suspect) undecided() string {
 		return "what ports say of the first suspect and what else is known of it contradict each other: look at the ports themselves"
 	}
 	return "measure for longer: whether the first suspect is faulty is not yet told apart from chance"
+}
+
+// TooFew says that so few packets, probes by their name, are no evidence of health, and what was lost of them none of a fault.
+func TooFew(sent, lost int, what string) string {
+	if sent == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	text := fmt.Sprintf("too little evidence: %d %s", sent, what)
+	if lost > 0 {
+		text += fmt.Sprintf(", %d lost", lost)
+	}
+	return text + fmt.Sprintf(", at least %d are needed", LeastProbes)
 }
 
 // Unexplained reports whether more was lost than the background explains by far.

@@ -249,6 +249,7 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 		}
 	}
 	r := s.result()
+	r.doubtFew(obs, cfg)
 	r.Tail, r.Run = tail, cfg.bursts.length
 	return r, Touched{s.ev.lossy, s.crossing, s.ev.routes}
 }

@@ -56,7 +56,8 @@ type Flow struct {
 	Span flaps.Span
 }
 
-// ReadTopology reads a topology. The fabric is the same in whatever order its lines come.
+// ReadTopology reads a topology. The fabric is the same in whatever order its lines come, and whichever end of a link a line has first: links are named as the generator of
+// traces writes them, the host first, else the lower number.
 func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 	var edges [][2]uint64
 	err := eachLine(r, file, func(line []byte) error {
@@ -80,6 +81,9 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 		if edge[0] == edge[1] {
 			return fmt.Errorf("link from node %d to itself", edge[0])
 		}
+		if hostFirst(edge[0]) > hostFirst(edge[1]) {
+			edge[0], edge[1] = edge[1], edge[0]
+		}
 		edges = append(edges, edge)
 		return nil
 	})
@@ -92,6 +96,14 @@ func ReadTopology(r io.Reader, file string) (*graphs.Fabric, error) {
 		return nil, fmt.Errorf("%s: %w", graphs.Clean(file), err)
 	}
 	return f, nil
+}
+
+// hostFirst is by what the ends of a link are ordered.
+func hostFirst(number uint64) int64 {
+	if number >= firstHost {
+		return int64(number) - mostNumber - 1
+	}
+	return int64(number)
 }
 
 // topology makes a fabric of pairs of node numbers. Two nodes have one link, as far as traces can tell: it may be written once for each direction.

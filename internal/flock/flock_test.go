@@ -158,6 +158,11 @@ func TestOrder(t *testing.T) {
 		turned, rewired := slices.Clone(flows), slices.Clone(links)
 		slices.Reverse(turned)
 		slices.Reverse(rewired)
+		for i, line := range rewired {
+			if u, v, ok := strings.Cut(line, " "); ok && line[0] != '#' {
+				rewired[i] = v + " " + u
+			}
+		}
 		for _, seen := range Kinds {
 			var said []string
 			for _, order := range [][2][]string{{flows, links}, {turned, links}, {flows, rewired}} {

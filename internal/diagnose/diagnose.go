@@ -175,6 +175,11 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, beside map[string]loca
 	if sus.Kind != localize.Host && !slices.ContainsFunc(links, func(l graphs.LinkID) bool { return !ports.covered[l] }) {
 		return true
 	}
+	elsewhere := func(x Suspect) bool { // by another inference, as of what was lost while it was down
+		_, another := beside[x.ID]
+		return !another && x.Symptom == Loss && x.Probability >= Named &&
+			slices.ContainsFunc(sus.Class, func(c localize.Cause) bool { return x.Kind == string(c.Kind) && x.ID == s.name(c) })
+	}
 	var same func(x Suspect) bool
 	switch sus.Kind {
 	case localize.Node, localize.Group:
@@ -193,7 +198,7 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, beside map[string]loca
 			return x.Link == name && !(another && x.Symptom == Loss && sus.Probability >= Named)
 		}
 	}
-	i := slices.IndexFunc(d.Suspects, same)
+	i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return same(x) || elsewhere(x) })
 	if i < 0 {
 		return false
 	}
@@ -411,7 +416,7 @@ func (s *Store) notes(seen *observer) []string {
 	}
 	notes = append(notes, s.beyond.note()...)
 	if !seen.since.IsZero() {
-		notes = append(notes, fmt.Sprintf("losses began at %s: what was measured before is left out", s.dial().write(seen.since, "15:04:05.0Z")))
+		notes = append(notes, fmt.Sprintf("losses began while this was measured: what was measured before %s is left out", s.dial().write(seen.since, "15:04:05.0Z")))
 	}
 	if seen.spells != nil {
 		notes = append(notes, seen.spellNote())

@@ -173,7 +173,7 @@ func flaps(r *rhythm.Rhythm) bool {
 	case rhythm.Flapping:
 		return r.Loss >= most || r.Duty <= seldom
 	case rhythm.Once:
-		return r.Loss >= most && r.Duty <= 0.5
+		return r.Loss >= outageLoss && r.Duty <= 0.5
 	}
 	return false
 }

@@ -33,7 +33,11 @@ func (w *portWords) notes(s *Store, d *Diagnosis, seen *observer) []string {
 	notes := append(slices.Clone(w.counted.notes), w.cabled.notes...)
 	notes = append(notes, s.discardNotes(d, w.counted, seen)...)
 	if w.counted.ports > 0 && d.Verdict == Inconclusive {
-		notes = append(notes, fmt.Sprintf("the counters of %d ports were read: half of all faults show in none", w.counted.ports))
+		read := fmt.Sprintf("the counters of %d ports were", w.counted.ports)
+		if w.counted.ports == 1 {
+			read = "the counters of one port were"
+		}
+		notes = append(notes, read+" read: half of all faults show in none")
 	}
 	for i := range w.states {
 		if text := s.slowerThanPlanned(w.states[i].link); text != "" {

@@ -14,11 +14,18 @@ import (
 )
 
 // A session on a fabric of some sixty thousand links that takes in five thousand records a second for more than a minute, with all screens open,
-// stays within 300 MiB: evidence counts for a minute, the tape keeps so many echoes, and a picture is as large as the fabric.
-func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes in hundreds of thousands of records")
+// is to stay within 300 MiB: evidence counts for a minute, the tape keeps so many echoes, and a picture is as large as the fabric.
+func BenchmarkMemory(b *testing.B) {
+	for b.Loop() {
+		worst, empty, picture := largeSession(b)
+		b.ReportMetric(float64(worst), "MiB")
+		b.ReportMetric(float64(empty), "fabric-MiB")
+		b.ReportMetric(picture.Seconds()*1000, "picture-ms")
 	}
+}
+
+// largeSession returns how many MiB such a session holds at most, how many of them are the fabric's, and how much of the processor's time the slowest picture took.
+func largeSession(t testing.TB) (worst, empty int, picture time.Duration) {
 	const perSecond, seconds, flows = 5000, 75, 20_000
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 44})
 	if err != nil {
@@ -31,7 +38,7 @@ func TestMemory(t *testing.T) {
 		return int(m.HeapAlloc >> 20)
 	}
 	store, tape := diagnose.NewStore(f, diagnose.Config{Horizon: time.Minute}), NewTape(f, 0)
-	empty := held()
+	empty = held()
 	rng := rand.New(rand.NewPCG(1, 2))
 	e := pathfind.NewECMP(f)
 	hosts := f.Hosts()[:400] // those of one process's share of the plan: the trees of more destinations belong to planning
@@ -63,7 +70,6 @@ func TestMemory(t *testing.T) {
 	}
 	base := held() - empty
 	var st *stage
-	worst, picture := 0, time.Duration(0)
 	for second := range seconds {
 		for i := range perSecond {
 			k := &list[(second*perSecond+i)%flows]
@@ -91,10 +97,7 @@ func TestMemory(t *testing.T) {
 			worst = max(worst, held()-base)
 		}
 	}
-	t.Logf("%d MiB at most, of them %d for the fabric; a picture takes %v", worst, empty, picture)
-	if worst > 300 {
-		t.Errorf("%d MiB are held", worst)
-	}
 	runtime.KeepAlive(list)
 	runtime.KeepAlive(e)
+	return worst, empty, picture
 }

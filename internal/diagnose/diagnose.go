@@ -422,10 +422,10 @@ func (s *Store) notes(seen *observer) []string {
 		notes = append(notes, seen.spellNote())
 	}
 	if n := seen.unplanned; n.sent > 0 {
-		notes = append(notes, fmt.Sprintf("%s probes left out, of which %s were lost: cables seem not to be where the plan has them, so that it is not known where these went", thousands(n.sent), thousands(n.lost)))
+		notes = append(notes, fmt.Sprintf("%s packets left out, of which %s were lost: cables seem not to be where the plan has them, so that it is not known where these went", thousands(n.sent), thousands(n.lost)))
 	}
 	if n := seen.dropped - seen.crowded.sent; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s probes left out: no path is known for them", thousands(n)))
+		notes = append(notes, fmt.Sprintf("%s packets left out: no path is known for them", thousands(n)))
 	}
 	if seen.crowded.sent > 0 {
 		notes = append(notes, seen.crowded.note(s))

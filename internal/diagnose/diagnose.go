@@ -293,7 +293,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Summary = "perhaps " + d.Suspects[0].Sentence()
 		d.Notes = append(d.Notes, d.Suspects[0].undecided())
-	case 2*seen.crowded.sent > probes:
+	case 2*seen.crowded.there > probes:
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
 	case solved.Tail > 0:

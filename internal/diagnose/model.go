@@ -25,6 +25,7 @@ func (s *Store) takeModel() {
 // A crowd is packets of which no path is known, and whose pairs have too many for that to tell anything.
 type crowd struct {
 	sent  int
+	there int     // of these, on the way there
 	paths float64 // of a pair, at most
 }
 

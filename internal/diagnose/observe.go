@@ -306,7 +306,10 @@ func (o *observer) leaveOut(c count) {
 	}
 	o.dropped += c.sent
 	if paths := o.listing(o.trip(c)).count; paths > maxAlternatives {
-		o.crowded = crowd{o.crowded.sent + c.sent, max(o.crowded.paths, paths)}
+		o.crowded.sent, o.crowded.paths = o.crowded.sent+c.sent, max(o.crowded.paths, paths)
+		if c.src == o.s.order[c.flow].src {
+			o.crowded.there += c.sent
+		}
 	}
 }
 

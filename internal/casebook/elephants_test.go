@@ -54,7 +54,8 @@ func (s *stage) meeting() (graphs.ArcID, []elephant) {
 		}
 		free := s.avoidable(e)
 		for _, a := range e.path {
-			if !slices.Contains(free, a) || meets(over[a], e.path, a) {
+			taken := slices.ContainsFunc(over[a], func(o elephant) bool { return o.from == e.from && o.port == e.port })
+			if taken || !slices.Contains(free, a) || meets(over[a], e.path, a) {
 				continue
 			}
 			if over[a] = append(over[a], e); len(over[a]) == herd {

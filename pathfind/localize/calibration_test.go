@@ -232,7 +232,7 @@ func TestCalibration(t *testing.T) {
 // a group, a link or a host, and what else there is explains nothing. In others two faults look about like two others, or like a switch, or like five.
 func TestHeavyWorlds(t *testing.T) {
 	t.Parallel()
-	noInnocents(t, 69, 354, 461, 10079, 10353, 81535)
+	noInnocents(t, 69, 227, 354, 459, 461, 478, 10079, 10151, 10353, 81535)
 }
 
 // TestOtherBasins: two and three faults that share losses are found where others explain them less well, or as well, and all that lies between is unlikely.

@@ -88,9 +88,8 @@ type deviceTable struct {
 func newDeviceTable(ix *index, ev *evidence, oneWay bool) deviceTable {
 	t := deviceTable{
 		measured: make([]float64, len(ix.host)), at: make([]blamed, len(ix.host)), part: make([]bool, ix.nodes), ways: make([]int8, ix.nodes-ix.links), choices: map[int32]*choices{},
-		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)),
+		few: math.Log(float64(max(ix.n, leastCauses)) / float64(ix.n)), arcsOnly: oneWay,
 	}
-	t.arcsOnly = oneWay
 	t.log = ix.prior[0] + t.few + math.Log(partly)
 	t.queued = make([]bool, ix.n)
 	for i := range ev.meters {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,28 @@ func TestMiswireDenied(t *testing.T) {
 	d := s.diagnosed()
 	if named(d) || !strings.Contains(d.Text(), "leaf1:swp3 hears spine3:swp1, as planned") {
 		t.Errorf("where a port hears that other one as planned it is said\n%s", d.Text())
+	}
+}
+
+// TestLoosePlugs: where three cables lead to what the plan does not have, each of the plugs left at their other ends may be at any of the others. These are more cables than
+// there are planned ones missing.
+func TestLoosePlugs(t *testing.T) {
+	s := newScene(t)
+	want := map[string]bool{}
+	for i, port := range []string{"leaf1:swp1", "leaf1:swp2", "leaf2:swp3"} {
+		s.say(evidence.KindNeighbour, port, 0, evidence.PortState{RemoteSystem: fmt.Sprint("stranger", i), RemotePort: "swp1"})
+		p, _ := s.f.PortByName(port)
+		want[s.f.LinkName(s.f.Port(p).Link)] = true
+	}
+	s.run(probing{flows: 60, packets: 20, windows: 3, untraced: true})
+	d := s.diagnosed()
+	for _, x := range d.Suspects {
+		if x.Symptom == Miswire && x.Probability >= Named {
+			delete(want, x.Link)
+		}
+	}
+	if len(want) > 0 || d.Coverage.Measured+len(d.Coverage.Unmeasured) != s.f.NumArcs() {
+		t.Errorf("not told: %v; it is said\n%s", want, d.Text())
 	}
 }
 

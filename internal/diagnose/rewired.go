@@ -13,11 +13,12 @@ const sureOfCables = 0.9
 
 // A rewired is a fabric whose cables are not all where the plan has them, as far as is known. Routing may use the wrong cables or not: sessions over them may not come up.
 type rewired struct {
-	// laid has the cables where they lie. A wrong one has the number of a link that is missing, and so its arcs those of arcs that no packet crosses; others, for which no number
-	// is left, have those after the plan's.
-	laid          *graphs.Fabric
-	with, without *pathfind.ECMP // routing with the wrong cables, and without
-	sure          bool           // it is known where all plugs are
+	// laid has the cables where they lie. A wrong one has the number of a link that is missing, and so its arcs those of arcs that no packet crosses. Others, for which no number
+	// is left, it does not have: whatever is told of arcs and links is told of the plan's.
+	laid *graphs.Fabric
+	// with is routing with the wrong cables, all of them: those that laid does not have have the numbers after the plan's. Without is routing without any.
+	with, without *pathfind.ECMP
+	sure          bool // it is known where all plugs are
 	planned       map[[2]graphs.NodeID]bool
 }
 
@@ -93,10 +94,21 @@ func (s *Store) misplacedCables(found []stray) (wrong []misplacedCable, taken ma
 	return wrong, taken
 }
 
-// lay draws the fabric with its wrong cables.
+// lay lays the wrong cables.
 func (s *Store) lay(wrong []misplacedCable) *rewired {
-	f := s.fabric
 	at, rest := s.numbered(wrong)
+	x := &rewired{laid: s.draw(at, nil), planned: map[[2]graphs.NodeID]bool{}}
+	x.with = pathfind.NewECMPWithout(s.draw(at, rest), func(l graphs.LinkID) bool {
+		_, elsewhere := at[l]
+		return s.misplaced[l] && !elsewhere
+	})
+	x.without = pathfind.NewECMPWithout(s.fabric, func(l graphs.LinkID) bool { return s.misplaced[l] })
+	return x
+}
+
+// draw draws the fabric with wrong cables in the place of links, and more of them after its links.
+func (s *Store) draw(at map[graphs.LinkID]misplacedCable, more []misplacedCable) *graphs.Fabric {
+	f := s.fabric
 	b := graphs.Builder{Name: f.Name()}
 	for n := range graphs.NodeID(f.NumNodes()) {
 		_, _ = b.AddNode(*f.Node(n)) // as in the plan
@@ -120,20 +132,14 @@ func (s *Store) lay(wrong []misplacedCable) *rewired {
 		}
 		add(int(l), nodes, link.Speed, groups...)
 	}
-	for i, c := range rest {
+	for i, c := range more {
 		add(f.NumLinks()+i, c.nodes, 0)
 	}
-	laid, err := b.Build()
+	drawn, err := b.Build()
 	if err != nil {
-		laid, at = f, nil // never: it has the nodes of a fabric
+		return f // never: it has the nodes of a fabric
 	}
-	x := &rewired{laid: laid, planned: map[[2]graphs.NodeID]bool{}}
-	x.with = pathfind.NewECMPWithout(laid, func(l graphs.LinkID) bool {
-		_, elsewhere := at[l]
-		return s.misplaced[l] && !elsewhere
-	})
-	x.without = pathfind.NewECMPWithout(f, func(l graphs.LinkID) bool { return s.misplaced[l] })
-	return x
+	return drawn
 }
 
 // numbered gives wrong cables the numbers of missing links at whose ports they are. The rest are those for which there is none.

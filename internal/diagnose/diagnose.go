@@ -57,6 +57,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	seen.mute = s.mute(d, causes, seen)
 	s.earlySuspects(d, solved, seen, ports)
 	d.Suspects = append(d.Suspects, s.corruption()...)
+	s.full = s.fullArcs(d, causes, ports.counted)
 	s.addSlow(d)
 	load := s.addHot(d, ports.counted)
 	s.oneQueue(d, causes, ports.counted)

@@ -43,6 +43,20 @@ func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *coun
 	}
 }
 
+// fullArcs are the arcs that are named for losing packets as full queues do, as far as is known: where there are several at one switch, the flows of its hosts are late whichever of them they cross, as they would
+// be if the switch or its hosts were slow.
+func (s *Store) fullArcs(d *Diagnosis, causes map[string]localize.Cause, c *counted) (list []graphs.ArcID) {
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		cause := causes[x.ID]
+		if a := graphs.ArcID(cause.ID); x.Symptom == Loss && x.Probability >= Named && x.Until == nil && cause.Kind == localize.Arc && !s.fabric.Node(s.fabric.Tail(a)).IsHost() &&
+			!s.countsErrors(c, cause) && !s.dropsNothing(c, cause) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 // fillsQueue is why to look at what a port sends.
 const fillsQueue = "see what fills the queue"
 

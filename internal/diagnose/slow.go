@@ -86,7 +86,7 @@ func (s *Store) solveDelays(obs []delay.Observation, choices float64) []delay.Su
 	if len(obs) == 0 {
 		return nil
 	}
-	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices})
+	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices, Full: s.full})
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
 		// Where no path is known little is; one late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
 		if x.Kind == delay.Host && x.Low < leastOfHost {

@@ -76,6 +76,7 @@ type Store struct {
 	spans    map[sourceKey]stretch    // of each source
 	fast     map[string]time.Duration // by how much clocks of probers are ahead, which is taken off their times
 	slowness *slowness                // as last looked at
+	full     []graphs.ArcID           // arcs whose queues may be full, since they lose packets
 	heated   heated                   // as last looked at
 
 	chronicle chronicle

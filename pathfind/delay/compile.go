@@ -34,6 +34,7 @@ type flow struct {
 	ends        float64 // what its hosts usually add
 	length      int     // arcs, or ownLength
 	class       int     // of its baseline
+	full        bool    // it crosses an arc of Config.Full: it does not tell what hosts add
 	own, bin    int     // the shape of its class, and where it lies in the table
 	first, last int32
 	set         int32 // -1 where the path is certain

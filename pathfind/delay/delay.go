@@ -73,6 +73,8 @@ type Config struct {
 	// Choices is among how many sets of observations these were chosen because they look late, as those of one stretch of time are; 0 stands for 1. The more there were,
 	// the likelier it is that chance made them so.
 	Choices float64
+	// Full are arcs that are known to drop packets, as queues do that are full. Each of them is as likely late as not.
+	Full []graphs.ArcID
 	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
 	Paths PathSets
 }

@@ -31,6 +31,7 @@ type hostEffect struct {
 // the faster half of them, since faults only make slower.
 func (ev *evidence) evenHosts(b *baselines, least float64) {
 	ev.ordinary = slices.Repeat([]float64{1}, len(ev.flows))
+	ev.leaveOutFull()
 	effects := ev.hostsWith(enoughFlows, len(ev.flows))
 	if len(effects) < enoughHosts {
 		return
@@ -159,6 +160,24 @@ func (ev *evidence) leaveOut(effects []hostEffect, more float64) bool {
 	return true
 }
 
+// leaveOutFull takes flows over arcs that are known to be full for out of the ordinary, unless few others are left: most of a length may be late by them.
+func (ev *evidence) leaveOutFull() {
+	full := 0
+	for i := range ev.flows {
+		if ev.flows[i].full {
+			full++
+		}
+	}
+	if len(ev.flows)-full < leastFlows {
+		return
+	}
+	for i := range ev.flows {
+		if ev.flows[i].full {
+			ev.ordinary[i] = 0
+		}
+	}
+}
+
 // hostsWith lists the hosts with so many flows that are compared with others of their length.
 func (ev *evidence) hostsWith(least, most int) (list []hostEffect) {
 	for n, host := range ev.host {
@@ -167,7 +186,7 @@ func (ev *evidence) hostsWith(least, most int) (list []hostEffect) {
 		}
 		var x hostEffect
 		for _, i := range ev.through(ev.arcs + int32(n)) {
-			if ev.flows[i].length != ownLength {
+			if ev.flows[i].length != ownLength && !ev.flows[i].full {
 				x.flows = append(x.flows, i)
 			}
 		}

@@ -95,6 +95,33 @@ func TestArcsOfOneSwitch(t *testing.T) {
 	}
 }
 
+// TestFullQueues: where all arcs by which a switch sends to others are late, in different ways, these are named and neither it nor its hosts, if they are known to drop packets; what the hosts send to each other is in
+// time. That they drop packets makes none late.
+func TestFullQueues(t *testing.T) {
+	for _, seed := range []uint64{0, 1, 4, 6} {
+		for _, flows := range []int{8, 20} {
+			f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 3, Hosts: 2})
+			w := newWorld(t, f, err, seed)
+			w.standing = seed%2 == 0
+			var full []graphs.ArcID
+			for i, a := range f.Out(f.Head(f.Out(f.Hosts()[0])[0])) {
+				if !f.IsHostArc(a) {
+					w.slow[delay.Cause{Kind: delay.Arc, ID: int32(a)}] = 200 + 300*float64(i)*w.rng.Float64()
+					full = append(full, a)
+				}
+			}
+			got := named(delay.Solve(f, w.measure(flows), delay.Config{Least: 50, LeastSpreads: 3, Full: full}))
+			if len(got) != len(w.slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
+				t.Errorf("seed %d, %d flows: %v, want %v", seed, flows, got, w.slow)
+			}
+			clear(w.slow)
+			if got := named(delay.Solve(f, w.measure(flows), delay.Config{Least: 50, LeastSpreads: 3, Full: full})); len(got) > 0 {
+				t.Errorf("seed %d, %d flows, none late: %v", seed, flows, got)
+			}
+		}
+	}
+}
+
 // TestHostsDiffer: where each host has a delay of its own, which is more than what a slow arc adds, no host is told for it, and a slow arc is, and a host that is slower
 // than all others.
 func TestHostsDiffer(t *testing.T) {

@@ -21,6 +21,7 @@ type search struct {
 	t      *table
 	faults []fault // by component
 	prior  []float64
+	full   []int32 // arcs of Config.Full that flows cross
 	// least and most are the levels that a fault may have; levels up to good are no fault.
 	least, most, good int
 	// Of each flow: what the faults that it is certain to cross add, and the shape of the greatest of them.
@@ -49,8 +50,18 @@ const (
 func newSearch(ev *evidence, cfg Config) *search {
 	s := &search{ev: ev, cfg: cfg, base: ev.classify(), sum: make([]float64, len(ev.flows)), shape: make([]uint8, len(ev.flows)),
 		parts: make([][]weighed, len(ev.sets))}
-	ev.evenHosts(s.base, float64(cfg.Least))
 	s.prior = priors(ev, cfg.Choices)
+	for _, a := range cfg.Full {
+		if a >= 0 && int32(a) < ev.arcs && s.prior[a] < 0 && !math.IsInf(s.prior[a], -1) {
+			s.full = append(s.full, int32(a))
+			s.prior[a] = 0
+			for _, i := range ev.through(int32(a)) {
+				ev.flows[i].full = true
+			}
+		}
+	}
+	slices.Sort(s.full)
+	ev.evenHosts(s.base, float64(cfg.Least))
 	return s
 }
 
@@ -89,6 +100,7 @@ func (s *search) run() {
 		s.learn(healthy, outlier, how)
 		before := s.named()
 		s.settle()
+		s.addBest(s.full) // before what else may seem to explain all of them
 		if s.grow() {
 			s.learn(s.healthy(), s.outliers(outlier), pooled)
 			s.settle()

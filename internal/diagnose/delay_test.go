@@ -271,15 +271,17 @@ func TestOneQueue(t *testing.T) {
 		name string
 		out  evidence.Counters
 		in   evidence.Counters
+		late int // windows
 		want string
 	}{
-		{"no counters", evidence.Counters{}, evidence.Counters{}, "delay"},
-		{"discards", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(900)}, evidence.Counters{}, "delay"},
-		{"discards are counted, and there is none", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(0)}, evidence.Counters{}, "delay loss"},
-		{"packets arrive broken", evidence.Counters{}, evidence.Counters{Unicast: evidence.Count(50_000), Errors: evidence.Count(900), FCS: evidence.Count(900)}, "delay loss"},
+		{"no counters", evidence.Counters{}, evidence.Counters{}, 100, "delay"},
+		{"in time at last", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(900)}, evidence.Counters{}, 8, "loss"},
+		{"discards", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(900)}, evidence.Counters{}, 100, "delay"},
+		{"discards are counted, and there is none", evidence.Counters{Unicast: evidence.Count(50_000), Discards: evidence.Count(0)}, evidence.Counters{}, 100, "delay loss"},
+		{"packets arrive broken", evidence.Counters{}, evidence.Counters{Unicast: evidence.Count(50_000), Errors: evidence.Count(900), FCS: evidence.Count(900)}, 100, "delay loss"},
 	} {
-		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, _ int) (float64, float64) {
-			if a == bad {
+		d := delayed{f, rand.New(rand.NewPCG(1, 4)), func(a graphs.ArcID, window int) (float64, float64) {
+			if a == bad && window < c.late {
 				return 1500, 3000
 			}
 			return 0, 0

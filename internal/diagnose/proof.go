@@ -347,9 +347,7 @@ func (s *Store) queues(out *Suspect, cause localize.Cause, c *counted) {
 	if out.LossLow == nil || 2*float64(t.discards) < *out.LossLow*float64(t.packets) || s.countsErrors(c, cause) {
 		return
 	}
-	if i := slices.IndexFunc(out.Next, func(x Step) bool { return x.Why == tellEnds }); i >= 0 {
-		out.Next[i] = s.queueStep(port)
-	}
+	s.askQueue(out, graphs.ArcID(cause.ID))
 }
 
 // opticStep says what to do about packets that arrive broken: the receiving port is only where it shows.

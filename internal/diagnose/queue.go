@@ -8,8 +8,8 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// oneQueue tells of what loses packets and adds delay once: a queue that is full does both, until it is no more. Where ports count that its packets arrive broken, or count what queues drop and
-// there was nothing, the loss has a reason of its own.
+// oneQueue tells of what loses packets and adds delay once: a queue that is full does both, until it is no more. Where it loses packets still and added delay only before, its load varies, and what it loses is told. Where
+// ports count that its packets arrive broken, or count what queues drop and there was nothing, the loss has a reason of its own.
 func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *counted) {
 	for i := 0; i < len(d.Suspects); i++ {
 		x := d.Suspects[i]
@@ -18,8 +18,18 @@ func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *coun
 			continue
 		}
 		y := &d.Suspects[at]
-		if one := (x.Until == nil) == (y.Until == nil); !one || x.Probability < Named || y.Probability < Named || s.countsErrors(c, causes[x.ID]) || s.dropsNothing(c, causes[x.ID]) {
+		queue := x.Probability >= Named && y.Probability >= Named && !s.countsErrors(c, causes[x.ID]) && !s.dropsNothing(c, causes[x.ID])
+		if !queue || (x.Until == nil) != (y.Until == nil) {
 			d.Suspects[i].Evidence = append(x.Evidence, Evidence{s.instrument(), fmt.Sprintf("it %s as well", y.delays())})
+			if queue && y.Until != nil {
+				if a, ok := s.fabric.ArcByName(x.ID); ok {
+					s.askQueue(&d.Suspects[i], a)
+				}
+				d.Suspects = slices.Delete(d.Suspects, at, at+1)
+				if at < i {
+					i--
+				}
+			}
 			continue
 		}
 		y.Loss, y.LossLow, y.LossHigh = x.Loss, x.LossLow, x.LossHigh
@@ -59,6 +69,13 @@ func (s *Store) fullArcs(d *Diagnosis, causes map[string]localize.Cause, c *coun
 
 // fillsQueue is why to look at what a port sends.
 const fillsQueue = "see what fills the queue"
+
+// askQueue puts what to do about a full queue into the place of what tells the ends of an arc apart.
+func (s *Store) askQueue(x *Suspect, a graphs.ArcID) {
+	if i := slices.IndexFunc(x.Next, func(step Step) bool { return step.Why == tellEnds }); i >= 0 {
+		x.Next[i] = s.queueStep(s.fabric.TailPort(a))
+	}
+}
 
 // queueStep says what to do about a queue that is full.
 func (s *Store) queueStep(port graphs.PortID) Step {

@@ -293,7 +293,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Notes = append(d.Notes, "measure for longer, or from more hosts: "+s.probeCommand()+" --for 10s")
 	case len(d.Suspects) > 0 && d.Suspects[0].Probability >= Doubted:
 		d.Summary = "perhaps " + d.Suspects[0].Sentence()
-		d.Notes = append(d.Notes, d.Suspects[0].undecided())
+		d.Notes = append(append(d.Notes, d.Suspects[0].undecided()), s.fewFlows()...)
 	case 2*seen.crowded.there > probes:
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
@@ -305,7 +305,11 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Notes = append(d.Notes, rightFile+", or add the link that it lacks")
 	case len(s.unmet) == 0 && Unexplained(probes, lost, solved.Background), 1000*captured > probes:
 		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
-		d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
+		if few := s.fewFlows(); few != nil {
+			d.Notes = append(d.Notes, few...)
+		} else {
+			d.Notes = append(d.Notes, "measure for longer: what is lost is not yet told apart")
+		}
 		if s.sparse(d) {
 			d.Notes = append(d.Notes, fromMore)
 		}

@@ -223,7 +223,7 @@ func (s *Store) selectiveSuspect(x *selective.Suspect, seen *observer) Suspect {
 		obs := &seen.list[i]
 		sent, lost = sent+obs.Sent, lost+obs.Lost
 		if l := seen.flow(obs); len(flows) < mostShown {
-			flows = append(flows, graphs.Clean(fmt.Sprintf("%s port %d to %s port %d (%s)", l.flow.Src, l.flow.SrcPort, l.flow.Dst, l.flow.DstPort, l.flow.Proto)))
+			flows = append(flows, l.words())
 		}
 	}
 	out.Hit = &x.Share

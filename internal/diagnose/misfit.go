@@ -28,7 +28,7 @@ func (x strangers) meet(at afar, r *evidence.Record) {
 	if x[at] == nil {
 		x[at] = map[string]bool{}
 	}
-	x[at][r.Address] = true
+	x[at][graphs.Clean(r.Address)] = true
 }
 
 // misfit says that the fabric file is of another fabric, "" if it may be of this one. It is where most flows that were traced met, at some place, more strangers

@@ -162,7 +162,9 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 			s.tellSpared(&out, sus.Cause, seen)
 		}
 		s.blameHost(&out, &sus)
-		d.Suspects = append(d.Suspects, out)
+		if !d.gain(out) {
+			continue
+		}
 		causes[out.ID] = sus.Cause
 	}
 	return causes

@@ -5,6 +5,7 @@ package diagnose
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -164,6 +165,19 @@ func (s Step) Typed() bool { return strings.HasPrefix(s.Do, "whichlink ") }
 type Cleared struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`
+}
+
+// gain adds a suspect, unless it is there with no less: the same host is to blame for what it does to several arcs.
+func (d *Diagnosis) gain(x Suspect) bool {
+	same := func(y Suspect) bool { return y.Kind == x.Kind && y.ID == x.ID && y.Symptom == x.Symptom }
+	if i := slices.IndexFunc(d.Suspects, same); i >= 0 {
+		if d.Suspects[i].Probability >= x.Probability {
+			return false
+		}
+		d.Suspects = slices.Delete(d.Suspects, i, i+1)
+	}
+	d.Suspects = append(d.Suspects, x)
+	return true
 }
 
 // MarshalJSON writes the diagnosis in the form of [Schema]: empty lists as [], unknown times as null.

@@ -84,3 +84,22 @@ func TestRefusesBesideCaptures(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusesOnTwoLinks: a host that drops what it was to send over each of its links is one suspect.
+func TestRefusesOnTwoLinks(t *testing.T) {
+	f, err := generate.ThreeTier(generate.ThreeTierConfig{Zones: 1, Racks: 4, ClusterSwitches: 4, Aggregation: 1, Hosts: 1, NICs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlayOn(f, 128)
+	host := f.Hosts()[0]
+	name := f.NodeName(host)
+	for _, by := range append(p.probers(name), name) {
+		p.strain(by, name, evidence.Refused, 1000, 9000, 400)
+	}
+	p.run(24, func(a graphs.ArcID, _ int) float64 { return 0.1 * is(f.Tail(a) == host) })
+	d := p.store.Diagnose()
+	if len(d.Suspects) != 1 || d.Suspects[0].ID != name {
+		t.Error(d.Text())
+	}
+}

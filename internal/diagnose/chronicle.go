@@ -57,6 +57,9 @@ func (c *chronicle) add(r *evidence.Record) {
 	case evidence.KindEvent:
 		c.put(Event{r.Time, lane, "port went " + graphs.Clean(r.Event), graphs.Clean(r.Port), 1})
 	case evidence.KindNote:
+		if r.Text == "" {
+			return
+		}
 		c.put(Event{r.Time, string(evidence.SourceNote), graphs.Clean(r.Text), graphs.Clean(r.By), 1})
 	case evidence.KindFinding:
 		c.put(Event{r.Time, lane, graphs.Clean(r.Finding) + ": " + graphs.Clean(r.Text), graphs.Clean(r.Subject), countOf(r)})

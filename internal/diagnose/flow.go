@@ -38,7 +38,7 @@ func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
 	}
 	e := echo{
 		epoch: graphs.Clean(r.Epoch), start: r.Start(), end: r.Time, path: path, back: back,
-		sent: *r.Sent, lost: *r.Lost, lostAt: r.LostAtMS, rtt: r.RTT, ahead: r.AheadMS,
+		sent: *r.Sent, lost: *r.Lost, lostAt: lossTimesOf(r), rtt: r.RTT, ahead: r.AheadMS,
 	}
 	if e.lost == e.sent && e.lostAt == nil {
 		e.lostAt = sendTimes(e.sent, r.WindowMS)
@@ -57,6 +57,15 @@ func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
 	}
 	s.meet(l, &e)
 	l.echoes = filed(l.echoes, e, compareEchoes, &l.late)
+}
+
+// lossTimesOf returns when the lost probes of a record were sent. Times that cannot be, as those of a time outside the window or of probes that were not lost, tell nothing.
+func lossTimesOf(r *evidence.Record) []int {
+	at := r.LostAtMS
+	if n := len(at); n > 0 && (n > *r.Lost || at[0] < 0 || at[n-1] > r.WindowMS || !slices.IsSorted(at)) {
+		return nil
+	}
+	return at
 }
 
 // mostUntimed is how many losses of one record may be without a time for those that have one to say anything of when the others were.

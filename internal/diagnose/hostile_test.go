@@ -120,3 +120,20 @@ func TestManyLosses(t *testing.T) {
 		t.Errorf("named is\n%s", d.Text())
 	}
 }
+
+// TestImpossibleTimes: times at which nothing of a record can have been lost do not tell when it was.
+func TestImpossibleTimes(t *testing.T) {
+	for _, c := range []struct {
+		at   []int
+		kept bool
+	}{{[]int{0, 400, 400, 1000}, true}, {[]int{-1}, false}, {[]int{0, 1001}, false}, {[]int{7, 3}, false}, {[]int{1, 2, 3, 4, 5}, false}} {
+		p, _, add := played(t)
+		add(func(r *evidence.Record) { *r.Lost, *r.LostForward, r.LostAtMS = 4, 4, c.at })
+		known := slices.ContainsFunc(p.store.order, func(l *flowLog) bool {
+			return slices.ContainsFunc(l.echoes, func(e echo) bool { return slices.Equal(e.lostAt, c.at) })
+		})
+		if known != c.kept {
+			t.Errorf("%v is %v", c.at, known)
+		}
+	}
+}

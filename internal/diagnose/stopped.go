@@ -79,7 +79,7 @@ func (s *Store) halt(suspects []localize.Suspect, seen *observer, cfg localize.C
 		case x.probability >= Named:
 			if s.stops[then.Cause].probability < x.probability {
 				// If it is none, it goes without saying that nothing was lost since.
-				then.Probability *= x.likely / (then.Probability*x.likely + 1 - then.Probability)
+				then.Probability *= x.likely / (then.Probability*x.likely + (1 - then.Probability))
 				was = append(slices.DeleteFunc(was, func(y localize.Suspect) bool { return y.Cause == then.Cause }), then)
 				s.stops[then.Cause] = x
 			}

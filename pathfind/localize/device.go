@@ -357,7 +357,7 @@ func (s *search) deviceSuspect(d *device, probability float64, owned func(int32)
 		in += y.mass
 		x.Class, x.Weights = append(x.Class, s.ix.cause(y.comp)), append(x.Weights, probability*y.mass/all)
 	}
-	x.Probability = probability * in / all
+	x.Probability = min(probability*in/all, 1) // in may be all but for rounding errors
 	x.Against.Nats = log(x.Probability) - math.Log1p(-x.Probability)
 	if x.Probability == 1 {
 		x.Against.Nats = math.MaxFloat64

@@ -3,8 +3,11 @@ package diagnose
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+
+	"whichlink/internal/evidence"
 )
 
 // arrange puts the flows in order, and what is known of each in the order of time, whatever the order of its records was. Of what happened at one moment the
@@ -20,7 +23,7 @@ func (s *Store) arrange() {
 			continue
 		}
 		slices.SortStableFunc(l.paths, compareSightings)
-		slices.SortStableFunc(l.echoes, compareEchoes)
+		slices.SortStableFunc(l.echoes, func(a, b echo) int { return cmp.Or(compareEchoes(a, b), compareBeside(&a, &b)) })
 		slices.SortStableFunc(l.hops, compareHops)
 		slices.SortStableFunc(l.captured, compareCaptured)
 		l.echoes = once(s, l.echoes, sameEcho)
@@ -55,12 +58,12 @@ const mostTellers = 8
 // without a window nobody knows whether it was done twice.
 func sameEcho(a, b *echo) bool {
 	a, b = a.measured(), b.measured()
-	return a.start.Before(a.end) && compareEchoes(*a, *b) == 0 && a.split == b.split && slices.Equal(a.lostAt, b.lostAt)
+	return a.start.Before(a.end) && compareEchoes(*a, *b) == 0
 }
 
-func sameHop(a, b *hop) bool { return a.start.Before(a.at) && *a == *b }
+func sameHop(a, b *hop) bool { return a.start.Before(a.at) && compareHops(*a, *b) == 0 }
 
-func sameCaptured(a, b *captured) bool { return a.start.Before(a.at) && *a == *b }
+func sameCaptured(a, b *captured) bool { return a.start.Before(a.at) && compareCaptured(*a, *b) == 0 }
 
 // without drops those of a list that another has, and counts them. Both are in order.
 func without[T any](s *Store, list, other []T, compare func(a, b T) int, same func(a, b *T) bool) []T {
@@ -107,13 +110,7 @@ func compareSightings(a, b sighting) int {
 	if c := cmp.Or(a.at.Compare(b.at), a.previous.Compare(b.previous)); c != 0 {
 		return c
 	}
-	if a.changed != b.changed {
-		if b.changed {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(compareWays(a.path, b.path), compareWays(a.back, b.back))
+	return cmp.Or(compareBools(a.changed, b.changed), compareWays(a.path, b.path), compareWays(a.back, b.back))
 }
 
 func compareEchoes(a, b echo) int {
@@ -121,16 +118,48 @@ func compareEchoes(a, b echo) int {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.epoch, b.epoch), compareWays(a.path, b.path), compareWays(a.back, b.back),
-		cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.lostForward, b.lostForward))
+		cmp.Compare(a.sent, b.sent), cmp.Compare(a.lost, b.lost), cmp.Compare(a.lostForward, b.lostForward), cmp.Compare(a.lostBack, b.lostBack),
+		compareBools(a.split, b.split), slices.Compare(a.lostAt, b.lostAt))
+}
+
+// compareBeside compares what two records tell beside the fate of the packets: of the same ones, one may tell more.
+func compareBeside(a, b *echo) int {
+	return cmp.Or(cmp.Compare(a.corruptForward, b.corruptForward), cmp.Compare(a.corruptBack, b.corruptBack), compareDelays(a.rtt, b.rtt),
+		cmp.Compare(aheadOf(a), aheadOf(b)))
+}
+
+func compareDelays(a, b *evidence.Delay) int {
+	if a == nil || b == nil {
+		return compareBools(a == nil, b == nil) // who tells of it first
+	}
+	return cmp.Or(cmp.Compare(a.Min, b.Min), cmp.Compare(a.P50, b.P50), cmp.Compare(a.P90, b.P90), cmp.Compare(a.P99, b.P99), cmp.Compare(a.Max, b.Max))
+}
+
+func aheadOf(e *echo) int {
+	if e.ahead == nil {
+		return math.MaxInt
+	}
+	return *e.ahead
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 func compareHops(a, b hop) int {
-	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.ttl, b.ttl), cmp.Compare(a.node, b.node), cmp.Compare(a.port, b.port))
+	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.ttl, b.ttl), cmp.Compare(a.node, b.node), cmp.Compare(a.port, b.port),
+		cmp.Compare(a.sent, b.sent), cmp.Compare(a.answered, b.answered))
 }
 
 func compareCaptured(a, b captured) int {
 	return cmp.Or(a.at.Compare(b.at), a.start.Compare(b.start), cmp.Compare(a.packets, b.packets), cmp.Compare(a.before, b.before), cmp.Compare(a.after, b.after),
-		cmp.Compare(a.between, b.between), comparePlaces(a.place, b.place), comparePlaces(a.to, b.to))
+		cmp.Compare(a.between, b.between), compareBools(a.paired, b.paired), comparePlaces(a.place, b.place), comparePlaces(a.to, b.to))
 }
 
 func comparePlaces(a, b place) int {

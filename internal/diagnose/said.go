@@ -32,16 +32,27 @@ func (s said) add(by, text string) {
 		by, rest, same = "", text, text
 	}
 	if s[same] == nil {
-		if len(s) >= maxWords {
-			return
-		}
 		s[same] = map[string]string{}
+		bound(s, maxWords)
 	}
 	by = graphs.Clean(by)
-	if old, known := s[same][by]; known && old <= rest || !known && len(s[same]) >= mostSayers {
+	if old, known := s[same][by]; s[same] == nil || known && old <= rest {
 		return
 	}
 	s[same][by] = rest
+	bound(s[same], mostSayers)
+}
+
+// bound forgets the last one where there are too many: which those are does not depend on what was read first.
+func bound[T any](m map[string]T, most int) {
+	if len(m) <= most {
+		return
+	}
+	last := ""
+	for k := range m {
+		last = max(last, k)
+	}
+	delete(m, last)
 }
 
 // notes are the notes in the order of their words.

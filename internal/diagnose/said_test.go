@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,5 +33,23 @@ func TestSaid(t *testing.T) {
 	}
 	if d := cmp.Diff(want, s.notes()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestSaidInAnyOrder: of more than are kept the same ones are, whichever came first.
+func TestSaidInAnyOrder(t *testing.T) {
+	var notes [2][]string
+	for i := range notes {
+		s := said{}
+		for k := range 3 * maxWords {
+			if i == 1 {
+				k = 3*maxWords - 1 - k
+			}
+			s.add("sw", fmt.Sprint("sw says ", k))
+		}
+		notes[i] = s.notes()
+	}
+	if len(notes[0]) != maxWords || !slices.Equal(notes[0], notes[1]) {
+		t.Errorf("kept is %q or, backwards, %q", notes[0], notes[1])
 	}
 }

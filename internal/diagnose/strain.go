@@ -159,7 +159,7 @@ func (s *Store) strainedHosts() strained {
 	x := strained{pauses: cutLists{}, told: cutLists{}, held: cutLists{}, ever: map[graphs.NodeID]bool{}, left: map[graphs.NodeID]*leftover{}}
 	list := slices.Clone(s.strains)
 	slices.SortStableFunc(list, func(a, b strain) int {
-		return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to), cmp.Compare(a.by, b.by), cmp.Compare(a.node, b.node), cmp.Compare(a.count, b.count))
+		return cmp.Or(a.from.Compare(b.from), a.to.Compare(b.to), cmp.Compare(a.by, b.by), cmp.Compare(a.node, b.node), cmp.Compare(a.what, b.what), cmp.Compare(a.count, b.count))
 	})
 	paused := map[graphs.NodeID]time.Duration{}
 	for i := range list {

@@ -63,7 +63,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.oneQueue(d, causes, ports.counted)
 	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
-	s.addUnheard(d, solved.Background)
+	s.addUnheard(d, causes, solved.Background)
 	if then == nil {
 		s.addSelective(d, seen, solved)
 	}

@@ -1,12 +1,13 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"whichlink/graphs"
+	"whichlink/pathfind/localize"
 )
 
 const (
@@ -16,6 +17,12 @@ const (
 	surelyUnheard = 0.9
 	// mostUnheard is how many such pairs are listed.
 	mostUnheard = 8
+	// usuallyUnheard is how many pairs do not hear each other that one would bet on in a fabric that somebody looks at, of so many that are asked at least, and partPrior is the same of each arc.
+	usuallyUnheard, leastAsked, partPrior = 0.1, 30, 3.0 / 400
+	// leastShare is the least that a flow counts for on a part which it may cross, or not: what is known of its way may be old.
+	leastShare = 0.01
+	// mostWeighed is how many of a class are weighed against pairs.
+	mostWeighed = 64
 )
 
 // A fate is what became of the probes of some flows.
@@ -36,13 +43,21 @@ func pairingOf(a, b graphs.NodeID) pairing { return pairing{min(a, b), max(a, b)
 // The unheard are those who lose packets that no link does: pairs of live hosts that do not hear each other whatever way their packets take, as filters and missing routes make them.
 type unheard struct {
 	pairs map[pairing]fate // of hosts, or of the switches that they are at if all of these are
-	lost  int              // by all of them
+	// oneWay are those of which the first asks and is not answered, and the other is.
+	oneWay map[pairing]fate
+	lost   int // by all of them
+	asked  int // how many pairs there are
 }
 
 // unheardOf looks for them.
 func (s *Store) unheardOf() *unheard {
-	u := &unheard{pairs: map[pairing]fate{}}
-	of, all := map[graphs.NodeID]fate{}, map[pairing]fate{}
+	u := &unheard{pairs: map[pairing]fate{}, oneWay: map[pairing]fate{}}
+	of, all, asks := map[graphs.NodeID]fate{}, map[pairing]fate{}, map[pairing]fate{}
+	add := func(fates map[pairing]fate, p pairing, one fate) {
+		x := fates[p]
+		x.add(one)
+		fates[p] = x
+	}
 	for _, l := range s.order {
 		one := fate{flows: 1}
 		for i := range l.echoes {
@@ -56,27 +71,34 @@ func (s *Store) unheardOf() *unheard {
 			x.add(one)
 			of[h] = x
 		}
-		p := pairingOf(l.src, l.dst)
-		x := all[p]
-		x.add(one)
-		all[p] = x
+		add(all, pairingOf(l.src, l.dst), one)
+		add(asks, pairing{l.src, l.dst}, one)
 	}
+	u.asked = len(all)
 	alive := func(h graphs.NodeID) bool { return of[h].lost < of[h].sent }
 	for p, x := range all {
 		if x.dead() && alive(p[0]) && alive(p[1]) {
 			u.pairs[p], u.lost = x, u.lost+x.lost
 		}
 	}
+	for p, x := range asks {
+		if _, dead := u.pairs[pairingOf(p[0], p[1])]; !dead && x.dead() && alive(p[0]) && alive(p[1]) {
+			u.oneWay[p], u.lost = x, u.lost+x.lost
+		}
+	}
 	s.joinRacks(u, all)
 	return u
 }
 
-// isUnheard reports whether two hosts do not hear each other.
+// isUnheard reports whether two hosts do not hear each other, or the first is not answered.
 func (s *Store) isUnheard(u *unheard, a, b graphs.NodeID) bool {
 	if a == graphs.None || b == graphs.None {
 		return false
 	}
 	_, dead := u.pairs[pairingOf(a, b)]
+	if _, one := u.oneWay[pairing{a, b}]; one {
+		return true
+	}
 	if near, far := s.fabric.Out(a), s.fabric.Out(b); !dead && len(near) > 0 && len(far) > 0 {
 		_, dead = u.pairs[pairingOf(s.fabric.Head(near[0]), s.fabric.Head(far[0]))]
 	}
@@ -113,33 +135,101 @@ func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
 	}
 }
 
-// addUnheard names the pairs that do not hear each other, if nothing else explains what was lost: links that others cross clean lose no packets of one pair alone.
-func (s *Store) addUnheard(d *Diagnosis, background float64) {
+// addUnheard names the pairs that do not hear each other, if they lost nearly all that was lost and nothing explains that better: links that others cross clean lose no packets of one pair alone.
+func (s *Store) addUnheard(d *Diagnosis, causes map[string]localize.Cause, background float64) {
 	probes, lost, _ := s.totals()
-	doubted := slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Doubted })
-	if doubted || !Unexplained(probes, lost, background) {
-		return
-	}
 	u := s.unheardOf()
-	if !mostly(u.lost, lost) || len(u.pairs) > mostUnheard {
+	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !mostly(u.lost, lost) || !Unexplained(probes, lost, background) {
 		return
 	}
-	order := slices.SortedFunc(maps.Keys(u.pairs), func(a, b pairing) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	for _, p := range order {
-		d.Suspects = append(d.Suspects, s.unheardPair(p, u.pairs[p]))
+	sure := s.thanParts(d, causes, u)
+	if slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Doubted }) {
+		return
 	}
+	for i, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
+		for _, p := range slices.SortedFunc(maps.Keys(fates), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
+			d.Suspects = append(d.Suspects, s.unheardPair(p, fates[p], sure*surelyUnheard, i == 1))
+		}
+	}
+}
+
+// thanParts weighs that some pairs do not hear each other against the suspects that lose all of what crosses them, and lowers these by that. Returned is how likely it is the pairs. That all flows of a pair met the
+// same part, of which it is not known, and no other flow did, is a coincidence that the pair does without.
+func (s *Store) thanParts(d *Diagnosis, causes map[string]localize.Cause, u *unheard) float64 {
+	pairs := float64(len(u.pairs)+len(u.oneWay)) * math.Log(usuallyUnheard/float64(max(u.asked, leastAsked)))
+	parts := 0.0
+	var held []*Suspect
+	for i := range d.Suspects {
+		x := &d.Suspects[i]
+		cause := causes[x.ID]
+		if cause.Kind == "" || x.Loss == nil || *x.Loss < losesAll {
+			continue
+		}
+		held = append(held, x)
+		class := []localize.Cause{cause}
+		if k := slices.IndexFunc(s.solved.Suspects, func(y localize.Suspect) bool { return y.Cause == cause }); k >= 0 {
+			class = s.solved.Suspects[k].Class
+		}
+		for _, c := range class[:min(mostWeighed, len(class))] {
+			parts += math.Exp(math.Log(partPrior*localize.Preference(c.Kind)) + s.coincidence(arcsOf(s.fabric, c), u) - pairs)
+		}
+	}
+	for _, x := range held {
+		x.Probability *= parts / (1 + parts)
+	}
+	return 1 / (1 + parts)
+}
+
+// coincidence is the logarithm of how likely all flows of pairs that do not hear each other cross some arcs, and all others none of them.
+func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64) {
+	o := s.allowed()
+	for _, l := range s.order {
+		if len(l.echoes) == 0 {
+			continue
+		}
+		sent, lost := 0, 0
+		for i := range l.echoes {
+			sent, lost = sent+l.echoes[i].sent, lost+l.echoes[i].lost
+		}
+		path, back := l.at(&l.echoes[len(l.echoes)-1], true)
+		clean := (1 - o.crosses(path, l.there(), arcs)) * (1 - o.crosses(back, l.home(), arcs))
+		switch {
+		case s.isUnheard(u, l.src, l.dst):
+			sum += math.Log(max(1-clean, leastShare))
+		case sent-lost >= leastClean:
+			sum += math.Log(max(clean, leastShare))
+		}
+	}
+	return sum
+}
+
+// crosses is how likely a flow crosses some arcs on one of its ways.
+func (o *observer) crosses(w way, k trip, arcs map[graphs.ArcID]bool) float64 {
+	if !w.known() {
+		return o.over(k, arcs)
+	}
+	share := 0.0
+	for _, alt := range w.set() {
+		if slices.ContainsFunc(alt.Arcs, func(a graphs.ArcID) bool { return arcs[a] }) {
+			share += alt.Share
+		}
+	}
+	return min(share, 1)
 }
 
 // mostly reports whether a part is nearly all of what was lost.
 func mostly(part, lost int) bool { return 10*part >= 9*lost }
 
 // unheardPair puts a pair into words. Of what is not answered nobody knows whether it was lost there or on the way back.
-func (s *Store) unheardPair(p pairing, x fate) Suspect {
+func (s *Store) unheardPair(p pairing, x fate, probability float64, oneWay bool) Suspect {
 	a, b := s.fabric.NodeName(p[0]), s.fabric.NodeName(p[1])
 	loss, low := 1.0, 1-3/float64(x.sent+1)
-	out := Suspect{Kind: "pair", ID: a + ">" + b, Class: []string{a + ">" + b, b + ">" + a}, Symptom: Loss, Probability: surelyUnheard,
-		Loss: &loss, LossLow: &low, LossHigh: &loss}
+	out := Suspect{Kind: "pair", ID: a + ">" + b, Class: []string{a + ">" + b, b + ">" + a}, Symptom: Loss, Probability: probability, Loss: &loss, LossLow: &low, LossHigh: &loss}
 	out.For = fmt.Sprintf("none of %s probes of %d flows between %s and %s was answered, whichever way they took, and both are heard by others", thousands(x.sent), x.flows, a, b)
+	if oneWay {
+		out.Class = out.Class[:1]
+		out.For = fmt.Sprintf("none of %s probes of %d flows from %s to %s was answered, whichever way they took, and those from %s to %s are", thousands(x.sent), x.flows, a, b, b, a)
+	}
 	out.Against = "only probes were sent: other traffic of the two may pass"
 	out.Evidence = []Evidence{{s.instrument(), out.For}}
 	out.Next = []Step{

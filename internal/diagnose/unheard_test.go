@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"whichlink/graphs"
+	"whichlink/internal/evidence"
 )
 
 // unheardPlay plays flows of which some hear nothing, whatever way they take; what is not answered is not traced.
@@ -47,6 +49,32 @@ func TestDeafHost(t *testing.T) {
 	for _, x := range d.Suspects {
 		if x.Probability >= Doubted {
 			t.Errorf("%s is suspected, p %.2f", x.ID, x.Probability)
+		}
+	}
+}
+
+// TestUnheardBesideUnknownWays: where no way is known, that all flows of two hosts met the same bad link and no other did is less likely than that these two do not hear each other, or that one is not answered. A
+// link that is dead is told as that: others may cross it.
+func TestUnheardBesideUnknownWays(t *testing.T) {
+	for want, lost := range map[string]func(src, dst string, path []string) bool{
+		"h1-1>h3-2":              func(src, dst string, _ []string) bool { return min(src, dst) == "h1-1" && max(src, dst) == "h3-2" },
+		"h3-2>h1-1":              func(src, dst string, _ []string) bool { return src == "h3-2" && dst == "h1-1" },
+		"leaf1:swp2>spine2:swp1": func(_, _ string, path []string) bool { return slices.Contains(path, "leaf1:swp2>spine2:swp1") },
+	} {
+		s := newScene(t)
+		s.run(probing{flows: 160, packets: 20, windows: 3})
+		d := s.probe
+		for _, r := range d {
+			src, _ := s.f.Owner(r.Flow.Src)
+			dst, _ := s.f.Owner(r.Flow.Dst)
+			if r.Kind == evidence.KindEcho && (lost(s.f.NodeName(src.Node), s.f.NodeName(dst.Node), r.Path) || lost("", "", r.Back)) {
+				r.Lost, r.LostForward, r.LostBack = r.Sent, nil, nil
+			}
+			r.Path, r.Back = nil, nil
+		}
+		got := s.diagnosed()
+		if len(got.Suspects) == 0 || got.Suspects[0].Probability < Named || !slices.Contains(got.Suspects[0].Class, want) || len(got.Suspects) > 1 && got.Suspects[1].Probability >= Named {
+			t.Errorf("%s: it is said\n%s", want, got.Text())
 		}
 	}
 }

@@ -305,7 +305,8 @@ func (f *Fabric) PortName(p PortID) string {
 
 // ArcName returns an arc's name as node:port>node:port.
 func (f *Fabric) ArcName(a ArcID) string {
-	return f.PortName(f.TailPort(a)) + ">" + f.PortName(f.HeadPort(a))
+	tail, head := &f.ports[f.TailPort(a)], &f.ports[f.HeadPort(a)]
+	return f.nodes[tail.Node].Name + ":" + tail.Name + ">" + f.nodes[head.Node].Name + ":" + head.Name // one string, not three
 }
 
 // LinkName returns a link's name as node:port--node:port, its ends in the order of the fabric file.

@@ -87,12 +87,16 @@ func (p *play) names(arcs []graphs.ArcID) []string {
 // run plays windows of half a second with 10 probes a flow each; lose says how likely an arc loses a probe in a window.
 func (p *play) run(windows int, lose func(a graphs.ArcID, window int) float64) {
 	const sent = 10
+	var paths, backs [][]string // by name, of each flow
+	for i := range p.flows {
+		paths, backs = append(paths, p.names(p.flows[i].path)), append(backs, p.names(p.flows[i].back))
+	}
 	for w := range windows {
 		at := p.start.Add(time.Duration(w+1) * 500 * time.Millisecond)
 		for i := range p.flows {
 			fl := &p.flows[i]
 			r := &evidence.Record{V: 1, Time: at, Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindEcho, Flow: &fl.flow,
-				Path: p.names(fl.path), Back: p.names(fl.back), WindowMS: 500, Size: fl.size}
+				Path: paths[i], Back: backs[i], WindowMS: 500, Size: fl.size}
 			if fl.untraced {
 				r.Path, r.Back = nil, nil
 			}

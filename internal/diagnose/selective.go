@@ -121,7 +121,7 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		if unheard == nil {
 			unheard = s.unheardOf()
 		}
-		if !s.isUnheard(unheard, l.src, l.dst) {
+		if _, dead := s.unheardAs(unheard, l.src, l.dst); !dead {
 			list = append(list, int32(i))
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	mostUnheard = 8
 	// usuallyUnheard is how many pairs do not hear each other that one would bet on in a fabric that somebody looks at, of so many that are asked at least, and partPrior is the same of each arc.
 	usuallyUnheard, leastAsked, partPrior = 0.1, 30, 3.0 / 400
-	// leastShare is the least that a flow counts for on a part which it may cross, or not: what is known of its way may be old.
+	// leastShare is the least that a flow counts for which arrived and may have crossed a part: what is known of its way may be old.
 	leastShare = 0.01
 	// mostWeighed is how many of a class are weighed against pairs.
 	mostWeighed = 64
@@ -90,19 +90,23 @@ func (s *Store) unheardOf() *unheard {
 	return u
 }
 
-// isUnheard reports whether two hosts do not hear each other, or the first is not answered.
-func (s *Store) isUnheard(u *unheard, a, b graphs.NodeID) bool {
+// unheardAs returns the pair as which two hosts do not hear each other, or the first is not answered.
+func (s *Store) unheardAs(u *unheard, a, b graphs.NodeID) (p pairing, dead bool) {
 	if a == graphs.None || b == graphs.None {
-		return false
+		return p, false
 	}
-	_, dead := u.pairs[pairingOf(a, b)]
-	if _, one := u.oneWay[pairing{a, b}]; one {
-		return true
+	if _, dead = u.oneWay[pairing{a, b}]; dead {
+		return pairing{a, b}, true
 	}
-	if near, far := s.fabric.Out(a), s.fabric.Out(b); !dead && len(near) > 0 && len(far) > 0 {
-		_, dead = u.pairs[pairingOf(s.fabric.Head(near[0]), s.fabric.Head(far[0]))]
+	p = pairingOf(a, b)
+	if _, dead = u.pairs[p]; dead {
+		return p, true
 	}
-	return dead
+	if near, far := s.fabric.Out(a), s.fabric.Out(b); len(near) > 0 && len(far) > 0 {
+		p = pairingOf(s.fabric.Head(near[0]), s.fabric.Head(far[0]))
+		_, dead = u.pairs[p]
+	}
+	return p, dead
 }
 
 // joinRacks puts two switches in the place of several pairs of their hosts, if no pair of theirs is heard.
@@ -142,47 +146,65 @@ func (s *Store) addUnheard(d *Diagnosis, causes map[string]localize.Cause, backg
 	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !mostly(u.lost, lost) || !Unexplained(probes, lost, background) {
 		return
 	}
-	sure := s.thanParts(d, causes, u)
-	if slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Probability >= Doubted }) {
+	parts, others := s.weighUnheard(d, causes, u)
+	if others {
 		return
 	}
 	for i, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
 		for _, p := range slices.SortedFunc(maps.Keys(fates), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
-			d.Suspects = append(d.Suspects, s.unheardPair(p, fates[p], sure*surelyUnheard, i == 1))
+			if probability := surelyUnheard / (1 + parts[p]); probability >= leastListed {
+				d.Suspects = append(d.Suspects, s.unheardPair(p, fates[p], probability, i == 1))
+			}
 		}
 	}
 }
 
-// thanParts weighs that some pairs do not hear each other against the suspects that lose all of what crosses them, and lowers these by that. Returned is how likely it is the pairs. That all flows of a pair met the
-// same part, of which it is not known, and no other flow did, is a coincidence that the pair does without.
-func (s *Store) thanParts(d *Diagnosis, causes map[string]localize.Cause, u *unheard) float64 {
-	pairs := float64(len(u.pairs)+len(u.oneWay)) * math.Log(usuallyUnheard/float64(max(u.asked, leastAsked)))
-	parts := 0.0
-	var held []*Suspect
+// weighUnheard weighs each suspect that loses all of what crosses it against that the pairs do not hear each other of which it may be the reason, and lowers it by that. Returned are, by pair, the odds for what is suspected, and whether there are others that are likely.
+// That all flows of a pair met the same part, of which it is not known, and no other flow did, is a coincidence that the pair does without.
+func (s *Store) weighUnheard(d *Diagnosis, causes map[string]localize.Cause, u *unheard) (parts map[pairing]float64, others bool) {
+	pair := math.Log(usuallyUnheard / float64(max(u.asked, leastAsked)))
+	parts = map[pairing]float64{}
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
 		cause := causes[x.ID]
 		if cause.Kind == "" || x.Loss == nil || *x.Loss < losesAll {
+			others = others || x.Probability >= Doubted
 			continue
 		}
-		held = append(held, x)
 		class := []localize.Cause{cause}
 		if k := slices.IndexFunc(s.solved.Suspects, func(y localize.Suspect) bool { return y.Cause == cause }); k >= 0 {
 			class = s.solved.Suspects[k].Class
 		}
+		odds := 0.0
+		theirs := map[pairing]float64{}
 		for _, c := range class[:min(mostWeighed, len(class))] {
-			parts += math.Exp(math.Log(partPrior*localize.Preference(c.Kind)) + s.coincidence(arcsOf(s.fabric, c), u) - pairs)
+			chance, pairs := s.coincidence(arcsOf(s.fabric, c), u)
+			if len(pairs) == 0 {
+				continue
+			}
+			more := partPrior * localize.Preference(c.Kind) * math.Exp(chance-float64(len(pairs))*pair)
+			odds += more
+			for _, p := range pairs {
+				theirs[p] += more
+			}
+		}
+		if len(theirs) > 0 {
+			x.Probability *= odds / (1 + odds)
+		} else {
+			others = others || x.Probability >= Doubted
+		}
+		for p, more := range theirs {
+			parts[p] += more
 		}
 	}
-	for _, x := range held {
-		x.Probability *= parts / (1 + parts)
-	}
-	return 1 / (1 + parts)
+	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool { return causes[x.ID].Kind != "" && x.Probability < leastListed })
+	return parts, others
 }
 
-// coincidence is the logarithm of how likely all flows of pairs that do not hear each other cross some arcs, and all others none of them.
-func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64) {
+// coincidence is the logarithm of how likely all flows of the pairs that do not hear each other, of those whose flows may all cross some arcs, do, and all others do not. It returns these pairs.
+func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64, pairs []pairing) {
 	o := s.allowed()
+	theirs := map[pairing]float64{}
 	for _, l := range s.order {
 		if len(l.echoes) == 0 {
 			continue
@@ -193,14 +215,18 @@ func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64
 		}
 		path, back := l.at(&l.echoes[len(l.echoes)-1], true)
 		clean := (1 - o.crosses(path, l.there(), arcs)) * (1 - o.crosses(back, l.home(), arcs))
-		switch {
-		case s.isUnheard(u, l.src, l.dst):
-			sum += math.Log(max(1-clean, leastShare))
-		case sent-lost >= leastClean:
+		if p, dead := s.unheardAs(u, l.src, l.dst); dead {
+			theirs[p] += math.Log(1 - clean) // without end where a flow goes elsewhere
+		} else if sent-lost >= leastClean {
 			sum += math.Log(max(clean, leastShare))
 		}
 	}
-	return sum
+	for _, p := range slices.SortedFunc(maps.Keys(theirs), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
+		if x := theirs[p]; !math.IsInf(x, -1) {
+			sum, pairs = sum+x, append(pairs, p)
+		}
+	}
+	return sum, pairs
 }
 
 // crosses is how likely a flow crosses some arcs on one of its ways.

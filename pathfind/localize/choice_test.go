@@ -27,39 +27,37 @@ func TestChoices(t *testing.T) {
 			cores = append(cores, n)
 		}
 	}
-	for seed := range uint64(2) {
-		rng := rand.New(rand.NewPCG(seed, 'c'))
-		solve := func(loss map[graphs.ArcID]float64) *localize.Result {
-			return localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+	rng := rand.New(rand.NewPCG(0, 'c'))
+	solve := func(loss map[graphs.ArcID]float64) *localize.Result {
+		return localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
+	}
+	lossy := func() float64 { return 0.005 * math.Pow(8, rng.Float64()) }
+	apart := map[graphs.ArcID]float64{}
+	for len(apart) < 16 {
+		if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) && apart[a.Reverse()] == 0 {
+			apart[a] = lossy()
 		}
-		lossy := func() float64 { return 0.005 * math.Pow(8, rng.Float64()) }
-		apart := map[graphs.ArcID]float64{}
-		for len(apart) < 16 {
-			if a := graphs.ArcID(rng.IntN(f.NumArcs())); !f.IsHostArc(a) && apart[a.Reverse()] == 0 {
-				apart[a] = lossy()
+	}
+	for _, s := range solve(apart).Suspects {
+		if s.Kind == localize.Node && s.Probability > 0.5 {
+			t.Errorf("faults all over the fabric are told as %v, with %.3f", s.Class, s.Probability)
+		}
+	}
+	sick, together := cores[rng.IntN(len(cores))], map[graphs.ArcID]float64{}
+	for _, a := range f.Out(sick) {
+		together[a], together[a.Reverse()] = lossy(), lossy()
+	}
+	found := false
+	for _, s := range solve(together).Suspects {
+		if s.Kind == localize.Node && s.Probability > 0.5 {
+			found = true
+			if len(s.Class) < len(cores) || !slices.Contains(s.Class, localize.Cause{Kind: localize.Node, ID: int32(sick)}) || s.Alone > 0.2 {
+				t.Errorf("switch %d is bad, and may be any of %d; told are %v, the first of them with %.3f", sick, len(cores), s.Class, s.Alone)
 			}
 		}
-		for _, s := range solve(apart).Suspects {
-			if s.Kind == localize.Node && s.Probability > 0.5 {
-				t.Errorf("seed %d: faults all over the fabric are told as %v, with %.3f", seed, s.Class, s.Probability)
-			}
-		}
-		sick, together := cores[rng.IntN(len(cores))], map[graphs.ArcID]float64{}
-		for _, a := range f.Out(sick) {
-			together[a], together[a.Reverse()] = lossy(), lossy()
-		}
-		found := false
-		for _, s := range solve(together).Suspects {
-			if s.Kind == localize.Node && s.Probability > 0.5 {
-				found = true
-				if len(s.Class) < len(cores) || !slices.Contains(s.Class, localize.Cause{Kind: localize.Node, ID: int32(sick)}) || s.Alone > 0.2 {
-					t.Errorf("seed %d: switch %d is bad, and may be any of %d; told are %v, the first of them with %.3f", seed, sick, len(cores), s.Class, s.Alone)
-				}
-			}
-		}
-		if !found {
-			t.Errorf("seed %d: a switch all of whose arcs are bad is not told", seed)
-		}
+	}
+	if !found {
+		t.Errorf("a switch all of whose arcs are bad is not told")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"whichlink/pathfind/selective"
 )
 
-var worlds = flag.Int("worlds", 250, "random worlds in the calibration test")
+var worlds = flag.Int("worlds", 120, "random worlds in the calibration test")
 var first = flag.Uint64("first", 0, "seed of the first random world")
 
 // A world is flows over a fabric, some of which are strange: by themselves, or since a fault hits a share of those that cross it.

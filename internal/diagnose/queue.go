@@ -53,14 +53,17 @@ func (s *Store) oneQueue(d *Diagnosis, causes map[string]localize.Cause, c *coun
 	}
 }
 
-// fullArcs are the arcs that are named for losing packets as full queues do, as far as is known: where there are several at one switch, the flows of its hosts are late whichever of them they cross, as they would
-// be if the switch or its hosts were slow.
+// fullArcs are the arcs that are named for losing packets of which their ports count that their queues dropped some: where there are several at one switch, the flows of its hosts are late whichever of them they cross,
+// as they would be if the switch or its hosts were slow.
 func (s *Store) fullArcs(d *Diagnosis, causes map[string]localize.Cause, c *counted) (list []graphs.ArcID) {
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
 		cause := causes[x.ID]
-		if a := graphs.ArcID(cause.ID); x.Symptom == Loss && x.Probability >= Named && x.Until == nil && cause.Kind == localize.Arc && !s.fabric.Node(s.fabric.Tail(a)).IsHost() &&
-			!s.countsErrors(c, cause) && !s.dropsNothing(c, cause) {
+		if x.Symptom != Loss || x.Probability < Named || x.Until != nil || cause.Kind != localize.Arc || s.countsErrors(c, cause) {
+			continue
+		}
+		a := graphs.ArcID(cause.ID)
+		if t := c.out[s.fabric.TailPort(a)]; t != nil && t.discards > 0 && !s.fabric.Node(s.fabric.Tail(a)).IsHost() {
 			list = append(list, a)
 		}
 	}

@@ -139,72 +139,82 @@ func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
 	}
 }
 
-// addUnheard names the pairs that do not hear each other, if they lost nearly all that was lost and nothing explains that better: links that others cross clean lose no packets of one pair alone.
+// addUnheard names the pairs that do not hear each other, if nothing explains that better: links that others cross clean lose no packets of one pair alone. Where others lost much as well, only those are named in whose
+// place a part is suspected.
 func (s *Store) addUnheard(d *Diagnosis, causes map[string]localize.Cause, background float64) {
 	probes, lost, _ := s.totals()
 	u := s.unheardOf()
-	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !mostly(u.lost, lost) || !Unexplained(probes, lost, background) {
+	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !Unexplained(probes, u.lost, background) {
 		return
 	}
 	parts, others := s.weighUnheard(d, causes, u)
-	if others {
-		return
-	}
 	for i, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
 		for _, p := range slices.SortedFunc(maps.Keys(fates), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
-			if probability := surelyUnheard / (1 + parts[p]); probability >= leastListed {
+			odds, weighed := parts[p]
+			if probability := surelyUnheard / (1 + odds); probability >= leastListed && (weighed || !others && mostly(u.lost, lost)) {
 				d.Suspects = append(d.Suspects, s.unheardPair(p, fates[p], probability, i == 1))
 			}
 		}
 	}
 }
 
-// weighUnheard weighs each suspect that loses all of what crosses it against that the pairs do not hear each other of which it may be the reason, and lowers it by that. Returned are, by pair, the odds for what is suspected, and whether there are others that are likely.
-// That all flows of a pair met the same part, of which it is not known, and no other flow did, is a coincidence that the pair does without.
+// weighUnheard weighs each suspect that loses all of what crosses it, and has no other losses to explain, against that the pairs do not hear each other of which it may be the reason, and lowers it by that. Returned are,
+// by pair, the odds for what is suspected, and whether there are others that are likely. That all flows of a pair met the same part, of which it is not known, and no other flow did, is a coincidence that the pair does
+// without.
 func (s *Store) weighUnheard(d *Diagnosis, causes map[string]localize.Cause, u *unheard) (parts map[pairing]float64, others bool) {
-	pair := math.Log(usuallyUnheard / float64(max(u.asked, leastAsked)))
 	parts = map[pairing]float64{}
 	for i := range d.Suspects {
 		x := &d.Suspects[i]
-		cause := causes[x.ID]
-		if cause.Kind == "" || x.Loss == nil || *x.Loss < losesAll {
-			others = others || x.Probability >= Doubted
-			continue
+		var theirs map[pairing]float64
+		alone := false
+		if cause := causes[x.ID]; cause.Kind != "" && x.Loss != nil && *x.Loss >= losesAll {
+			theirs, alone = s.oddsOf(cause, u)
 		}
-		class := []localize.Cause{cause}
-		if k := slices.IndexFunc(s.solved.Suspects, func(y localize.Suspect) bool { return y.Cause == cause }); k >= 0 {
-			class = s.solved.Suspects[k].Class
+		if len(theirs) == 0 || !alone {
+			others = others || x.Probability >= Doubted
 		}
 		odds := 0.0
-		theirs := map[pairing]float64{}
-		for _, c := range class[:min(mostWeighed, len(class))] {
-			chance, pairs := s.coincidence(arcsOf(s.fabric, c), u)
-			if len(pairs) == 0 {
-				continue
-			}
-			more := partPrior * localize.Preference(c.Kind) * math.Exp(chance-float64(len(pairs))*pair)
-			odds += more
-			for _, p := range pairs {
-				theirs[p] += more
-			}
-		}
-		if len(theirs) > 0 {
-			x.Probability *= odds / (1 + odds)
-		} else {
-			others = others || x.Probability >= Doubted
-		}
 		for p, more := range theirs {
-			parts[p] += more
+			switch {
+			case alone:
+				parts[p] += more
+				odds = max(odds, more)
+			case x.Probability >= Doubted:
+				parts[p] = math.Inf(1) // it explains them beside what else it does
+			}
+		}
+		if alone && len(theirs) > 0 {
+			x.Probability *= odds / (1 + odds)
 		}
 	}
 	d.Suspects = slices.DeleteFunc(d.Suspects, func(x Suspect) bool { return causes[x.ID].Kind != "" && x.Probability < leastListed })
 	return parts, others
 }
 
-// coincidence is the logarithm of how likely all flows of the pairs that do not hear each other, of those whose flows may all cross some arcs, do, and all others do not. It returns these pairs.
-func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64, pairs []pairing) {
+// oddsOf returns the odds of a suspected cause, or another of its class, against the pairs that do not hear each other of which it may be the reason, and whether it has no other losses to explain.
+func (s *Store) oddsOf(cause localize.Cause, u *unheard) (odds map[pairing]float64, alone bool) {
+	class := []localize.Cause{cause}
+	if k := slices.IndexFunc(s.solved.Suspects, func(y localize.Suspect) bool { return y.Cause == cause }); k >= 0 {
+		class = s.solved.Suspects[k].Class
+	}
+	pair := math.Log(usuallyUnheard / float64(max(u.asked, leastAsked)))
+	odds, alone = map[pairing]float64{}, true
+	for _, c := range class[:min(mostWeighed, len(class))] {
+		chance, pairs, only := s.coincidence(arcsOf(s.fabric, c), u)
+		alone = alone && only
+		for _, p := range pairs {
+			odds[p] += partPrior * localize.Preference(c.Kind) * math.Exp(chance-float64(len(pairs))*pair)
+		}
+	}
+	return odds, alone
+}
+
+// coincidence is the logarithm of how likely all flows of the pairs that do not hear each other, of those whose flows may all cross some arcs, do, and all others do not. It returns these pairs, and whether no other flow
+// that lost most of its packets may cross them.
+func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64, pairs []pairing, alone bool) {
 	o := s.allowed()
 	theirs := map[pairing]float64{}
+	alone = true
 	for _, l := range s.order {
 		if len(l.echoes) == 0 {
 			continue
@@ -215,9 +225,13 @@ func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64
 		}
 		path, back := l.at(&l.echoes[len(l.echoes)-1], true)
 		clean := (1 - o.crosses(path, l.there(), arcs)) * (1 - o.crosses(back, l.home(), arcs))
-		if p, dead := s.unheardAs(u, l.src, l.dst); dead {
+		p, dead := s.unheardAs(u, l.src, l.dst)
+		switch {
+		case dead:
 			theirs[p] += math.Log(1 - clean) // without end where a flow goes elsewhere
-		} else if sent-lost >= leastClean {
+		case 2*lost > sent && clean < 1:
+			alone = false
+		case sent-lost >= leastClean:
 			sum += math.Log(max(clean, leastShare))
 		}
 	}
@@ -226,7 +240,7 @@ func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64
 			sum, pairs = sum+x, append(pairs, p)
 		}
 	}
-	return sum, pairs
+	return sum, pairs, alone
 }
 
 // crosses is how likely a flow crosses some arcs on one of its ways.

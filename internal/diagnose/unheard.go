@@ -21,8 +21,8 @@ const (
 	usuallyUnheard, leastAsked, partPrior = 0.1, 30, 3.0 / 400
 	// leastShare is the least that a flow counts for which arrived and may have crossed a part: what is known of its way may be old.
 	leastShare = 0.01
-	// mostWeighed is how many of a class are weighed against pairs.
-	mostWeighed = 64
+	// mostWeighed is how many of a class are weighed against pairs: the others are like them.
+	mostWeighed = 16
 )
 
 // A fate is what became of the probes of some flows.
@@ -199,11 +199,13 @@ func (s *Store) oddsOf(cause localize.Cause, u *unheard) (odds map[pairing]float
 	}
 	pair := math.Log(usuallyUnheard / float64(max(u.asked, leastAsked)))
 	odds, alone = map[pairing]float64{}, true
-	for _, c := range class[:min(mostWeighed, len(class))] {
+	some := class[:min(mostWeighed, len(class))]
+	each := partPrior * float64(len(class)) / float64(len(some))
+	for _, c := range some {
 		chance, pairs, only := s.coincidence(arcsOf(s.fabric, c), u)
 		alone = alone && only
 		for _, p := range pairs {
-			odds[p] += partPrior * localize.Preference(c.Kind) * math.Exp(chance-float64(len(pairs))*pair)
+			odds[p] += each * localize.Preference(c.Kind) * math.Exp(chance-float64(len(pairs))*pair)
 		}
 	}
 	return odds, alone

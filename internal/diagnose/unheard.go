@@ -143,6 +143,9 @@ func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
 // place a part is suspected.
 func (s *Store) addUnheard(d *Diagnosis, causes map[string]localize.Cause, background float64) {
 	probes, lost, _ := s.totals()
+	if !Unexplained(probes, lost, background) {
+		return
+	}
 	u := s.unheardOf()
 	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !Unexplained(probes, u.lost, background) {
 		return

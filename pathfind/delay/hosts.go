@@ -151,7 +151,22 @@ func (ev *evidence) leaveOut(effects []hostEffect, more float64) bool {
 			}
 		}
 	}
-	if n := len(ev.flows); 2*len(out) <= n || n-len(out) < leastFlows {
+	return 2*len(out) > ev.ordinaries() && ev.leave(out)
+}
+
+// ordinaries is how many flows are not out of the ordinary.
+func (ev *evidence) ordinaries() (n int) {
+	for _, x := range ev.ordinary {
+		if x > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// leave takes flows for out of the ordinary, unless few others are left, and reports that.
+func (ev *evidence) leave(out map[int32]bool) bool {
+	if ev.ordinaries()-len(out) < leastFlows {
 		return false
 	}
 	for i := range out {
@@ -160,22 +175,15 @@ func (ev *evidence) leaveOut(effects []hostEffect, more float64) bool {
 	return true
 }
 
-// leaveOutFull takes flows over arcs that are known to be full for out of the ordinary, unless few others are left: most of a length may be late by them.
+// leaveOutFull takes flows over arcs that are known to be full for out of the ordinary: most of a length may be late by them.
 func (ev *evidence) leaveOutFull() {
-	full := 0
+	out := map[int32]bool{}
 	for i := range ev.flows {
 		if ev.flows[i].full {
-			full++
+			out[int32(i)] = true
 		}
 	}
-	if len(ev.flows)-full < leastFlows {
-		return
-	}
-	for i := range ev.flows {
-		if ev.flows[i].full {
-			ev.ordinary[i] = 0
-		}
-	}
+	ev.leave(out)
 }
 
 // hostsWith lists the hosts with so many flows that are compared with others of their length.

@@ -14,8 +14,6 @@ import (
 const (
 	// leastOfFew is how many packets few flows must have lost for that to be told, and fewOf how many times as many flows there must be.
 	leastOfFew, fewOf = 10, 10
-	// nearlyAll is the least share of what was lost that they have lost.
-	nearlyAll = 0.9
 )
 
 // fewFlows tells which flows lost nearly all that was lost, where they are few of many, and how to see where their packets end: what hits one flow alone no other tells of, and to measure
@@ -23,15 +21,12 @@ const (
 func (s *Store) fewFlows() []string {
 	type tally struct {
 		*flowLog
-		sent, lost int
+		fate
 	}
 	var lossy []tally
 	flows, total := 0, 0
 	for _, l := range s.order {
-		x := tally{flowLog: l}
-		for i := range l.echoes {
-			x.sent, x.lost = x.sent+l.echoes[i].sent, x.lost+l.echoes[i].lost
-		}
+		x := tally{l, l.fate()}
 		if x.sent > 0 {
 			flows++
 		}
@@ -41,11 +36,11 @@ func (s *Store) fewFlows() []string {
 	}
 	slices.SortStableFunc(lossy, func(a, b tally) int { return -cmp.Compare(a.lost, b.lost) })
 	few, n := 0, 0
-	for n < min(mostShown, len(lossy)) && float64(few) < nearlyAll*float64(total) {
+	for n < min(mostShown, len(lossy)) && !mostly(few, total) {
 		few += lossy[n].lost
 		n++
 	}
-	if few < leastOfFew || float64(few) < nearlyAll*float64(total) || flows < fewOf*n {
+	if few < leastOfFew || !mostly(few, total) || flows < fewOf*n {
 		return nil
 	}
 	var words []string

@@ -35,6 +35,15 @@ func (x fate) dead() bool {
 	return x.lost == x.sent && x.sent >= leastUnheard && x.flows >= leastUnheardFlows
 }
 
+// fate is what became of the probes of a flow, without what is left out.
+func (l *flowLog) fate() fate {
+	x := fate{flows: 1}
+	for i := range l.echoes {
+		x.sent, x.lost = x.sent+l.echoes[i].sent, x.lost+l.echoes[i].lost
+	}
+	return x
+}
+
 // A pairing is two ends, the lesser first.
 type pairing [2]graphs.NodeID
 
@@ -59,10 +68,7 @@ func (s *Store) unheardOf() *unheard {
 		fates[p] = x
 	}
 	for _, l := range s.order {
-		one := fate{flows: 1}
-		for i := range l.echoes {
-			one.sent, one.lost = one.sent+l.echoes[i].sent, one.lost+l.echoes[i].lost
-		}
+		one := l.fate()
 		if l.src == graphs.None || l.dst == graphs.None || one.sent == 0 {
 			continue
 		}
@@ -224,19 +230,16 @@ func (s *Store) coincidence(arcs map[graphs.ArcID]bool, u *unheard) (sum float64
 		if len(l.echoes) == 0 {
 			continue
 		}
-		sent, lost := 0, 0
-		for i := range l.echoes {
-			sent, lost = sent+l.echoes[i].sent, lost+l.echoes[i].lost
-		}
+		x := l.fate()
 		path, back := l.at(&l.echoes[len(l.echoes)-1], true)
 		clean := (1 - o.crosses(path, l.there(), arcs)) * (1 - o.crosses(back, l.home(), arcs))
 		p, dead := s.unheardAs(u, l.src, l.dst)
 		switch {
 		case dead:
 			theirs[p] += math.Log(1 - clean) // without end where a flow goes elsewhere
-		case 2*lost > sent && clean < 1:
+		case 2*x.lost > x.sent && clean < 1:
 			alone = false
-		case sent-lost >= leastClean:
+		case x.sent-x.lost >= leastClean:
 			sum += math.Log(max(clean, leastShare))
 		}
 	}

@@ -5,10 +5,20 @@ import (
 	"slices"
 )
 
+// join adds what other observations tell, and reports whether it could: they have to have met the same hazard.
+func (p *share) join(q *share) bool {
+	if p.other != q.other || p.times != q.times || p.selected != nil || q.selected != nil {
+		return false
+	}
+	p.lost, p.passed = p.lost+q.lost, p.passed+q.passed
+	return true
+}
+
 // An interval is a loss per crossing: the posterior median, and the 90 % credible interval.
 type interval struct{ median, low, high float64 }
 
-// A share is what an observation tells of one component's losses: as far as it crossed it and lost no packets by itself.
+// A share is what observations tell of one component's losses, as far as they crossed it and lost no packets by themselves: one, or several that met the same
+// hazard besides.
 type share struct {
 	lost, passed, other, times float64 // other is the hazard of what else it crossed
 	selected                   *term   // if nothing would be known of it had it lost nothing
@@ -45,7 +55,7 @@ func (m *model) likelihoodOf(c int32) func(x float64) float64 {
 		for _, p := range shares {
 			s := p.other + h*p.times
 			if p.lost > 0 {
-				g += p.lost * log(-math.Expm1(-s))
+				g += p.lost * log(missed(s))
 			}
 			g -= p.passed * s
 			if p.selected != nil {
@@ -73,6 +83,7 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 	// themselves than of others, or one more: what seems to beyond that loses them in runs.
 	odd, expected := 0.0, 1+flows*m.cfg.Outlier
 	alone := make([]float64, len(es)) // by entry, the probability of that
+	var like [64]int32                // by a hash of the hazard besides, which share met it last, plus one
 	for i, e := range es {
 		t := &m.ev.terms[e.term]
 		if t.meter != nil || t.lost == 0 {
@@ -93,25 +104,34 @@ func (m *model) sharesOf(c int32) (shares []share, meters []entry, over float64)
 		weight := m.weight[e.branch] * t.copies
 		switch {
 		case t.lost == 0:
-		case o.ttl():
+		case t.answers:
 			weight *= 1 - alone[i]
 		default:
 			weight *= 1 - alone[i]*min(1, expected/odd)
 		}
 		k, n := float64(o.lost), float64(o.sent)
 		p := share{lost: weight * k, passed: weight * (n - k), other: max(m.hazard[e.branch]-own*e.times, 0), times: e.times}
+		spread.add(k, n, m.hazard[e.branch], weight)
 		if t.none > 0 {
 			p.selected = t
 		}
+		at := &like[scramble(math.Float64bits(p.other))%uint64(len(like))]
+		if *at > 0 && shares[*at-1].join(&p) {
+			continue
+		}
 		shares = append(shares, p)
-		spread.add(k, n, m.hazard[e.branch], weight)
+		*at = int32(len(shares))
 	}
 	return shares, meters, spread.over(2*m.ev.run - 1)
 }
 
 // byItself returns the probability that the observation of an entry lost packets of its own, if it went that way.
 func (m *model) byItself(e entry) float64 {
-	in, out := m.ev.terms[e.term].parts(m.hazard[e.branch])
+	t := &m.ev.terms[e.term]
+	if in, out := t.over(m.hazard[e.branch]); out > 0 {
+		return out / (in + out)
+	}
+	in, out := t.parts(m.hazard[e.branch])
 	return 1 / (1 + exp(in-out))
 }
 

@@ -7,14 +7,18 @@ import "math"
 // sharply is how many losses make the gain of a component a parabola around its peak.
 const sharply = 12
 
-// sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then.
-func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
+// sharp fits a component whose losses are many, which make the gain a parabola around its peak: four looks at it are enough then. It is given what is gained at
+// the hazard from which it starts, if that is known; else not a number.
+func (m *model) sharp(c int32, h, losses, mid float64) (fit, bool) {
 	if losses < sharply || h < m.bad[0]/2 || h > 1 {
 		return fit{}, false
 	}
 	x, w := log(h), 1.5/math.Sqrt(losses)
 	for range 3 {
-		left, mid, right := m.gain(c, exp(x-w)), m.gain(c, exp(x)), m.gain(c, exp(x+w))
+		if math.IsNaN(mid) {
+			mid = m.gain(c, exp(x))
+		}
+		left, right := m.gain(c, exp(x-w)), m.gain(c, exp(x+w))
 		bend := (2*mid - left - right) / (w * w)
 		if !(bend > sharply/2) {
 			return fit{}, false
@@ -23,9 +27,9 @@ func (m *model) sharp(c int32, h, losses float64) (fit, bool) {
 		if math.Abs(off) < 1.2*w {
 			rate := rounded(exp(x + off))
 			peak := m.gain(c, rate)
-			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > m.least(c)
+			return fit{rate, peak, peak + 0.5*log(2*math.Pi/bend) + m.logRatePrior(x+off)}, rate > 2*m.bad[0] || rate > m.least(c)
 		}
-		x += min(max(off, -4*w), 4*w)
+		x, mid = x+min(max(off, -4*w), 4*w), math.NaN()
 	}
 	return fit{}, false
 }

@@ -231,7 +231,11 @@ func (s *search) fitAnew(c int32, k *cached) fit {
 		k.guess, k.losses, k.bend = s.guess(c, s.some[few/2])
 		k.guessed = true
 	}
-	if f, ok := s.sharp(c, k.guess, k.losses); ok {
+	mid := math.NaN()
+	if k.peaked {
+		mid = k.peak
+	}
+	if f, ok := s.sharp(c, k.guess, k.losses, mid); ok {
 		return f
 	}
 	if f, ok := s.blunt(c, k.guess, k.losses, k.bend); ok {

@@ -182,7 +182,7 @@ func (s *search) lumps() lumps {
 	for i := range s.ev.flows {
 		t := &s.ev.terms[i]
 		o := &s.ev.obs[t.obs]
-		if o.ttl() {
+		if t.answers {
 			continue
 		}
 		from := len(x.ways)

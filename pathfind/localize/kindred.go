@@ -68,16 +68,17 @@ func (s *search) ofOneKind(v *view) (kin view, ok bool) {
 		return view{}, false
 	}
 	rates := make([]lossRate, len(comps))
-	loaded := -1 // the hypothesis, as it is
+	loaded := -1
 	for i, c := range comps {
 		if top := s.likeliestWith(v.weights, c); top != loaded { // as few are
 			s.recall(&s.hyps[top])
 			loaded = top
 		}
-		if s.suppose(c) {
-			loaded = -1
-		}
+		supposed := s.suppose(c)
 		rates[i] = s.lossRate(c)
+		if supposed { // what is loaded is as it was
+			s.shift(c, 0)
+		}
 	}
 	lifts := make([]float64, s.ix.n) // by component, how many times as likely a fault of it is
 	for c := range lifts {

@@ -410,29 +410,3 @@ func (s *search) class(c int32, taken func(int32) bool, known []int32) ([]int32,
 	}
 	return class, of, a
 }
-
-// crosses reports whether all packets of an observation surely crossed a component.
-func (ix *index) crosses(o *Observation, c int32) bool {
-	k := ix.kindOf(c)
-	node := graphs.NodeID(c - ix.nodes)
-	switch k {
-	case 2:
-		for i := 1; i < len(o.Path); i++ {
-			if ix.head[o.Path[i-1]] == node || ix.tail[o.Path[i]] == node {
-				return true
-			}
-		}
-		return o.Responder == node
-	case 3:
-		return o.Src == node || o.Dst == node
-	}
-	for _, a := range o.Path {
-		switch {
-		case k == 0 && int32(a) == c, k == 1 && ix.link(a.Link()) == c:
-			return true
-		case k == 4 && slices.Contains(ix.f.Link(a.Link()).Groups, graphs.GroupID(c-ix.group)):
-			return true
-		}
-	}
-	return false
-}

@@ -373,6 +373,41 @@ func (x *Suspect) join(y *Suspect) {
 	x.Sent, x.Lost = addSaturating(x.Sent, y.Sent), addSaturating(x.Lost, y.Lost)
 }
 
+// A passage is the suspects, by their place among all, that a path crosses by an arc: those whatever comes before and after it, the switch at its end, if the
+// path goes on from there, and the one at its beginning, if it came there by another arc.
+type passage struct{ by, into, outOf []int32 }
+
+// passages returns the passages of suspects other than hosts, and by arc which of them is its own: the first, which is empty, if it has none.
+func (ix *index) passages(suspects []int32) (at []int32, list []passage) {
+	at, list = make([]int32, ix.links), make([]passage, 1)
+	of := func(a int32) *passage {
+		if at[a] == 0 {
+			at[a] = int32(len(list))
+			list = append(list, passage{})
+		}
+		return &list[at[a]]
+	}
+	for i, c := range suspects {
+		j := int32(i)
+		switch ix.kindOf(c) {
+		case 2:
+			for _, a := range ix.f.Out(graphs.NodeID(c - ix.nodes)) {
+				out := of(int32(a))
+				out.outOf = append(out.outOf, j)
+				in := of(int32(a.Reverse()))
+				in.into = append(in.into, j)
+			}
+		case 3:
+		default:
+			for _, a := range ix.parts(nil, c) {
+				p := of(a)
+				p.by = append(p.by, j)
+			}
+		}
+	}
+	return at, list
+}
+
 // count fills in the flows that cross each suspect. It returns the observations whose path crosses an arc of a suspect.
 func (ix *index) count(suspects []Suspect, comps []int32, ev *evidence) []int32 {
 	if len(suspects) == 0 {
@@ -403,20 +438,43 @@ func (ix *index) count(suspects []Suspect, comps []int32, ev *evidence) []int32 
 	}
 	var halved [2][][]crossing
 	var met [2][]Suspect
+	at, passages := ix.passages(comps)
 	halves.Briefly(len(some), func(half, from, to int) {
 		found, flows := make([][]crossing, len(comps)), make([]Suspect, len(comps))
+		last := make([]int32, len(comps)) // the observation that crossed it last, plus one
 		for _, i := range some[from:to] {
 			o := &ev.all[i]
 			if ix.isNode(o.Responder) {
 				continue
 			}
+			cross := func(suspects []int32) {
+				for _, j := range suspects {
+					switch lost := min(max(o.Lost, 0), o.Sent); {
+					case last[j] == i+1:
+					case ev.distinct:
+						flows[j].meet(o.Sent, lost)
+					default:
+						found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, lost})
+					}
+					last[j] = i + 1
+				}
+			}
+			for k, a := range o.Path {
+				if at[a] == 0 {
+					continue
+				}
+				p := &passages[at[a]]
+				cross(p.by)
+				if k > 0 {
+					cross(p.outOf)
+				}
+				if k < len(o.Path)-1 {
+					cross(p.into)
+				}
+			}
 			for j, c := range comps {
-				switch lost := min(max(o.Lost, 0), o.Sent); {
-				case !ix.crosses(o, c):
-				case ev.distinct:
-					flows[j].meet(o.Sent, lost)
-				default:
-					found[j] = append(found[j], crossing{o.Flow, o.Src, o.Sent, lost})
+				if n := graphs.NodeID(c - ix.nodes); ix.kindOf(c) == 3 && (o.Src == n || o.Dst == n) {
+					cross([]int32{int32(j)})
 				}
 			}
 		}

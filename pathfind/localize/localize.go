@@ -72,6 +72,9 @@ type Alternative struct {
 // NormalLoss is the loss per crossing up to which an arc is good, where nobody says otherwise.
 const NormalLoss = 2e-4
 
+// Outlier is the chance that a flow loses packets for a reason that no component explains, where nobody says otherwise.
+const Outlier = 0.002
+
 // Config sets what is taken for granted before any evidence. The zero value is what the program uses.
 type Config struct {
 	// Faults is the number of faults that one would bet on in a fabric that somebody looks at. 0 means 3.
@@ -79,7 +82,7 @@ type Config struct {
 	// NormalLoss is the loss per crossing up to which a good arc is still good. 0 means [NormalLoss], or more where the evidence shows that good arcs have a
 	// heavier tail.
 	NormalLoss float64
-	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means 0.002.
+	// Outlier is the chance that a flow loses packets for a reason that no component explains. 0 means [Outlier].
 	Outlier float64
 	// Cap is how many losses of one flow count as independent of each other. 0 means 10.
 	Cap float64
@@ -111,7 +114,7 @@ func (c Config) withDefaults() Config {
 	}
 	def(&c.Faults, 3)
 	def(&c.NormalLoss, NormalLoss)
-	def(&c.Outlier, 0.002)
+	def(&c.Outlier, Outlier)
 	def(&c.Cap, 10)
 	c.Outlier = min(c.Outlier, 0.5)
 	c.NormalLoss = min(c.NormalLoss, 0.1)
@@ -144,7 +147,7 @@ type Result struct {
 	// Healthy is the probability that nothing is faulty of what the evidence is about: what no packet crossed, or too few for a fault to show, does not lower it, and with
 	// no evidence it is 1. Exposure and Loose tell how much is known of an arc.
 	Healthy float64
-	// Score is the log of how probable the best explanation is together with the evidence, but for a constant. It compares what is solved over one fabric by the same counts and Config,
+	// Score is the log of how probable the evidence is by all explanations together, but for a constant. It compares what is solved over one fabric by the same counts and Config,
 	// as where it is asked which of two ways packets went.
 	Score float64
 	// Early are the arcs whose ports count errors, by arc: those that corrupt packets, though perhaps too few to be missed, and those that

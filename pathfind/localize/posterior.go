@@ -33,7 +33,7 @@ func (s *search) result() *Result {
 	}
 	s.devicesFirst(causes, marginal, rank)
 
-	r := &Result{Score: s.best, Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
+	r := &Result{Score: s.score(), Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
 	if learnt := &s.views[0].habits; !s.ev.selected && learnt.shape != unknownHabits(s.cfg).shape {
 		r.Own = Own{learnt.total, learnt.shape[0]}
 	}
@@ -68,6 +68,15 @@ func (s *search) result() *Result {
 	r.Background, r.Normal, r.Least = -math.Expm1(-s.background), -math.Expm1(-s.normal[len(s.normal)-1]), -math.Expm1(-s.bad[0])
 	r.Shy = s.shyResponders()
 	return r
+}
+
+// score is the log of how probable the evidence is by all views together, but for a constant.
+func (s *search) score() float64 {
+	sum := math.Inf(-1)
+	for i := range s.views {
+		sum = logSum(sum, s.views[i].score)
+	}
+	return sum
 }
 
 // A teller makes suspects of causes, the likeliest first.

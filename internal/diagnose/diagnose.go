@@ -63,7 +63,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.oneQueue(d, causes, ports.counted)
 	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
-	s.addUnheard(d, causes, solved.Background)
+	s.addUnheard(d)
 	if then == nil {
 		s.addSelective(d, seen, solved)
 	}
@@ -120,6 +120,7 @@ func (s *Store) solver(ports *portWords) localize.Config {
 func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords) (*observer, *localize.Result) {
 	cfg := s.solver(ports)
 	solved := s.localize(seen, cfg)
+	seen, solved, s.filtered = s.besideFilters(seen, solved, cfg)
 	s.stops = nil
 	if whole {
 		solved.Suspects = s.halt(solved.Suspects, seen, cfg)

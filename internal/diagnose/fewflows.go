@@ -26,7 +26,7 @@ func (s *Store) fewFlows() []string {
 	var lossy []tally
 	flows, total := 0, 0
 	for _, l := range s.order {
-		x := tally{l, l.fate()}
+		x := tally{l, l.fate(time.Time{})}
 		if x.sent > 0 {
 			flows++
 		}

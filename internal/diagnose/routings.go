@@ -77,7 +77,11 @@ func (o *observer) routed(routing int) []localize.Observation {
 
 // mixed is what is found by two assumptions, of which one holds.
 func mixed(a, b *localize.Result) *localize.Result {
-	share := 1 / (1 + math.Exp(b.Score-a.Score))
+	return mixedBy(a, b, 1/(1+math.Exp(b.Score-a.Score)))
+}
+
+// mixedBy is that where the first has a share of the probability.
+func mixedBy(a, b *localize.Result, share float64) *localize.Result {
 	if share < 0.5 {
 		a, b, share = b, a, 1-share
 	}

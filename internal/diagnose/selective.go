@@ -119,7 +119,7 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 			continue
 		}
 		if unheard == nil {
-			unheard = s.unheardOf()
+			unheard = s.unheardOf(seen.since)
 		}
 		if _, dead := s.unheardAs(unheard, l.src, l.dst); !dead {
 			list = append(list, int32(i))

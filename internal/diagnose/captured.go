@@ -81,6 +81,9 @@ func (s *Store) addFlow(r *evidence.Record) {
 // captured adds what a capture counted: each part of the path, before and behind the point of capture, as far as it is known which
 // arcs lie in it. Where it is not known both losses are of the whole path.
 func (o *observer) captured(i int, l *flowLog, c *captured) {
+	if l.leftOut {
+		return
+	}
 	set := o.set(l.there())
 	if len(set) == 0 && !o.s.asPlanned(l.there()) {
 		o.strays(count{sent: c.packets, lost: c.before + c.after + c.between})

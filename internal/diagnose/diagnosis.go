@@ -128,6 +128,8 @@ type Suspect struct {
 	most   string // how many of its losses were then, in words
 	then   bool   // its loss is that of this time, not of all the time
 
+	forOnly string // what the flows have in common that suffer from it, in words, where others do not
+
 	passes, drops int // of one that drops long packets: the longest that pass, and the shortest that do not
 
 	perhaps time.Time // when it may have stopped, where that is not told from chance

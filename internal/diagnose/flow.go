@@ -28,6 +28,7 @@ type flowLog struct {
 	hops             []hop
 	captured         []captured
 	method           string
+	leftOut          bool                    // it is none of those that suffer
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
 }

@@ -232,6 +232,9 @@ func (o *observer) rewired(x trip) listing {
 // hop adds TTL-limited probes: they crossed the path as far as the node that answered, and the answer came back on a path of
 // its own, since a switch hashes an ICMP error by its own fields.
 func (o *observer) hop(i int, l *flowLog, h *hop) {
+	if l.leftOut {
+		return
+	}
 	path, _ := l.now()
 	if len(l.paths) > 0 {
 		path = l.paths[0].path

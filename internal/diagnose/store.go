@@ -33,6 +33,7 @@ type Store struct {
 	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it
+	suffers  *suffering              // what all flows that lose packets have in common, as that diagnosis has it; nil where nothing
 	stops    map[localize.Cause]stop // which suspects of that diagnosis may have stopped
 	vision   *vision                 // of traces, as that diagnosis has it
 	// misplaced are cables that traces find elsewhere than planned, nextTo planned ones between switches that have such a cable between them.

@@ -375,7 +375,7 @@ func (x *Suspect) Sentence() string {
 	var does string
 	switch x.Symptom {
 	case Loss:
-		does = fmt.Sprintf("drops %s of packets", Percent(*x.Loss))
+		does = fmt.Sprintf("drops %s of packets%s", Percent(*x.Loss), x.forOnly)
 		switch {
 		case x.Hit != nil:
 			does = fmt.Sprintf("drops %s of the packets of some flows, %s of those that cross it", Percent(*x.Loss / *x.Hit), Percent(*x.Hit))

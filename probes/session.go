@@ -55,6 +55,7 @@ type SessionConfig struct {
 	Window time.Duration
 	// Size is the length of echoes in bytes, from the IP header on; 0 is DefaultSize. They are never fragmented.
 	Size   int
+	DSCP   uint8 // of the probes (RFC 2474); reflectors answer with the same
 	Logger *slog.Logger
 }
 
@@ -189,8 +190,12 @@ func (s *Session) tick() time.Duration {
 
 // Statement says what the session will send.
 func (s *Session) Statement() string {
-	return fmt.Sprintf("up to %.0f packets/s of %d bytes along %d flows (UDP port %d), and of any switch at most %.0f TTL-expired answers/s, by all hosts together",
-		s.cfg.Rate, s.cfg.Size, len(s.planned), s.cfg.Port, s.cfg.SwitchRate)
+	dscp := ""
+	if s.cfg.DSCP != 0 {
+		dscp = fmt.Sprintf(" and DSCP %d", s.cfg.DSCP)
+	}
+	return fmt.Sprintf("up to %.0f packets/s of %d bytes%s along %d flows (UDP port %d), and of any switch at most %.0f TTL-expired answers/s, by all hosts together",
+		s.cfg.Rate, s.cfg.Size, dscp, len(s.planned), s.cfg.Port, s.cfg.SwitchRate)
 }
 
 // Ports returns the ports on which the session expects reflectors.
@@ -236,7 +241,7 @@ func (s *Session) add(p plan.Flow, extra, spare bool) (*sessionFlow, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port}
+	f := evidence.Flow{Src: src, Dst: dst, Proto: "udp", SrcPort: p.SrcPort, DstPort: s.cfg.Port, DSCP: s.cfg.DSCP}
 	stream, err := s.engine.Add(f, Options{Size: s.cfg.Size, TraceSize: DefaultSize})
 	if err != nil {
 		return nil, fmt.Errorf("probe %s from %s: %w", s.fabric.NodeName(p.Dst), s.fabric.NodeName(p.Src), err)

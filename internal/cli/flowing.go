@@ -43,7 +43,7 @@ func (w *flowing) flags(cmd *cobra.Command) {
 	f.IntVar(&w.flows, "flows", 16, "how many flows, which differ in their source port")
 	f.Uint16Var(&w.port, "port", probes.DefaultPort, "destination port: UDP of the reflector (whichlink agent), or with --tcp any")
 	f.Uint16Var(&w.sport, "sport", firstPort, "source port of the first flow")
-	f.Uint8Var(&w.dscp, "dscp", 0, "DSCP of the probes, 0 to 63")
+	f.Uint8Var(&w.dscp, "dscp", 0, dscpHelp)
 	f.Float64Var(&w.rate, "rate", probes.DefaultRate, "most packets a second")
 	f.BoolVar(&w.tcp, "tcp", false, "probe with TCP SYNs")
 	f.BoolVarP(&w.four, "ipv4", "4", false, "use IPv4")
@@ -56,12 +56,21 @@ func (w *flowing) check() error {
 		return usagef("--flows %d is not one of 1 to 1024", w.flows)
 	case w.port == 0 || w.sport == 0 || int(w.sport)+w.flows > 1<<16:
 		return usagef("ports from %d to %d: not 1 to 65535", w.sport, int(w.sport)+w.flows-1)
-	case w.dscp > 63:
-		return usagef("--dscp %d is not one of 0 to 63", w.dscp)
 	case !(w.rate > 0 && w.rate <= maxRate):
 		return usagef("--rate must be above 0 and at most %.0f", maxRate)
 	case w.four && w.six:
 		return usagef("-4 and -6 exclude each other")
+	}
+	return checkDSCP(w.dscp)
+}
+
+// dscpHelp describes a flag that sets a DSCP.
+const dscpHelp = "DSCP of the probes, 0 to 63"
+
+// checkDSCP refuses what is longer than the six bits of a DSCP (RFC 2474).
+func checkDSCP(dscp uint8) error {
+	if dscp > 63 {
+		return usagef("--dscp %d is not one of 0 to 63", dscp)
 	}
 	return nil
 }

@@ -145,6 +145,7 @@ func newProbeCmd(e *env) *cobra.Command {
 	var duration time.Duration
 	var to []string
 	var fresh, size int
+	var dscp uint8
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "probe --fabric FILE",
@@ -156,7 +157,7 @@ reads all of their files together. No privilege is needed.
 With --follow it diagnoses every second what it has seen itself, and spends up to half of its packets, within --rate, on the flows
 whose outcome is expected to tell most of what is open. With --to it measures along the flows that are named, in place of the plan: a diagnosis
 names those which would tell more. Run it once more with --size 1500, or what hosts send at most, and localize both files together: so it shows what
-passes short packets and drops long ones. New flows have other ports in each run, and so may go other ways, but for the same --seed.`,
+passes short packets and drops long ones. With --dscp it shows what befalls one class of packets alone, if it runs beside one without: localize reads both. New flows have other ports in each run, and so may go other ways, but for the same --seed.`,
 		Args: args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if follow && len(to) > 0 {
@@ -171,6 +172,9 @@ passes short packets and drops long ones. New flows have other ports in each run
 			if size < leastSize || size > mostSize {
 				return usagef("--size is %d to %d", leastSize, mostSize)
 			}
+			if err := checkDSCP(dscp); err != nil {
+				return err
+			}
 			if err := lasting(duration); err != nil {
 				return err
 			}
@@ -178,7 +182,7 @@ passes short packets and drops long ones. New flows have other ports in each run
 			if err != nil {
 				return err
 			}
-			cfg := diagnose.WatchConfig{Every: seldom, Follow: follow, Size: size}
+			cfg := diagnose.WatchConfig{Every: seldom, Follow: follow, Size: size, DSCP: dscp}
 			if follow {
 				cfg.Every = diagnose.FollowEvery
 			}
@@ -221,6 +225,7 @@ passes short packets and drops long ones. New flows have other ports in each run
 	cmd.Flags().StringArrayVar(&to, "to", nil, "measure along the flow to `HOST[:PORT]` from this source port, or along new ones; may be repeated")
 	cmd.Flags().IntVar(&fresh, "flows", diagnose.NewFlows, "how many new flows to each HOST of --to without a port")
 	cmd.Flags().IntVar(&size, "size", probes.DefaultSize, "length of the echoes in bytes, from the IP header on; they are never fragmented")
+	cmd.Flags().Uint8Var(&dscp, "dscp", 0, dscpHelp)
 	nameFlag(cmd, "to", hosts)
 	return cmd
 }

@@ -34,6 +34,7 @@ type WatchConfig struct {
 	Port uint16
 	// Size is the length of echoes in bytes, from the IP header on; 0 is [probes.DefaultSize].
 	Size int
+	DSCP uint8 // of the probes
 	// Flows are measured in place of the plan's, if there are any.
 	Flows []plan.Flow
 	// PortsFrom is as in [probes.SessionConfig].
@@ -102,7 +103,7 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	for _, h := range cfg.Hosts {
 		s, err := probes.NewSession(probes.SessionConfig{
 			ECMP: e, Plan: p, Flows: cfg.Flows, PortsFrom: cfg.PortsFrom, Host: h.Node, Open: h.Open, Port: cfg.Port,
-			Rate: cfg.Rate, SwitchRate: cfg.SwitchRate, Size: cfg.Size, Emit: w.emit, Logger: cfg.Logger,
+			Rate: cfg.Rate, SwitchRate: cfg.SwitchRate, Size: cfg.Size, DSCP: cfg.DSCP, Emit: w.emit, Logger: cfg.Logger,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("measure from %s: %w", cfg.Fabric.NodeName(h.Node), err)

@@ -84,7 +84,7 @@ func (s *Store) besideFilters(seen *observer, solved *localize.Result, cfg local
 func (u *unheard) list() []weighedPair {
 	var list []weighedPair
 	for i, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
-		for _, p := range slices.SortedFunc(maps.Keys(fates), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
+		for _, p := range slices.SortedFunc(maps.Keys(fates), comparePairings) {
 			list = append(list, weighedPair{pairing: p, fate: fates[p], oneWay: i == 1})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,23 +23,28 @@ const (
 	tellsLoss = 3
 )
 
-// traits are what switches may treat flows by, beside where they go: queues, policers and filters look at it.
-var traits = []func(*flowLog) string{
-	func(l *flowLog) string { return fmt.Sprintf("DSCP %d", l.flow.DSCP) },
-	func(l *flowLog) string { return strings.ToUpper(graphs.Clean(l.flow.Proto)) },
-	func(l *flowLog) string {
+// A trait is what switches may treat flows by, beside where they go: queues, policers and filters look at it. Of is asked of each flow in each diagnosis, words of what is told.
+type trait struct {
+	of    func(*flowLog) string
+	words func(value string) string
+}
+
+var traits = []trait{
+	{func(l *flowLog) string { return strconv.Itoa(int(l.flow.DSCP)) }, func(dscp string) string { return "DSCP " + dscp }},
+	{func(l *flowLog) string { return l.flow.Proto }, func(proto string) string { return strings.ToUpper(graphs.Clean(proto)) }},
+	{func(l *flowLog) string {
 		if l.flow.Src.Is4() || l.flow.Src.Is4In6() {
-			return "IPv4"
+			return "4"
 		}
-		return "IPv6"
-	},
+		return "6"
+	}, func(version string) string { return "IPv" + version }},
 }
 
 // A suffering is what the flows have in common that lose packets, where others between the same hosts do not.
 type suffering struct {
 	words string          // of it
 	has   map[string]bool // the values of the trait
-	trait func(*flowLog) string
+	trait trait
 	// others are the flows that lose next to nothing, and what they sent and lost.
 	others fate
 	loses  float64 // the share that the flows lose which lose any
@@ -52,13 +58,13 @@ type suffering struct {
 // well. A fault between some hosts hits their flows whatever these have in common.
 func (s *Store) leaveOutOthers() {
 	s.suffers = nil
-	for _, trait := range traits {
-		if x := s.sufferingBy(trait); x != nil && (s.suffers == nil || x.excess > s.suffers.excess) {
+	for _, t := range traits {
+		if x := s.sufferingBy(t); x != nil && (s.suffers == nil || x.excess > s.suffers.excess) {
 			s.suffers = x
 		}
 	}
 	for _, l := range s.order {
-		if l.leftOut = s.suffers != nil && !s.suffers.has[s.suffers.trait(l)]; !l.leftOut {
+		if l.leftOut = s.suffers != nil && !s.suffers.has[s.suffers.trait.of(l)]; !l.leftOut {
 			continue
 		}
 		for i := range l.echoes {
@@ -68,10 +74,13 @@ func (s *Store) leaveOutOthers() {
 }
 
 // sufferingBy returns what flows suffer by a trait, nil where it does not tell. Flows are compared that were measured while packets were lost, between the same two hosts (Mantel and Haenszel 1959).
-func (s *Store) sufferingBy(trait func(*flowLog) string) *suffering {
+func (s *Store) sufferingBy(t trait) *suffering {
+	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return t.of(l) != t.of(s.order[0]) }) {
+		return nil // as mostly
+	}
 	fates, lossy := map[string]*fate{}, fate{}
 	for _, l := range s.order {
-		k := trait(l)
+		k := t.of(l)
 		if fates[k] == nil {
 			fates[k] = &fate{}
 		}
@@ -83,15 +92,15 @@ func (s *Store) sufferingBy(trait func(*flowLog) string) *suffering {
 			}
 		}
 	}
-	if len(fates) < 2 || lossy.lost < leastOfFew {
+	if lossy.lost < leastOfFew {
 		return nil
 	}
-	x := &suffering{has: map[string]bool{}, trait: trait, loses: float64(lossy.lost) / float64(lossy.sent)}
+	x := &suffering{has: map[string]bool{}, trait: t, loses: float64(lossy.lost) / float64(lossy.sent)}
 	var names []string
 	for k, f := range fates {
 		switch {
 		case float64(f.lost) > mostSpared*float64(f.sent) || float64(f.lost) > mostOfLosses*float64(lossy.lost):
-			x.has[k], names = true, append(names, k)
+			x.has[k], names = true, append(names, t.words(k))
 			x.sent, x.lost = x.sent+f.sent, x.lost+f.lost
 		default:
 			x.others.add(*f)
@@ -130,12 +139,12 @@ func (s *Store) excessOf(x *suffering) float64 {
 		}
 		p := pairingOf(l.src, l.dst)
 		t := tables[p]
-		has, lossy := float64(bit(x.has[x.trait(l)])), float64(bit(one.lost > 0))
+		has, lossy := float64(bit(x.has[x.trait.of(l)])), float64(bit(one.lost > 0))
 		x.of, x.hit = x.of+has, x.hit+has*lossy
 		tables[p] = table{t.flows + 1, t.having + has, t.lossy + lossy, t.both + has*lossy}
 	}
 	more, variance, lossy := 0.0, 0.0, 0.0
-	for _, p := range slices.SortedFunc(maps.Keys(tables), func(a, b pairing) int { return slices.Compare(a[:], b[:]) }) {
+	for _, p := range slices.SortedFunc(maps.Keys(tables), comparePairings) {
 		if t := tables[p]; t.flows > 1 {
 			more += t.both - t.having*t.lossy/t.flows
 			variance += t.having * t.lossy * (t.flows - t.having) * (t.flows - t.lossy) / (t.flows * t.flows * (t.flows - 1))

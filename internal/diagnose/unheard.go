@@ -49,6 +49,8 @@ type pairing [2]graphs.NodeID
 
 func pairingOf(a, b graphs.NodeID) pairing { return pairing{min(a, b), max(a, b)} }
 
+func comparePairings(a, b pairing) int { return slices.Compare(a[:], b[:]) }
+
 // The unheard are those who lose packets that no link does: pairs of live hosts that do not hear each other whatever way their packets take, as filters and missing routes make them.
 type unheard struct {
 	pairs map[pairing]fate // of hosts, or of the switches that they are at if all of these are

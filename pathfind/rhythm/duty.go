@@ -24,7 +24,8 @@ const (
 // episodes, given the counts; what is told is the same for the same counts. Of what is always there nothing is told.
 //
 // A few long episodes in which a part is lost explain counts that last for longer than outages about as well as many short ones do in which all is, and a chain does not get from the ones to the others as
-// often as it should. So half of the draws are those of a chain that begins with the episodes that were found and stays near what they lose, half of one that begins with the shortest outages.
+// often as it should. So half of the draws are those of a chain that begins with the episodes that were found and stays near what they lose, half of one that begins with the shortest outages. Episodes that
+// come back regularly are not many that chance put together.
 func (r *Rhythm) TellDuty(counts []Count, from, to float64) {
 	if r.Kind == Steady {
 		return
@@ -40,7 +41,7 @@ func (r *Rhythm) TellDuty(counts []Count, from, to float64) {
 		return
 	}
 	var list []draw
-	if !s.lasts {
+	if !s.lasts || r.Period > 0 {
 		list = c.sample(mostSteps, mostWork, false)
 	} else if list = c.sample(mostSteps/2, mostWork/2, false); c.shorten() {
 		list = append(list, c.sample(mostSteps/2, mostWork/2, true)...)

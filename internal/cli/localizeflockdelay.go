@@ -40,13 +40,13 @@ func addFlockDelays(d *diagnose.Diagnosis, f *graphs.Fabric, seen *flock.Observe
 
 func (n flockNames) slow(s *delay.Suspect) diagnose.Suspect {
 	x := diagnose.DelaySuspect(s, func(c delay.Cause) string {
-		if c.Kind == delay.Arc {
-			return n.arc(graphs.ArcID(c.ID))
-		}
-		return n.cause(localize.Cause{Kind: localize.Node, ID: c.ID})
+		return n.cause(localize.Cause{Kind: localize.Kind(c.Kind), ID: c.ID})
 	}, "trace")
-	if s.Kind == delay.Arc {
+	switch s.Kind {
+	case delay.Arc:
 		x.Link = n.link(graphs.ArcID(s.ID).Link())
+	case delay.Link:
+		x.Link = x.ID
 	}
 	if len(x.Class) > 1 {
 		x.Next = append(x.Next, n.splitSlow(s))

@@ -13,7 +13,7 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 	out := Suspect{
 		Kind: string(x.Kind), ID: name(x.Cause), Symptom: Slow, Probability: min(x.Probability, surest),
 		Delay: &mean, DelayLow: &low, DelayHigh: &high,
-		For: "flows that may cross it are late; none is known to cross it", Against: "no flow is known to cross it in time",
+		For: "flows that cross it are late", Against: "no flow is known to cross it in time",
 		Next: []Step{},
 	}
 	for _, c := range x.Class {
@@ -22,7 +22,10 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 	if i := slices.Index(out.Class, out.ID); i > 0 {
 		out.Class[0], out.Class[i] = out.Class[i], out.Class[0]
 	}
-	if x.Flows > 0 {
+	switch {
+	case x.Flows == 0 && x.Unsure > 0:
+		out.For = fmt.Sprintf("%d of %d flows that may cross it, of which %.0f should, take longer than 95 in 100 flows of their length; none is known to cross it", x.UnsureLate, x.Unsure, x.Crossing)
+	case x.Flows > 0:
 		out.For = fmt.Sprintf("%d of %d flows that cross it take longer than 95 in 100 flows of their length (median %s, expected %s)",
 			x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)))
 		if x.Late < x.Flows {

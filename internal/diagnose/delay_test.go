@@ -134,6 +134,36 @@ func TestDelaySuspects(t *testing.T) {
 	}
 }
 
+// TestSlowUntraced: where no path is known, flows that may cross a slow link tell of it, and of all that they may cross as well.
+func TestSlowUntraced(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := graphs.LinkID(0)
+	for f.IsHostArc(slow.Forward()) {
+		slow++
+	}
+	for _, us := range []float64{0, 400} {
+		d := delayed{f, rand.New(rand.NewPCG(1, 9)), func(a graphs.ArcID, _ int) (float64, float64) {
+			return us * is(a.Link() == slow), us * is(a.Link() == slow)
+		}}
+		s := diagnose.NewStore(f, diagnose.Config{})
+		for _, r := range d.records(24) {
+			r.Path, r.Back = nil, nil
+			s.Add(r)
+		}
+		got := s.Diagnose().Suspects
+		if us == 0 && len(got) > 0 {
+			t.Errorf("nothing is slow: %+v", got)
+		}
+		if us > 0 && (len(got) != 1 || got[0].Kind != "link" || got[0].Probability < 0.9 || len(got[0].Class) != 4 || !slices.Contains(got[0].Class, f.LinkName(slow)) ||
+			!strings.Contains(got[0].For, "of which 34 should")) {
+			t.Errorf("%s is slow both ways, and one of 4 that nothing tells apart: %+v", f.LinkName(slow), got)
+		}
+	}
+}
+
 // What delays flows of one DSCP only is named with that, be they half of all flows or a few; all was told to be well, or it was half as slow. What delays all flows is not of a DSCP, nor is what one is slower by everywhere.
 func TestSlowForSome(t *testing.T) {
 	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 16, Degree: 4, Hosts: 1, Seed: 2})

@@ -9,6 +9,7 @@ import (
 
 	"whichlink/graphs"
 	"whichlink/pathfind/delay"
+	"whichlink/pathfind/localize"
 )
 
 const (
@@ -88,11 +89,12 @@ func (s *Store) solveDelays(obs []delay.Observation, choices float64) []delay.Su
 	}
 	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices, Full: s.full})
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
-		// Where no path is known little is; one late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
+		// One late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
 		if x.Kind == delay.Host && x.Low < leastOfHost {
 			return true
 		}
-		return x.Probability < leastListed || x.Late < 2 || 3*x.Late < 2*x.Flows
+		late := x.Late + x.UnsureLate
+		return x.Probability < leastListed || late < 2 || 3*float64(late) < 2*(float64(x.Flows)+x.Crossing)
 	})
 }
 
@@ -259,11 +261,11 @@ func (e *echo) length() time.Duration {
 // tellQueue is why to look at the port of an arc that adds delay.
 const tellQueue = "tell a queue from a detour or a slow port"
 
-func (s *Store) delayName(c delay.Cause) string {
-	if c.Kind == delay.Arc {
-		return s.fabric.ArcName(graphs.ArcID(c.ID))
-	}
-	return s.fabric.NodeName(graphs.NodeID(c.ID))
+func (s *Store) delayName(c delay.Cause) string { return s.name(lossCause(c)) }
+
+// lossCause is the same part of the fabric as a cause of loss.
+func lossCause(c delay.Cause) localize.Cause {
+	return localize.Cause{Kind: localize.Kind(c.Kind), ID: c.ID}
 }
 
 // slowSuspect puts a suspect into words. Where flows were held against their own past, what they took is a difference.
@@ -288,6 +290,11 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 		out.Link = s.fabric.LinkName(a.Link())
 		out.Next = append(out.Next, Step{Why: tellQueue,
 			Do: fmt.Sprintf("read the queue, the output rate and the speed of %s", s.fabric.PortName(s.fabric.TailPort(a)))})
+	case delay.Link:
+		out.Link = out.ID
+		out.Next = append(out.Next, Step{Why: "both directions are slow: rather a detour or a transceiver than a queue", Do: fmt.Sprintf("read the speed, the FEC and the optical path of both ends of %s", out.ID)})
+	case delay.Group:
+		out.Next = append(out.Next, Step{Why: "all its links are slow: what they share is", Do: "inspect " + out.ID + ", and whether it takes a longer way"})
 	case delay.Host:
 		out.Next = append(out.Next, Step{Why: "tell its network card and CPU from its link", On: out.ID, Do: "ethtool -S, and the load of its CPUs"})
 	case delay.Node:

@@ -109,7 +109,7 @@ func (s *Store) latest(flows *delayedFlows) (graphs.ArcID, bool) {
 
 // slowAt returns which of some suspects is named for adding delay to what crosses an arc, -1 if none is.
 func (s *Store) slowAt(a graphs.ArcID, now []Suspect) int {
-	at := []string{s.fabric.ArcName(a), s.fabric.NodeName(s.fabric.Tail(a)), s.fabric.NodeName(s.fabric.Head(a))}
+	at := []string{s.fabric.ArcName(a), s.fabric.LinkName(a.Link()), s.fabric.NodeName(s.fabric.Tail(a)), s.fabric.NodeName(s.fabric.Head(a))}
 	return slices.IndexFunc(now, func(x Suspect) bool {
 		return x.Probability >= Named && slices.ContainsFunc(x.Class, func(id string) bool { return slices.Contains(at, id) })
 	})
@@ -276,6 +276,9 @@ func (x *delayedFlow) crosses(c delay.Cause, f *graphs.Fabric) bool {
 	switch c.Kind {
 	case delay.Arc:
 		return slices.Contains(x.obs.Path, graphs.ArcID(c.ID))
+	case delay.Link, delay.Group:
+		links := linksOf(f, lossCause(c))
+		return slices.ContainsFunc(x.obs.Path, func(a graphs.ArcID) bool { return slices.Contains(links, a.Link()) })
 	case delay.Host:
 		return x.obs.Src == n || x.obs.Dst == n
 	}

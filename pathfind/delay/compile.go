@@ -8,13 +8,16 @@ import (
 	"whichlink/graphs"
 )
 
-// evidence is the observations in the form that the search works on. A component is an arc by its number, or a node by its number
-// after them.
+// evidence is the observations in the form that the search works on. A component is an arc by its number, and after them a node, a link or a group by its number
+// among these.
 type evidence struct {
 	f       *graphs.Fabric
-	arcs    int32
+	arcs    int32 // the first node
+	links   int32 // the first link
+	groups  int32 // the first group
 	n       int32 // components
 	host    []bool
+	wholes  [][]int32 // by link: the components that it is a part of
 	flows   []flow
 	ignored int
 	// The certain components of flow i are comps[flows[i].first:flows[i].last], a switch that a round trip crosses twice being there twice. The
@@ -25,6 +28,7 @@ type evidence struct {
 	times    []uint8
 	sets     []set
 	members  [][]member // by component: the sets in which it is
+	shares   []float64  // by component: what a tally adds up in
 	ordinary []float64  // by flow: 0 if a host of it stands out, else 1
 }
 
@@ -52,6 +56,10 @@ func (ev *evidence) cause(c int32) Cause {
 	switch {
 	case c < ev.arcs:
 		return Cause{Arc, c}
+	case c >= ev.groups:
+		return Cause{Group, c - ev.groups}
+	case c >= ev.links:
+		return Cause{Link, c - ev.links}
 	case ev.host[c-ev.arcs]:
 		return Cause{Host, c - ev.arcs}
 	}
@@ -61,7 +69,10 @@ func (ev *evidence) cause(c int32) Cause {
 // compile indexes the observations. Their order does not matter: they are sorted first.
 func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 	ev := &evidence{f: f, arcs: int32(f.NumArcs()), host: make([]bool, f.NumNodes())}
-	ev.n = ev.arcs + int32(f.NumNodes())
+	ev.links = ev.arcs + int32(f.NumNodes())
+	ev.groups = ev.links + int32(f.NumLinks())
+	ev.n = ev.groups + int32(f.NumGroups())
+	ev.wholes, ev.shares = ev.allWholes(), make([]float64, ev.n)
 	for n := range ev.host {
 		ev.host[n] = f.Node(graphs.NodeID(n)).IsHost()
 	}
@@ -159,11 +170,12 @@ func (ev *evidence) certain(o *Observation) {
 	}
 }
 
-// componentsOf returns the arcs of a path and the switches that forward along it, as often as it crosses them.
+// componentsOf returns the arcs of a path, their links and groups, and the switches that forward along it, as often as it crosses them.
 func (ev *evidence) componentsOf(arcs []graphs.ArcID) []int32 {
-	var out []int32
+	const each = 4 // an arc, its link, a group and the switch before it
+	out := make([]int32, 0, each*len(arcs))
 	for i, a := range arcs {
-		out = append(out, int32(a))
+		out = append(append(out, int32(a)), ev.wholes[a.Link()]...)
 		if i == 0 {
 			continue
 		}

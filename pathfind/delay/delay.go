@@ -11,7 +11,7 @@
 // length is taken from the data: first from its lower half, which a few slow arcs, or a switch, do not reach, or from what lies below a wide gap near its middle, then from all flows that cross
 // no suspect.
 //
-// A fault is an arc, a switch or a host that adds to the delay of whatever crosses it. What it adds is drawn anew for each flow, with an unknown mean:
+// A fault is an arc, a link, a shared-risk group, a switch or a host that adds to the delay of whatever crosses it. What it adds is drawn anew for each flow, with an unknown mean:
 // like a random queue (exponential), like a standing queue or a detour (nearly constant), or only to every second
 // flow. Mean and shape are integrated out, so that a fault pays for its freedom. A flow now and then is late for reasons of its own (a starved
 // CPU): each has a small chance to be such an outlier, which bounds what it can prove. Delays of several faults on one path add up.
@@ -95,15 +95,17 @@ type Kind string
 
 // The kinds.
 const (
-	Arc  Kind = "arc"  // one direction of a link
-	Node Kind = "node" // a switch, whatever it forwards
-	Host Kind = "host" // an end host, whatever it sends or receives
+	Arc   Kind = "arc"   // one direction of a link
+	Link  Kind = "link"  // both directions, as of a detour of its fibre
+	Group Kind = "group" // all links of a shared-risk group
+	Node  Kind = "node"  // a switch, whatever it forwards
+	Host  Kind = "host"  // an end host, whatever it sends or receives
 )
 
 // A Cause is a component that may add delay.
 type Cause struct {
 	Kind Kind
-	ID   int32 // a graphs.ArcID or NodeID
+	ID   int32 // a graphs.ArcID, LinkID, GroupID or NodeID
 }
 
 // A Suspect may explain why flows are late.
@@ -117,6 +119,9 @@ type Suspect struct {
 	Excess, Low, High Microseconds
 	// Flows are known to cross it, Late of them took longer than 95 in 100 flows of their length do.
 	Flows, Late int
+	// Unsure are flows that may cross it as well, UnsureLate of them took as long, and Crossing is how many of them are expected to cross it.
+	Unsure, UnsureLate int
+	Crossing           float64
 	// Took is the median of what they took, Expected that of flows of their lengths.
 	Took, Expected Microseconds
 	// RunnerUp is the cause that explains the evidence best if the class does not, and Nats how much less likely that is (natural

@@ -75,7 +75,7 @@ func TestHostsOfOneSwitchAmongOthers(t *testing.T) {
 	}
 }
 
-// TestArcsOfOneSwitch: where a link is slow both ways that half of the flows over a switch cross, it is named, and not the switch with a part of it.
+// TestArcsOfOneSwitch: where a link is slow both ways that half of the flows over a switch cross, it is named as a whole, and not the switch with a part of it.
 func TestArcsOfOneSwitch(t *testing.T) {
 	leaves, errLeaves := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 2, Hosts: 2})
 	tree, errTree := generate.FatTree(generate.FatTreeConfig{K: 4})
@@ -89,8 +89,27 @@ func TestArcsOfOneSwitch(t *testing.T) {
 		a := w.fabricArc()
 		w.slow = map[delay.Cause]float64{{Kind: delay.Arc, ID: int32(a)}: 150, {Kind: delay.Arc, ID: int32(a.Reverse())}: 150}
 		got := named(delay.Solve(f, w.measure(20), delay.Config{Least: 50, LeastSpreads: 3}))
-		if len(got) != len(w.slow) || slices.ContainsFunc(got, func(c delay.Cause) bool { return w.slow[c] == 0 }) {
-			t.Errorf("seed %d: %v, want %v", seed, got, w.slow)
+		if want := []delay.Cause{{Kind: delay.Link, ID: int32(a.Link())}}; !slices.Equal(got, want) {
+			t.Errorf("seed %d: %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// TestTrunk: where all links of a group are slow, it is named, and neither they nor the switches that send nearly all over them.
+func TestTrunk(t *testing.T) {
+	for seed := range uint64(6) {
+		f, err := generate.DragonflyPlus(generate.DragonflyPlusConfig{Groups: 5, Leaves: 4, Spines: 4, GlobalLinks: 4, Hosts: 2})
+		w := newWorld(t, f, err, seed)
+		w.standing = true
+		g := graphs.GroupID(w.rng.IntN(f.NumGroups()))
+		for _, l := range f.Group(g).Links {
+			for a := graphs.ArcID(2 * l); a <= graphs.ArcID(2*l+1); a++ {
+				w.slow[delay.Cause{Kind: delay.Arc, ID: int32(a)}] = 400
+			}
+		}
+		got := named(delay.Solve(f, w.measure(20), delay.Config{Least: 50, LeastSpreads: 3}))
+		if want := []delay.Cause{{Kind: delay.Group, ID: int32(g)}}; !slices.Equal(got, want) {
+			t.Errorf("seed %d: %v, want %v", seed, got, want)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"whichlink/graphs"
 )
 
-// regroup puts the hosts or arcs of a switch into its place, or it into that of its hosts, where that explains more. To exchange one for one leads from neither to the other: beside a slow switch
-// none of these explains more, and without it each alone explains less. Flows between two hosts tell: they cross the switch as often as others do, but both hosts; and those that cross
-// none of its slow arcs.
+// regroup puts the hosts or arcs of a switch into its place, or it into that of its hosts, where that explains more, and so with the arcs of a link and the links of a group. To exchange one for one leads from
+// neither to the other: beside a slow switch none of these explains more, and without it each alone explains less. Flows between two hosts tell: they cross the switch as often as others do, but both
+// hosts; and those that cross none of its slow arcs.
 func (s *search) regroup() {
 	for n, host := range s.ev.host {
 		if host {
@@ -17,36 +17,48 @@ func (s *search) regroup() {
 		}
 		sw, hosts := s.ev.arcs+int32(n), s.hostsOn(graphs.NodeID(n))
 		parts := hosts
-		faulty := func() []int32 { return slices.DeleteFunc(slices.Clone(parts), func(c int32) bool { return !s.has(c) }) }
-		if !s.has(sw) && len(faulty()) < 2 {
-			continue
-		}
-		type try struct{ first, then []int32 }
-		tries := []try{{nil, hosts}, {[]int32{sw}, hosts}}
+		tries := []instead{{nil, hosts}, {[]int32{sw}, hosts}}
 		if s.has(sw) {
 			parts = append(s.arcsAt(graphs.NodeID(n)), hosts...)
-			tries = append(tries, try{nil, parts}, try{[]int32{sw}, parts})
+			tries = append(tries, instead{nil, parts}, instead{[]int32{sw}, parts})
 		}
-		for _, c := range append(faulty(), sw) {
-			if s.has(c) {
-				s.take(c)
-			}
+		s.replace(sw, parts, tries)
+	}
+	for c := s.ev.links; c < s.ev.n; c++ {
+		if parts := s.partsOfWhole(c); len(parts) > 0 {
+			s.replace(c, parts, []instead{{nil, parts}, {[]int32{c}, parts}})
 		}
-		others := s.faults
-		best, most := others, math.Inf(-1)
-		for _, x := range tries {
-			s.faults = slices.Clone(others)
-			s.apply()
-			s.addBest(x.first)
-			s.addBest(x.then)
-			if sum := s.worth(); sum > most {
-				best, most = s.faults, sum
-			}
-		}
-		s.faults = best
-		s.apply()
 	}
 	s.settle()
+}
+
+// An instead is what faults are looked for among first, and then beside these.
+type instead struct{ first, then []int32 }
+
+// replace tries other faults in place of a component and its parts, and keeps what explains most.
+func (s *search) replace(c int32, parts []int32, tries []instead) {
+	faulty := slices.DeleteFunc(slices.Clone(parts), func(c int32) bool { return !s.has(c) })
+	if !s.has(c) && len(faulty) < 2 {
+		return
+	}
+	for _, c := range append(faulty, c) {
+		if s.has(c) {
+			s.take(c)
+		}
+	}
+	others := s.faults
+	best, most := others, math.Inf(-1)
+	for _, x := range tries {
+		s.faults = slices.Clone(others)
+		s.apply()
+		s.addBest(x.first)
+		s.addBest(x.then)
+		if sum := s.worth(); sum > most {
+			best, most = s.faults, sum
+		}
+	}
+	s.faults = best
+	s.apply()
 }
 
 // addBest adds the best of some components while one is worth it.
@@ -74,11 +86,11 @@ func (s *search) worth() (sum float64) {
 	}
 	for _, x := range s.faults {
 		prior := s.prior[x.comp]
-		if n := x.comp - s.ev.arcs; n >= 0 && s.ev.host[n] {
+		if s.ev.cause(x.comp).Kind == Host {
 			prior = math.Log((math.Exp(prior)*hosts + slow) / (hosts + slow))
 			slow++
 		}
-		sum += prior - math.Log(float64(shapes*(s.most-s.least+1)))
+		sum += prior - math.Log(float64(shapes*(s.most-s.leastOf(x.comp)+1)))
 	}
 	return sum
 }
@@ -104,5 +116,21 @@ func (s *search) arcsAt(n graphs.NodeID) (list []int32) {
 		}
 	}
 	slices.Sort(list)
+	return list
+}
+
+// partsOfWhole returns the arcs of a link or group, and the links of a group, that flows cross; nothing of what may not be suspected.
+func (s *search) partsOfWhole(c int32) (list []int32) {
+	if math.IsInf(s.prior[c], -1) {
+		return nil
+	}
+	for _, a := range s.ev.arcsOf(c) {
+		if l := s.ev.links + a/2; c >= s.ev.groups && a%2 == 0 && !math.IsInf(s.prior[l], -1) {
+			list = append(list, l)
+		}
+		if !math.IsInf(s.prior[a], -1) {
+			list = append(list, a)
+		}
+	}
 	return list
 }

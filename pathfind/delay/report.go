@@ -47,9 +47,9 @@ func (s *search) suspect(c int32, among []int32) Suspect {
 	for _, t := range trials {
 		highest = max(highest, t.score)
 	}
-	tail := s.tailBeside(top.comp)
-	highest = max(highest, tail)
-	total, in, other := math.Exp(-highest)+math.Exp(tail-highest), 0.0, math.Inf(-1)
+	without := s.without(top.fault)
+	highest = max(highest, without)
+	total, in, other := math.Exp(without-highest), 0.0, math.Inf(-1)
 	x := Suspect{Cause: s.ev.cause(top.comp), Excess: Microseconds(top.mean), Low: Microseconds(top.low), High: Microseconds(top.high)}
 	for i, t := range trials {
 		p := math.Exp(t.score - highest)
@@ -132,20 +132,34 @@ func (s *search) apart(trials []trial) []bool {
 	return out
 }
 
-// count says how late the flows are that cross a suspect.
+// count says how late the flows are that cross a suspect, and those that may.
 func (s *search) count(x *Suspect, c int32) {
 	var took, expected []float64
 	for _, i := range s.ev.through(c) {
 		w := &s.ev.flows[i]
-		k := &s.base.classes[w.class]
 		x.Flows++
-		if w.delay > k.at+s.base.shapes[k.shape][points*95/100] {
+		if s.late(w) {
 			x.Late++
 		}
 		took = append(took, w.delay+w.ends)
-		expected = append(expected, k.at+w.ends)
+		expected = append(expected, s.base.classes[w.class].at+w.ends)
 	}
 	x.Took, x.Expected = Microseconds(median(took)), Microseconds(median(expected))
+	for _, m := range s.ev.members[c] {
+		for _, i := range s.ev.sets[m.set].flows {
+			x.Unsure++
+			x.Crossing += m.share
+			if s.late(&s.ev.flows[i]) {
+				x.UnsureLate++
+			}
+		}
+	}
+}
+
+// late reports whether a flow took longer than 95 in 100 flows of its length do.
+func (s *search) late(x *flow) bool {
+	k := &s.base.classes[x.class]
+	return x.delay > k.at+s.base.shapes[k.shape][points*95/100]
 }
 
 func median(x []float64) float64 {

@@ -74,7 +74,7 @@ func priors(ev *evidence, choices float64) []float64 {
 	odds := make([]float64, ev.n)
 	sum := 0.0
 	for c := range ev.n {
-		if len(ev.through(c)) == 0 && len(ev.members[c]) == 0 {
+		if !ev.told(c) {
 			continue
 		}
 		switch ev.cause(c).Kind {
@@ -82,8 +82,10 @@ func priors(ev *evidence, choices float64) []float64 {
 			odds[c] = 1
 		case Host:
 			odds[c] = 3
-		case Node:
+		case Node, Link:
 			odds[c] = 0.5
+		case Group:
+			odds[c] = 0.2
 		}
 		sum += odds[c]
 	}
@@ -136,13 +138,29 @@ func (s *search) outliers(rate float64) float64 {
 }
 
 func (s *search) setLevels(least float64) {
-	s.least = min(s.t.level(least), len(s.t.levels)-2)
+	s.least = max(doubling+1, min(s.t.level(least), len(s.t.levels)-2))
 	s.most = len(s.t.levels) - 1
-	s.good = min(s.t.level(least/4), s.least-1)
+	s.good = min(s.t.level(least/4), s.least-doubling-1)
 	for i := range s.faults {
-		s.faults[i].level = max(s.least, s.t.level(s.faults[i].mean))
+		s.faults[i].level = max(s.leastOf(s.faults[i].comp), s.t.level(s.faults[i].mean))
 	}
 	s.apply()
+}
+
+// leastOf is the least level of a component that counts as a fault. Round trips cross a link both ways, and its arcs would be named for what both add.
+func (s *search) leastOf(c int32) int {
+	if c >= s.ev.links {
+		return s.least - doubling
+	}
+	return s.least
+}
+
+// goodOf is up to which level a component is no fault.
+func (s *search) goodOf(c int32) int {
+	if c >= s.ev.links {
+		return max(0, s.good-doubling)
+	}
+	return s.good
 }
 
 func (s *search) named() []int32 {
@@ -258,7 +276,7 @@ func (s *search) grow() (tailed bool) {
 		if len(trials) == 0 || trials[0].score <= 0 || added[trials[0].comp] {
 			break
 		}
-		x := grown{trials[0].comp, trials[0].score, s.tailBeside(trials[0].comp)}
+		x := grown{trials[0].fault, trials[0].score, s.tailed(trials[0].fault)}
 		steps = append(steps, x)
 		added[x.comp] = true
 		s.put(trials[0].fault)

@@ -62,33 +62,57 @@ func setKey(key []byte, o *Observation) []byte {
 }
 
 func (ev *evidence) newSet(o *Observation, ps PathSets) set {
-	shares := map[int32]float64{}
+	shares := tally{of: ev.shares}
 	s := set{from: o.From, to: o.To}
 	if len(o.Alternatives) == 0 {
-		ev.spread(o.From, o.To, ps, shares)
+		ev.spread(o.From, o.To, ps, &shares)
 	} else {
 		s.from, s.to = graphs.None, graphs.None
 		sum := 0.0
 		for _, a := range o.Alternatives {
 			sum += a.Share
 		}
-		for _, a := range o.Alternatives {
+		s.listed = make([]way, len(o.Alternatives))
+		for i, a := range o.Alternatives {
 			w := way{a.Share / sum, ev.componentsOf(a.Arcs)}
-			s.listed = append(s.listed, w)
-			for _, c := range slices.Compact(slices.Clone(w.comps)) {
-				shares[c] += w.share
+			s.listed[i] = w
+			for k, c := range w.comps {
+				if k == 0 || c != w.comps[k-1] {
+					shares.add(c, w.share)
+				}
 			}
 		}
 	}
-	for c, share := range shares {
-		s.shares = append(s.shares, compShare{c, share})
-	}
-	slices.SortFunc(s.shares, func(a, b compShare) int { return cmp.Compare(a.comp, b.comp) })
+	s.shares = shares.take()
 	return s
 }
 
+// A tally adds up shares by component. What it adds them up in is zero before and after.
+type tally struct {
+	of    []float64
+	comps []int32
+}
+
+func (t *tally) add(c int32, share float64) {
+	if t.of[c] == 0 {
+		t.comps = append(t.comps, c)
+	}
+	t.of[c] += share
+}
+
+// take returns the sums, by component.
+func (t *tally) take() []compShare {
+	slices.Sort(t.comps)
+	t.comps = slices.Compact(t.comps) // what has no share was met more than once
+	list := make([]compShare, len(t.comps))
+	for i, c := range t.comps {
+		list[i], t.of[c] = compShare{c, t.of[c]}, 0
+	}
+	return list
+}
+
 // spread lets one unit flow from one switch to another and adds what crosses each component between them.
-func (ev *evidence) spread(from, to graphs.NodeID, ps PathSets, shares map[int32]float64) {
+func (ev *evidence) spread(from, to graphs.NodeID, ps PathSets, shares *tally) {
 	mass := map[graphs.NodeID]float64{from: 1}
 	level := []graphs.NodeID{from}
 	for len(level) > 0 {
@@ -96,14 +120,17 @@ func (ev *evidence) spread(from, to graphs.NodeID, ps PathSets, shares map[int32
 		for _, n := range level {
 			m := mass[n]
 			if n != from {
-				shares[ev.arcs+int32(n)] = m
+				shares.add(ev.arcs+int32(n), m)
 			}
 			for _, a := range ev.f.Out(n) {
 				step := ps.Step(a, to)
 				if step == 0 {
 					continue
 				}
-				shares[int32(a)] += m * step
+				shares.add(int32(a), m*step)
+				if !ev.f.IsHostArc(a) { // of groups, of which a path may cross several arcs, only listed ways tell
+					shares.add(ev.links+int32(a.Link()), m*step)
+				}
 				h := ev.f.Head(a)
 				if h == to {
 					continue
@@ -167,9 +194,18 @@ func (ev *evidence) split(s *set, comps []int32, ps PathSets) []part {
 		q := min(1, s.share(on[0]))
 		return []part{{share: 1 - q}, {q, on}}
 	}
-	x := chain{ev: ev, s: s, ps: ps, on: on}
+	x := chain{ev: ev, s: s, ps: ps}
+	for _, c := range on {
+		if p := ev.partIn(s, c); !slices.Contains(x.on, p) {
+			x.on = append(x.on, p)
+		}
+	}
 	x.sort()
 	x.follow(-1, 1, nil)
+	for i := range x.parts {
+		crossed := x.parts[i].crossed
+		x.parts[i].crossed = slices.DeleteFunc(slices.Clone(on), func(c int32) bool { return !slices.Contains(crossed, ev.partIn(s, c)) })
+	}
 	return x.parts
 }
 

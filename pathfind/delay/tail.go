@@ -8,20 +8,35 @@ import (
 // tails are the shares of all flows that a longer tail of the baselines may hold.
 var tails = [...]float64{1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2}
 
-// tailed is how likely one takes such a tail to be before any evidence: less than any one fault, or those that explain hardly more than a tail would be lost.
-const tailed = 0.0003
+// longer is how likely one takes such a tail to be before any evidence: less than any one fault, or those that explain hardly more than a tail would be lost.
+const longer = 0.0003
 
-// tailBeside is what a longer tail is worth in place of a component; nothing where the flows that cross that are known.
-func (s *search) tailBeside(c int32) float64 {
-	if len(s.ev.members[c]) == 0 {
-		return math.Inf(-1)
+// near is within how many levels of what a fault adds a tail must lie to explain the same: four times as much, or as little. What else the baselines miss says nothing of it.
+const near = 2 * doubling
+
+// tailed is what a longer tail near what a fault adds is worth beside the hypothesis, which it may have or not; nothing where the flows that cross the fault are known.
+func (s *search) tailed(x fault) float64 {
+	if len(s.ev.members[x.comp]) == 0 {
+		return 0
 	}
-	return s.tail()
+	tail := s.tail(x.level)
+	return max(0, tail) + math.Log1p(math.Exp(-math.Abs(tail)))
 }
 
-// tail weighs, as log odds, that what delays flows beside the faults of the hypothesis crosses all of them alike: a tail that is longer than the baselines take it to be. Where paths are
-// not known, any component that a part of all flows cross would explain it.
-func (s *search) tail() float64 {
+// without weighs, as log odds against a fault that is not in the hypothesis, that there is none in its place: a longer tail may explain what it does. What such a tail explains beside it is no matter.
+func (s *search) without(x fault) float64 {
+	without := s.tailed(x)
+	if without == 0 {
+		return 0
+	}
+	s.put(x)
+	defer s.take(x.comp)
+	return without - s.tailed(x)
+}
+
+// tail weighs, as log odds, that what delays flows beside the faults of the hypothesis, by about as much as a level says, crosses all of them alike: a tail that is longer than the baselines take it
+// to be. Where paths are not known, any component that a part of all flows cross would explain it.
+func (s *search) tail(level int) float64 {
 	type kind struct{ own, bin int }
 	plain := map[kind]float64{}
 	var gains [len(tails)][]float64
@@ -30,7 +45,7 @@ func (s *search) tail() float64 {
 	}
 	each := func(use func(g int)) {
 		for shape := range shapes {
-			for l := s.least; l <= s.most; l += coarse {
+			for l := max(s.least, level-near); l <= min(s.most, level+near); l += coarse {
 				use(shape*len(s.t.levels) + l)
 			}
 		}
@@ -51,7 +66,7 @@ func (s *search) tail() float64 {
 			continue
 		}
 		clear(logs)
-		s.addGain(logs, int32(i), s.partsOf(x), []uint8{1}, 1)
+		s.addGain(logs, int32(i), s.partsOf(x), []uint8{1}, s.least, 1)
 		add(1, func(g int) float64 { return math.Exp(logs[g]) })
 	}
 	for x, flows := range plain {
@@ -68,12 +83,12 @@ func (s *search) tail() float64 {
 			n++
 		})
 	}
-	return most + math.Log(tailed*sum/n)
+	return most + math.Log(longer*sum/n)
 }
 
-// A grown suspect is one that was added, with its score, and what a longer tail was worth then.
+// A grown suspect is one that was added, with its score, and what a longer tail was worth without it.
 type grown struct {
-	comp        int32
+	fault
 	score, tail float64
 }
 
@@ -82,7 +97,7 @@ type grown struct {
 func (s *search) cut(steps []grown) (cut bool) {
 	sum := 0.0
 	for _, x := range slices.Backward(steps) {
-		if sum += x.score; sum < x.tail && s.has(x.comp) {
+		if sum += x.score; s.has(x.comp) && sum < x.tail-s.tailed(x.fault) {
 			s.take(x.comp)
 			cut = true
 		}
@@ -92,7 +107,7 @@ func (s *search) cut(steps []grown) (cut bool) {
 			continue
 		}
 		s.take(x.comp)
-		if t := s.try(x.comp); t.score > max(0, s.tailBeside(x.comp)) {
+		if t := s.try(x.comp); t.score > max(0, s.without(t.fault)) {
 			s.put(t.fault)
 		} else {
 			cut = true

@@ -30,7 +30,7 @@ func (s *search) best(among []int32) []trial {
 	for i, c := range among {
 		gain := s.gains(c, coarse)
 		glimpse[i] = math.Inf(-1)
-		for l := s.least; l <= s.most; l += coarse {
+		for l := s.leastOf(c); l <= s.most; l += coarse {
 			glimpse[i] = max(glimpse[i], gain[l]+s.prior[c])
 			if c < s.ev.arcs { // a link of several members, of which one is slow
 				glimpse[i] = max(glimpse[i], gain[half*len(s.t.levels)+l]+s.prior[c])
@@ -49,10 +49,10 @@ func (s *search) best(among []int32) []trial {
 }
 
 func (s *search) weighGains(c int32, gain []float64) trial {
-	levels := len(s.t.levels)
+	levels, least, good := len(s.t.levels), s.leastOf(c), s.goodOf(c)
 	best, at := math.Inf(-1), 0
 	for shape := range shapes {
-		for l := s.least; l <= s.most; l++ {
+		for l := least; l <= s.most; l++ {
 			if g := gain[shape*levels+l]; g > best {
 				best, at = g, shape*levels+l
 			}
@@ -61,22 +61,22 @@ func (s *search) weighGains(c int32, gain []float64) trial {
 	byLevel := make([]float64, levels)
 	sum := 0.0
 	for shape := range shapes {
-		for l := s.least; l <= s.most; l++ {
+		for l := least; l <= s.most; l++ {
 			p := math.Exp(gain[shape*levels+l] - best)
 			byLevel[l] += p
 			sum += p
 		}
 	}
-	faulty := best + math.Log(sum/float64(shapes*(s.most-s.least+1)))
+	faulty := best + math.Log(sum/float64(shapes*(s.most-least+1)))
 	top := 0.0
-	for l := range s.good + 1 {
+	for l := range good + 1 {
 		top = max(top, gain[l])
 	}
-	good := 0.0
-	for l := range s.good + 1 {
-		good += math.Exp(gain[l] - top)
+	passes := 0.0
+	for l := range good + 1 {
+		passes += math.Exp(gain[l] - top)
 	}
-	healthy := top + math.Log(good/float64(s.good+1))
+	healthy := top + math.Log(passes/float64(good+1))
 	x := trial{fault: fault{comp: c, shape: at / levels, level: at % levels}, score: faulty - healthy + s.prior[c]}
 	x.mean = s.t.levels[x.level]
 	x.low, x.high = s.bound(byLevel, 0.025*sum), s.bound(byLevel, 0.975*sum)
@@ -86,7 +86,7 @@ func (s *search) weighGains(c int32, gain []float64) trial {
 // bound returns the mean below which some of the weight of levels lies. A level stands for all from half a step below to half a step above it.
 func (s *search) bound(weight []float64, share float64) float64 {
 	sum := 0.0
-	for l := s.least; l <= s.most; l++ {
+	for l := range s.most + 1 {
 		if sum+weight[l] >= share {
 			return s.t.levels[l] * math.Pow(step, (share-sum)/weight[l]-0.5)
 		}
@@ -99,7 +99,7 @@ func (s *search) bound(weight []float64, share float64) float64 {
 // what is added to all flows and to every second, which the flows that are on time speak against, or do not.
 func (s *search) gains(c int32, every int) []float64 {
 	gain := make([]float64, shapes*len(s.t.levels))
-	times := s.ev.timesThrough(c)
+	times, least := s.ev.timesThrough(c), s.leastOf(c)
 	for k, i := range s.ev.through(c) {
 		x := &s.ev.flows[i]
 		if x.set < 0 && s.sum[i] == 0 && times[k] == 1 {
@@ -109,12 +109,12 @@ func (s *search) gains(c int32, every int) []float64 {
 			}
 			continue
 		}
-		s.addGain(gain, i, s.partsOf(x), times[k:k+1], every)
+		s.addGain(gain, i, s.partsOf(x), times[k:k+1], least, every)
 	}
 	for _, m := range s.ev.members[c] {
 		parts, times := s.divide(m, c)
 		for _, i := range s.ev.sets[m.set].flows {
-			s.addGain(gain, i, parts, times, every)
+			s.addGain(gain, i, parts, times, least, every)
 		}
 	}
 	return gain
@@ -137,8 +137,8 @@ func (s *search) divide(m member, c int32) (parts []weighed, times []uint8) {
 // blur is the share of what faults are known to add to a flow, below which the flow cannot tell of one more: levels are coarse, and so is their sum.
 const blur = 0.3
 
-// addGain adds the gain of one flow, whose parts cross the component so many times; all alike if only one number is given.
-func (s *search) addGain(gain []float64, i int32, parts []weighed, times []uint8, every int) {
+// addGain adds the gain of one flow, whose parts cross the component so many times; all alike if only one number is given. Of the levels of a fault it begins with the least.
+func (s *search) addGain(gain []float64, i int32, parts []weighed, times []uint8, least, every int) {
 	x := &s.ev.flows[i]
 	levels := len(s.t.levels)
 	row := s.t.p[s.t.place(x.own, x.bin):][:len(gain)]
@@ -180,14 +180,14 @@ func (s *search) addGain(gain []float64, i int32, parts []weighed, times []uint8
 		gain[shape*levels+l] += math.Log(p / without)
 	}
 	if every > 1 {
-		for l := s.least; l <= s.most; l += every {
+		for l := least; l <= s.most; l += every {
 			at(queue, l)
 			at(half, l)
 		}
 		return
 	}
 	for shape := range shapes {
-		for l := s.least; l <= s.most; l++ {
+		for l := least; l <= s.most; l++ {
 			at(shape, l)
 		}
 	}

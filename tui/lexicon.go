@@ -126,6 +126,9 @@ func (x *lexicon) addressAt(s string, i int) (as string, n int) {
 		}
 		if a, err := netip.ParseAddr(s[i:j]); err == nil {
 			if a.Is6() { // what hangs on to it may be a part of it
+				for end < len(s) && (alphanumeric(s[end]) || s[end] == '.' || s[end] == ':') {
+					end++
+				}
 				j = max(j, i+len(strings.TrimRight(s[i:end], ":.")))
 			}
 			return x.address(a).String(), j - i

@@ -280,7 +280,7 @@ func TestMaskText(t *testing.T) {
 
 // Whatever is written, masking it ends, and what is masked stays as it is.
 func FuzzMaskText(f *testing.F) {
-	for _, x := range []string{"leaf1:swp3--spine3:swp1", "10.32.0.1:50000>10.32.2.1:862", "::", "fe80::1%eth0", "leaf1:", ":::1:2:3", "1:::0", "00 01::X0", "10.10.0X0::2", "LEAF1\xff", "00:1c:73:aa:10:0c"} {
+	for _, x := range []string{"leaf1:swp3--spine3:swp1", "10.32.0.1:50000>10.32.2.1:862", "::", "fe80::1%eth0", "leaf1:", ":::1:2:3", "1:::0", "00 01::X0", "10.10.0X0::2", "fe80::.0X", "::.0X.0", "LEAF1\xff", "00:1c:73:aa:10:0c"} {
 		f.Add(x)
 	}
 	m := newMask(3)

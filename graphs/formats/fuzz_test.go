@@ -33,7 +33,7 @@ func FuzzIbnetdiscoverPorts(f *testing.F) {
 }
 
 func FuzzSlurmConf(f *testing.F) {
-	fuzzFormat(f, "slurm", "", "SwitchName=a Switches=b[1-2],c LinkSpeed=1\nSwitchName=b1 \\\nNodes=n[01-04,7]x[1-2]\n")
+	fuzzFormat(f, "slurm", "", "SwitchName=a Switches=b[1-2],c LinkSpeed=1\nSwitchName=b1 \\\nNodes=n[01-04,7]x[1-2]\n", "SwitchName=SwitchName=")
 }
 
 func FuzzSlurmYAML(f *testing.F) {

@@ -83,7 +83,7 @@ func (s *slurm) build(f *File, name string) error {
 var slurmLine = regexp.MustCompile(`(?im)^[ \t]*SwitchName[ \t]*=`)
 
 func isSlurm(text []byte) bool {
-	return slurmLine.Match(text) || bytes.HasPrefix(firstLine(text), []byte("-")) && slurmEntry.Match(text)
+	return slurmLine.Match(text) && !clabKey.Match(text) || bytes.HasPrefix(firstLine(text), []byte("-")) && slurmEntry.Match(text)
 }
 
 func readSlurm(f *File, name string, from []source) error {

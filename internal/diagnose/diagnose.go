@@ -88,8 +88,12 @@ func (s *Store) Diagnose() *Diagnosis {
 // over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
 // nothing of the kind.
 func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
+	s.cut = nil
 	if short, ok := s.longSuffer(); ok { // when long packets were sent says nothing of what comes and goes
 		return nil, nil, s.longer(short)
+	}
+	if doubtful := s.leaveOutCutOff(ports); !doubtful.IsZero() { // between a filter and a link that carries nothing any more
+		return nil, nil, s.observe(nil, doubtful)
 	}
 	suspects, then, told := s.outages(s.storms(nil))
 	if suspects != nil { // else they are not of the kind that a link makes which goes down
@@ -121,6 +125,7 @@ func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords
 	cfg := s.solver(ports)
 	solved := s.localize(seen, cfg)
 	seen, solved, s.filtered = s.besideFilters(seen, solved, cfg)
+	s.filtered = slices.Concat(s.cut, s.filtered)
 	s.stops = nil
 	if whole {
 		solved.Suspects = s.halt(solved.Suspects, seen, cfg)

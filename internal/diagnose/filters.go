@@ -42,8 +42,12 @@ type weighedPair struct {
 
 // besideFilters returns what was seen without what filters drop where that is sure, what is localized of it, and the pairs that do not hear each other.
 func (s *Store) besideFilters(seen *observer, solved *localize.Result, cfg localize.Config) (*observer, *localize.Result, []weighedPair) {
+	return s.besideFiltersOf(s.unheardOf(seen.since), seen, solved, cfg)
+}
+
+// besideFiltersOf is besideFilters of some of these pairs.
+func (s *Store) besideFiltersOf(u *unheard, seen *observer, solved *localize.Result, cfg localize.Config) (*observer, *localize.Result, []weighedPair) {
 	probes, _, _ := s.totals()
-	u := s.unheardOf(seen.since)
 	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !Unexplained(probes, u.lost, solved.Background) {
 		return seen, solved, nil
 	}

@@ -25,6 +25,7 @@ type Store struct {
 
 	solved   *localize.Result        // of the newest diagnosis
 	filtered []weighedPair           // the pairs that do not hear each other, in the newest diagnosis
+	cut      []weighedPair           // those of them that were heard before, where that is sure
 	flapping []localize.Suspect      // the outages of the newest diagnosis
 	fallen   fallen                  // when those were down, as far as flows tell, in the newest diagnosis
 	atOnce   bool                    // flows lose their runs of packets at the same moments, as that diagnosis has it

@@ -40,6 +40,26 @@ func TestUnheardPair(t *testing.T) {
 	}
 }
 
+// TestCutOff plays filters between two hosts, and between one and two others, that come while all is measured: no link goes down when these do.
+func TestCutOff(t *testing.T) {
+	for _, others := range [][]string{{"h3-2"}, {"h3-2", "h4-1"}} {
+		p := newPlay(t, 240)
+		p.host = func(fl *playFlow, window, _ int) (there, home bool) {
+			src, _ := p.f.Owner(fl.flow.Src)
+			dst, _ := p.f.Owner(fl.flow.Dst)
+			a, b := p.f.NodeName(src.Node), p.f.NodeName(dst.Node)
+			return window >= 5 && min(a, b) == "h1-1" && slices.Contains(others, max(a, b)), false
+		}
+		p.run(10, func(graphs.ArcID, int) float64 { return 0 })
+		d := p.store.Diagnose()
+		for _, b := range others {
+			if i := slices.IndexFunc(d.Suspects, func(x Suspect) bool { return x.ID == "h1-1>"+b }); len(d.Suspects) != len(others) || i < 0 || d.Suspects[i].Probability < 0.8 {
+				t.Errorf("of filters between h1-1 and %s is told: %s", others, d.Text())
+			}
+		}
+	}
+}
+
 // TestDeafHost plays a firewall that lets out what a host asks, and nobody else in: a gap, and no fault of the network.
 func TestDeafHost(t *testing.T) {
 	d := unheardPlay(t, func(_, dst string) bool { return dst == "h2-2" })

@@ -81,12 +81,6 @@ func (s *Store) cutOffAt(since time.Time) *unheard {
 	before := func(p pairing, _ fate) bool { return since.Sub(heard[p]) >= cutTogether }
 	maps.DeleteFunc(u.pairs, before)
 	maps.DeleteFunc(u.oneWay, before)
-	u.lost = 0
-	for _, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
-		for _, x := range fates {
-			u.lost += x.lost
-		}
-	}
 	return u
 }
 

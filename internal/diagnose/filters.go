@@ -48,7 +48,7 @@ func (s *Store) besideFilters(seen *observer, solved *localize.Result, cfg local
 // besideFiltersOf is besideFilters of some of these pairs.
 func (s *Store) besideFiltersOf(u *unheard, seen *observer, solved *localize.Result, cfg localize.Config) (*observer, *localize.Result, []weighedPair) {
 	probes, _, _ := s.totals()
-	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !Unexplained(probes, u.lost, solved.Background) {
+	if n := len(u.pairs) + len(u.oneWay); n == 0 || n > mostUnheard || !Unexplained(probes, u.lost(), solved.Background) {
 		return seen, solved, nil
 	}
 	list := u.list()

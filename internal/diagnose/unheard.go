@@ -56,7 +56,6 @@ type unheard struct {
 	pairs map[pairing]fate // of hosts, or of the switches that they are at if all of these are
 	// oneWay are those of which the first asks and is not answered, and the other is.
 	oneWay map[pairing]fate
-	lost   int // by all of them
 	asked  int // how many pairs there are
 }
 
@@ -86,16 +85,26 @@ func (s *Store) unheardOf(since time.Time) *unheard {
 	alive := func(h graphs.NodeID) bool { return of[h].lost < of[h].sent }
 	for p, x := range all {
 		if x.dead() && alive(p[0]) && alive(p[1]) {
-			u.pairs[p], u.lost = x, u.lost+x.lost
+			u.pairs[p] = x
 		}
 	}
 	for p, x := range asks {
 		if _, dead := u.pairs[pairingOf(p[0], p[1])]; !dead && x.dead() && alive(p[0]) && alive(p[1]) {
-			u.oneWay[p], u.lost = x, u.lost+x.lost
+			u.oneWay[p] = x
 		}
 	}
 	s.joinRacks(u, all)
 	return u
+}
+
+// lost is how many packets all of them lost.
+func (u *unheard) lost() (n int) {
+	for _, fates := range []map[pairing]fate{u.pairs, u.oneWay} {
+		for _, x := range fates {
+			n += x.lost
+		}
+	}
+	return n
 }
 
 // unheardAs returns the pair as which two hosts do not hear each other, or the first is not answered.

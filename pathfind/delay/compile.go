@@ -17,7 +17,6 @@ type evidence struct {
 	groups  int32 // the first group
 	n       int32 // components
 	host    []bool
-	wholes  [][]int32 // by link: the components that it is a part of
 	flows   []flow
 	ignored int
 	// The certain components of flow i are comps[flows[i].first:flows[i].last], a switch that a round trip crosses twice being there twice. The
@@ -72,7 +71,7 @@ func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 	ev.links = ev.arcs + int32(f.NumNodes())
 	ev.groups = ev.links + int32(f.NumLinks())
 	ev.n = ev.groups + int32(f.NumGroups())
-	ev.wholes, ev.shares = ev.allWholes(), make([]float64, ev.n)
+	ev.shares = make([]float64, ev.n)
 	for n := range ev.host {
 		ev.host[n] = f.Node(graphs.NodeID(n)).IsHost()
 	}
@@ -175,7 +174,7 @@ func (ev *evidence) componentsOf(arcs []graphs.ArcID) []int32 {
 	const each = 4 // an arc, its link, a group and the switch before it
 	out := make([]int32, 0, each*len(arcs))
 	for i, a := range arcs {
-		out = append(append(out, int32(a)), ev.wholes[a.Link()]...)
+		out = ev.wholes(a, append(out, int32(a)))
 		if i == 0 {
 			continue
 		}

@@ -43,9 +43,10 @@ func (s *search) tail(level int) float64 {
 	for k := range gains {
 		gains[k] = make([]float64, shapes*len(s.t.levels))
 	}
+	least, most := max(s.least, level-near), min(s.most, level+near)
 	each := func(use func(g int)) {
 		for shape := range shapes {
-			for l := max(s.least, level-near); l <= min(s.most, level+near); l += coarse {
+			for l := least; l <= most; l += coarse {
 				use(shape*len(s.t.levels) + l)
 			}
 		}
@@ -66,24 +67,24 @@ func (s *search) tail(level int) float64 {
 			continue
 		}
 		clear(logs)
-		s.addGain(logs, int32(i), s.partsOf(x), []uint8{1}, s.least, 1)
+		s.addGain(logs, int32(i), s.partsOf(x), []uint8{1}, least, 1)
 		add(1, func(g int) float64 { return math.Exp(logs[g]) })
 	}
 	for x, flows := range plain {
 		row := s.t.p[s.t.place(x.own, x.bin):]
 		add(flows, func(g int) float64 { return row[g] / row[0] })
 	}
-	most, sum, n := math.Inf(-1), 0.0, 0.0
+	best, sum, n := math.Inf(-1), 0.0, 0.0
 	for k := range gains {
-		each(func(g int) { most = max(most, gains[k][g]) })
+		each(func(g int) { best = max(best, gains[k][g]) })
 	}
 	for k := range gains {
 		each(func(g int) {
-			sum += math.Exp(gains[k][g] - most)
+			sum += math.Exp(gains[k][g] - best)
 			n++
 		})
 	}
-	return most + math.Log(longer*sum/n)
+	return best + math.Log(longer*sum/n)
 }
 
 // A grown suspect is one that was added, with its score, and what a longer tail was worth without it.

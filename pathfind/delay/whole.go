@@ -8,20 +8,15 @@ import (
 
 // A link may be slow both ways, as after a detour of its fibre, and the links of a group together, as those of one trunk. Each crossing of any of its arcs adds to a flow.
 
-// allWholes returns the components that the links of a fabric are parts of: themselves as a whole, and their groups. That of a host is told as the host, whose flows cross both of its arcs.
-func (ev *evidence) allWholes() [][]int32 {
-	list := make([][]int32, ev.f.NumLinks())
-	for l := range list {
-		if !ev.f.IsHostArc(graphs.ArcID(2 * l)) {
-			list[l] = []int32{ev.links + int32(l)}
-		}
+// wholes appends the components that an arc is a part of: its link, but for that of a host, which is told as the host, whose flows cross both of its arcs, and the groups of that.
+func (ev *evidence) wholes(a graphs.ArcID, out []int32) []int32 {
+	if !ev.f.IsHostArc(a) {
+		out = append(out, ev.links+int32(a.Link()))
 	}
-	for g := range int32(ev.f.NumGroups()) {
-		for _, l := range ev.f.Group(graphs.GroupID(g)).Links {
-			list[l] = append(list[l], ev.groups+g)
-		}
+	for _, g := range ev.f.Link(a.Link()).Groups {
+		out = append(out, ev.groups+int32(g))
 	}
-	return list
+	return out
 }
 
 // arcsOf returns the arcs of a link or a group.

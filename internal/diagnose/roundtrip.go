@@ -113,36 +113,30 @@ func (e *echo) directions() (there, home, untold int, ok bool) {
 }
 
 // join makes one way of the way there and the way back, for losses whose direction is not known; nil where one is not known, or too many.
-func (o *observer) join(l *flowLog, path, back way) []localize.Alternative {
+func (o *observer) join(l *flowLog, path, back way) (both []localize.Alternative) {
 	there, home := o.waysOf(l, path, back)
 	if len(there)*len(home) > maxAlternatives {
 		return paired(l, there, home)
 	}
-	return product(there, home)
-}
-
-// waysOf returns the ways there and back: those that are known, or else those that the forwarding model allows.
-func (o *observer) waysOf(l *flowLog, path, back way) (there, home []localize.Alternative) {
-	if there = o.s.onPlan(l, path.set()); !path.known() {
-		there = o.set(l.there())
-	}
-	if home = o.s.onPlan(l, back.set()); !back.known() {
-		home = o.set(l.home())
-	}
-	return there, home
-}
-
-// product returns all pairs of ways there and back; nil where they are too many.
-func product(there, home []localize.Alternative) (out []localize.Alternative) {
-	if len(there)*len(home) > maxAlternatives {
-		return nil
-	}
 	for _, x := range there {
 		for _, y := range home {
-			out = append(out, roundTrip(x, y, x.Share*y.Share))
+			both = append(both, roundTrip(x, y, x.Share*y.Share))
 		}
 	}
-	return out
+	return both
+}
+
+// waysOf returns the ways there and back.
+func (o *observer) waysOf(l *flowLog, path, back way) (there, home []localize.Alternative) {
+	return o.wayOf(l, path, l.there()), o.wayOf(l, back, l.home())
+}
+
+// wayOf returns the ways of a trip of a flow: those that are known, or else those that the forwarding model allows.
+func (o *observer) wayOf(l *flowLog, known way, t trip) []localize.Alternative {
+	if known.known() {
+		return o.s.onPlan(l, known.set())
+	}
+	return o.set(t)
 }
 
 // paired is what join makes of two ways that have too many pairs for all to be listed: as many pairs that each alternative has its share among them, there and back. So

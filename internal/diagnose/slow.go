@@ -55,7 +55,7 @@ func (s *Store) slow() *slowness {
 	var known []delay.Cause
 	for _, v := range views {
 		for i := range v.obs {
-			for _, a := range v.obs[i].Path {
+			for _, a := range v.of[i].path {
 				if v.tail && !v.own {
 					out.crossed[a]++
 				}
@@ -87,7 +87,11 @@ func (s *Store) solveDelays(obs []delay.Observation, choices float64) []delay.Su
 	if len(obs) == 0 {
 		return nil
 	}
-	solved := delay.Solve(s.fabric, obs, delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices, Full: s.full})
+	cfg := delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices, Full: s.full}
+	if sets := s.pathSets(); sets != nil {
+		cfg.Paths = sets
+	}
+	solved := delay.Solve(s.fabric, obs, cfg)
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
 		// One late flow is that flow's own affair, and a part that a third of them cross in time is not slow.
 		if x.Kind == delay.Host && x.Low < leastOfHost {
@@ -118,6 +122,7 @@ type delayedFlows struct {
 // A delayedFlow is a flow on one of its ways, with the windows in which it crossed that.
 type delayedFlow struct {
 	obs     delay.Observation
+	path    []graphs.ArcID // there and back; nil where one of the ways is not known
 	dscp    uint8
 	windows []delayedWindow
 	isNow   bool // it went that way last
@@ -136,6 +141,7 @@ func (s *Store) delayedFlows() *delayedFlows {
 	out := &delayedFlows{still: mostStill}
 	var still []float64 // in recent windows
 	o := s.observer()
+	o.many = true
 	for _, l := range s.order {
 		if l.method != "" || l.size != 0 || len(l.echoes) == 0 {
 			continue // what hosts answer by other means, or to larger probes, takes longer
@@ -167,12 +173,15 @@ func (o *observer) delayedOn(l *flowLog, cuts [][]*cut) (list []delayedFlow) {
 		}
 		k := slices.IndexFunc(ways, e.sameWays)
 		if k < 0 {
-			obs, _ := o.delayed(l, e)
-			k, ways, list = len(ways), append(ways, e), append(list, delayedFlow{obs: obs, dscp: l.flow.DSCP, isNow: e.sameWays(last)})
+			x := o.delayed(l, e)
+			x.isNow = e.sameWays(last)
+			k, ways, list = len(ways), append(ways, e), append(list, x)
 		}
 		list[k].windows = append(list[k].windows, delayedWindow{echo: e, isNew: e.end.After(last.end.Add(-lately)), still: stoodStill(e, cuts).Seconds() / e.length().Seconds()})
 	}
-	return slices.DeleteFunc(list, func(x delayedFlow) bool { return len(x.obs.Path)+len(x.obs.Alternatives) == 0 })
+	return slices.DeleteFunc(list, func(x delayedFlow) bool {
+		return len(x.obs.Path)+len(x.obs.There.Alternatives)+len(x.obs.Back.Alternatives) == 0
+	})
 }
 
 // views returns what flows take now, the plainest view first.
@@ -213,20 +222,36 @@ func (v *view) add(x *delayedFlow, mostStill float64) {
 	v.obs, v.of = append(v.obs, o), append(v.of, x)
 }
 
-// delayed makes an observation of a flow's round trip, without what it took.
-func (o *observer) delayed(l *flowLog, e *echo) (delay.Observation, bool) {
-	obs := delay.Observation{Src: l.src, Dst: l.dst}
-	switch ways := product(o.waysOf(l, e.path, e.back)); len(ways) {
-	case 0:
-		return obs, false
-	case 1:
-		obs.Path = ways[0].Arcs
-	default:
-		for _, x := range ways {
-			obs.Alternatives = append(obs.Alternatives, delay.Alternative(x))
-		}
+// delayed tells where a flow went there and back; nothing of both where it may have gone anywhere on one of them.
+func (o *observer) delayed(l *flowLog, e *echo) delayedFlow {
+	x := delayedFlow{obs: delay.Observation{Src: l.src, Dst: l.dst}, dscp: l.flow.DSCP}
+	there, open, ok := o.delayedBy(l, e.path, l.there())
+	home, openBack, okBack := o.delayedBy(l, e.back, l.home())
+	if !ok || !okBack {
+		return x
 	}
-	return obs, true
+	x.obs.Path, x.obs.There, x.obs.Back = slices.Concat(there, home), open, openBack
+	if certain(&open) && certain(&openBack) {
+		x.path = x.obs.Path
+	}
+	return x
+}
+
+func certain(w *delay.Ways) bool { return len(w.Alternatives) == 0 && w.From == w.To }
+
+// delayedBy returns what is certain of the way of a flow's packets and what is not, as it is known or as the forwarding model has it; ok is false where that is nothing.
+func (o *observer) delayedBy(l *flowLog, known way, t trip) (arcs []graphs.ArcID, open delay.Ways, ok bool) {
+	if x, ok := o.spread(t); ok && !known.known() {
+		return x.ends, delay.Ways{From: x.from, To: x.to}, true
+	}
+	set := o.wayOf(l, known, t)
+	if len(set) == 1 {
+		return set[0].Arcs, open, true
+	}
+	for _, x := range set {
+		open.Alternatives = append(open.Alternatives, delay.Alternative(x))
+	}
+	return nil, open, len(set) > 0
 }
 
 // typical returns what a flow's probes took: their median, or that of the slowest tenth of them, and whether there was enough of it. Windows count by how long

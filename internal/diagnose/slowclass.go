@@ -101,8 +101,8 @@ func (v *view) lateClasses(x *delay.Suspect, classes []uint8, f *graphs.Fabric) 
 func (v *view) over(c delay.Cause, f *graphs.Fabric) map[int]float64 {
 	usual := map[int][]float64{}
 	for i, o := range v.obs {
-		if !v.of[i].crosses(c, f) {
-			usual[len(o.Path)] = append(usual[len(o.Path)], float64(o.Delay-o.Own))
+		if n := len(v.of[i].path); n > 0 && !v.of[i].crosses(c, f) {
+			usual[n] = append(usual[n], float64(o.Delay-o.Own))
 		}
 	}
 	for _, list := range usual {
@@ -110,7 +110,7 @@ func (v *view) over(c delay.Cause, f *graphs.Fabric) map[int]float64 {
 	}
 	out := map[int]float64{}
 	for i, o := range v.obs {
-		if list := usual[len(o.Path)]; len(list) > 0 && v.of[i].crosses(c, f) {
+		if list := usual[len(v.of[i].path)]; len(list) > 0 && v.of[i].crosses(c, f) {
 			out[i] = float64(o.Delay-o.Own) - list[len(list)/2]
 		}
 	}

@@ -21,8 +21,8 @@ const (
 func (v *view) slowNotes(known []delay.Cause, f *graphs.Fabric) (notes []string) {
 	took := map[int][]float64{}
 	for i, o := range v.obs {
-		if !slices.ContainsFunc(known, func(c delay.Cause) bool { return v.of[i].crosses(c, f) }) {
-			took[len(o.Path)] = append(took[len(o.Path)], float64(o.Delay))
+		if n := len(v.of[i].path); n > 0 && !slices.ContainsFunc(known, func(c delay.Cause) bool { return v.of[i].crosses(c, f) }) {
+			took[n] = append(took[n], float64(o.Delay))
 		}
 	}
 	lengths := slices.Sorted(maps.Keys(took))
@@ -56,13 +56,13 @@ func (v *view) slowNotes(known []delay.Cause, f *graphs.Fabric) (notes []string)
 // onAll are the arcs that all flows of a length cross, there or back.
 func (v *view) onAll(length int) (arcs []graphs.ArcID) {
 	first := true
-	for _, o := range v.obs {
+	for _, x := range v.of {
 		switch {
-		case len(o.Path) != length:
+		case len(x.path) != length:
 		case first:
-			arcs, first = slices.Clone(o.Path), false
+			arcs, first = slices.Clone(x.path), false
 		default:
-			arcs = slices.DeleteFunc(arcs, func(a graphs.ArcID) bool { return !slices.Contains(o.Path, a) })
+			arcs = slices.DeleteFunc(arcs, func(a graphs.ArcID) bool { return !slices.Contains(x.path, a) })
 		}
 	}
 	slices.Sort(arcs)

@@ -86,7 +86,7 @@ func (s *Store) leaveBusy(flows *delayedFlows) {
 	}
 	for i := range flows.list {
 		x := &flows.list[i]
-		for _, a := range x.obs.Path {
+		for _, a := range x.path {
 			if times := busy[a]; times != nil {
 				x.explain(times)
 			}
@@ -210,7 +210,7 @@ func (d *delayedFlows) lateOn(from, to time.Time, arcs int) []lateness {
 	for k, list := range slots {
 		var met []graphs.ArcID
 		for _, x := range list {
-			for _, a := range x.obs.Path {
+			for _, a := range x.path {
 				if all[a]++; x.late {
 					if late[a]++; late[a] == 1 {
 						met = append(met, a)
@@ -225,7 +225,7 @@ func (d *delayedFlows) lateOn(from, to time.Time, arcs int) []lateness {
 			}
 		}
 		for _, x := range list {
-			for _, a := range x.obs.Path {
+			for _, a := range x.path {
 				all[a], late[a] = 0, 0
 			}
 		}
@@ -275,14 +275,14 @@ func (x *delayedFlow) crosses(c delay.Cause, f *graphs.Fabric) bool {
 	n := graphs.NodeID(c.ID)
 	switch c.Kind {
 	case delay.Arc:
-		return slices.Contains(x.obs.Path, graphs.ArcID(c.ID))
+		return slices.Contains(x.path, graphs.ArcID(c.ID))
 	case delay.Link, delay.Group:
 		links := linksOf(f, lossCause(c))
-		return slices.ContainsFunc(x.obs.Path, func(a graphs.ArcID) bool { return slices.Contains(links, a.Link()) })
+		return slices.ContainsFunc(x.path, func(a graphs.ArcID) bool { return slices.Contains(links, a.Link()) })
 	case delay.Host:
 		return x.obs.Src == n || x.obs.Dst == n
 	}
-	return slices.ContainsFunc(x.obs.Path, func(a graphs.ArcID) bool { return f.Tail(a) == n })
+	return slices.ContainsFunc(x.path, func(a graphs.ArcID) bool { return f.Tail(a) == n })
 }
 
 // explain takes for granted that flows which cross a cause are late in some times, or at all times if there are none: that tells nothing of another cause.
@@ -308,7 +308,7 @@ func (w *delayedWindow) in(times []stretch) bool { return during(times, w.end.Ad
 func (d *delayedFlows) lateRhythm(a graphs.ArcID, from time.Time) rhythm.Rhythm {
 	var counts []rhythm.Count
 	for i := range d.list {
-		if !slices.Contains(d.list[i].obs.Path, a) {
+		if !slices.Contains(d.list[i].path, a) {
 			continue
 		}
 		for _, w := range d.list[i].windows {
@@ -329,7 +329,8 @@ func (d *delayedFlows) lateRhythm(a graphs.ArcID, from time.Time) rhythm.Rhythm 
 func (d *delayedFlows) then(times []stretch) view {
 	v := view{own: true}
 	for i := range d.list {
-		x := delayedFlow{obs: d.list[i].obs, windows: slices.Clone(d.list[i].windows)}
+		x := d.list[i]
+		x.windows = slices.Clone(x.windows)
 		for j := range x.windows {
 			x.windows[j].isNew = x.windows[j].in(times)
 		}

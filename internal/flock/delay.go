@@ -27,7 +27,7 @@ func (d *Delays) Add(flow *Flow) {
 	}
 	d.arcs = append(d.arcs, flow.Path...)
 	d.obs = append(d.obs, delay.Observation{
-		Path: d.arcs[len(d.arcs)-len(flow.Path) : len(d.arcs) : len(d.arcs)], From: flow.First, To: flow.Last,
+		Path: d.arcs[len(d.arcs)-len(flow.Path) : len(d.arcs) : len(d.arcs)], There: delay.Ways{From: flow.First, To: flow.Last},
 		Src: graphs.None, Dst: graphs.None, Delay: delay.Microseconds(flow.Delay),
 	})
 }
@@ -40,7 +40,7 @@ func (d *Delays) Solve(f *graphs.Fabric, seen *Observed, spread pathfind.Spread)
 	quick := make([]delay.Observation, d.before)
 	for i := range quick {
 		o := &seen.Observations[i]
-		quick[i] = delay.Observation{Path: o.Path, From: o.From, To: o.To, Src: graphs.None, Dst: graphs.None}
+		quick[i] = delay.Observation{Path: o.Path, There: delay.Ways{From: o.From, To: o.To}, Src: graphs.None, Dst: graphs.None}
 	}
 	var cfg delay.Config
 	if seen.Unknown > 0 {

@@ -80,8 +80,7 @@ func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return compare(&obs[a], &obs[b]) })
-	index := map[string]int32{}
-	var key []byte
+	index := setIndex{legs: map[string]int{}, sets: map[[2]int]int32{}}
 	for _, i := range order {
 		o := &obs[i]
 		length := ev.length(o, cfg.Paths)
@@ -95,13 +94,7 @@ func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 		}
 		ev.certain(o)
 		x.last = int32(len(ev.comps))
-		if key = setKey(key[:0], o); len(key) > 0 {
-			k, ok := index[string(key)]
-			if !ok {
-				k = int32(len(ev.sets))
-				index[string(key)] = k
-				ev.sets = append(ev.sets, ev.newSet(o, cfg.Paths))
-			}
+		if k, ok := index.of(ev, o, cfg.Paths); ok {
 			x.set = k
 			ev.sets[k].flows = append(ev.sets[k].flows, int32(len(ev.flows)))
 		}
@@ -113,8 +106,12 @@ func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 }
 
 func compare(a, b *Observation) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
-		slices.Compare(a.Path, b.Path), cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Own, b.Own),
+	return cmp.Or(compareWays(&a.There, &b.There), compareWays(&a.Back, &b.Back), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
+		slices.Compare(a.Path, b.Path), cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Own, b.Own))
+}
+
+func compareWays(a, b *Ways) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To),
 		slices.CompareFunc(a.Alternatives, b.Alternatives, func(x, y Alternative) int {
 			return cmp.Or(slices.Compare(x.Arcs, y.Arcs), cmp.Compare(x.Share, y.Share))
 		}))
@@ -125,46 +122,62 @@ const mostDelay = 3.6e9
 
 // length returns the number of arcs of an observation's path, 0 if it cannot be used.
 func (ev *evidence) length(o *Observation, ps PathSets) int {
-	ok := func(arcs []graphs.ArcID) bool {
-		return !slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a < 0 || int32(a) >= ev.arcs })
-	}
-	if d := float64(o.Delay); !ok(o.Path) || !(d >= 0 && d <= mostDelay) || !(o.Own >= 0 && o.Own <= mostDelay) {
+	d := float64(o.Delay)
+	if !ev.has(o.Path) || !(d >= 0 && d <= mostDelay) || !(o.Own >= 0 && o.Own <= mostDelay) {
 		return 0
 	}
-	n := len(o.Path)
-	switch {
-	case len(o.Alternatives) > 0:
-		sum, share := 0.0, 0.0
-		for _, a := range o.Alternatives {
-			if !ok(a.Arcs) || !(a.Share >= 0) || math.IsInf(a.Share, 1) {
-				return 0
-			}
-			sum += a.Share * float64(len(a.Arcs))
-			share += a.Share
-		}
-		if !(share > 0) || math.IsInf(share, 1) {
-			return 0
-		}
-		n += int(math.Round(sum / share))
-	case o.From != o.To:
-		if ps == nil || o.From < 0 || o.To < 0 || int(o.From) >= len(ev.host) || int(o.To) >= len(ev.host) {
-			return 0
-		}
-		h := ps.Hops(o.From, o.To)
-		if h == 0 {
-			return 0
-		}
-		n += h
+	there, ok := ev.usual(&o.There, ps)
+	back, okBack := ev.usual(&o.Back, ps)
+	if !ok || !okBack {
+		return 0
 	}
-	return n
+	return len(o.Path) + int(math.Round(there+back))
+}
+
+// has reports whether all of some arcs are the fabric's.
+func (ev *evidence) has(arcs []graphs.ArcID) bool {
+	return !slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return a < 0 || int32(a) >= ev.arcs })
+}
+
+// usual returns the mean number of arcs of some ways; ok is false if they cannot be used.
+func (ev *evidence) usual(w *Ways, ps PathSets) (arcs float64, ok bool) {
+	if w.spread() {
+		if ps == nil || w.From < 0 || w.To < 0 || int(w.From) >= len(ev.host) || int(w.To) >= len(ev.host) {
+			return 0, false
+		}
+		h := ps.Hops(w.From, w.To)
+		return float64(h), h > 0
+	}
+	if len(w.Alternatives) == 0 {
+		return 0, true
+	}
+	sum, share := 0.0, 0.0
+	for _, a := range w.Alternatives {
+		if !ev.has(a.Arcs) || !(a.Share >= 0) || math.IsInf(a.Share, 1) {
+			return 0, false
+		}
+		sum += a.Share * float64(len(a.Arcs))
+		share += a.Share
+	}
+	return sum / share, share > 0 && !math.IsInf(share, 1)
 }
 
 // certain appends the components that an observation is certain to have crossed.
 func (ev *evidence) certain(o *Observation) {
 	ev.comps = append(ev.comps, ev.componentsOf(o.Path)...)
-	for _, n := range []graphs.NodeID{o.Src, o.Dst, o.From, o.To} {
-		if n >= 0 && int(n) < len(ev.host) && (ev.host[n] || o.From != o.To && len(o.Alternatives) == 0 && n != o.Src && n != o.Dst) {
+	for _, n := range [...]graphs.NodeID{o.Src, o.Dst} {
+		if n >= 0 && int(n) < len(ev.host) && ev.host[n] {
 			ev.comps = append(ev.comps, ev.arcs+int32(n))
+		}
+	}
+	for _, w := range [...]*Ways{&o.There, &o.Back} {
+		if !w.spread() {
+			continue
+		}
+		for _, n := range [...]graphs.NodeID{w.From, w.To} {
+			if n != o.Src && n != o.Dst {
+				ev.comps = append(ev.comps, ev.arcs+int32(n))
+			}
 		}
 	}
 }

@@ -34,11 +34,8 @@ type Microseconds float64
 type Observation struct {
 	// Path is the arcs that are certain. A round trip has those of the way there followed by those of the way back.
 	Path []graphs.ArcID
-	// Alternatives, of which exactly one was crossed in addition to Path. Empty where nothing is uncertain.
-	Alternatives []Alternative
-	// From and To, if they differ and there are no alternatives, are switches between which the flow took one of the paths of Config.Paths,
-	// in addition to Path.
-	From, To graphs.NodeID
+	// There and Back are what is uncertain of the way there and of the way back, in addition to Path. Which of the ways back was taken does not depend on the way there.
+	There, Back Ways
 	// Src and Dst are the end hosts whose NIC and CPU had a part, or None.
 	Src, Dst graphs.NodeID
 	// Delay is a typical one of the flow, a median rather than a maximum.
@@ -46,6 +43,15 @@ type Observation struct {
 	// Own is what the same flow took when all was well; 0 if that is not known, and it is compared with flows of its length.
 	Own Microseconds
 }
+
+// Ways are those of which exactly one was taken: alternatives, or, if there are none and From and To differ, the paths of Config.Paths between these two switches. The zero value is that nothing is
+// uncertain.
+type Ways struct {
+	Alternatives []Alternative
+	From, To     graphs.NodeID
+}
+
+func (w *Ways) spread() bool { return len(w.Alternatives) == 0 && w.From != w.To }
 
 // An Alternative is one of several ways that the uncertain part of a path may have taken, with its a-priori share, which are normalised.
 type Alternative struct {
@@ -75,7 +81,7 @@ type Config struct {
 	Choices float64
 	// Full are arcs that are known to drop packets, as queues do that are full. Each of them is as likely late as not.
 	Full []graphs.ArcID
-	// Paths knows the path sets of observations that have From and To. Without it these are ignored.
+	// Paths knows the paths between the switches of Ways that list none. Without it these observations are ignored.
 	Paths PathSets
 }
 

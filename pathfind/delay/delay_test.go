@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
@@ -272,14 +273,14 @@ func TestOwnBaseline(t *testing.T) {
 	}
 }
 
-// TestPathSets: equal-cost sets between switches and the same sets as lists say the same, and the fault is in the class that they leave.
+// TestPathSets: equal-cost sets between switches, one way or there and back, and the same as lists, of ways there and ways back or of pairs of them, say the same, and the fault is in the class that they leave.
 func TestPathSets(t *testing.T) {
 	for seed := range uint64(4) {
 		w := random(t, seed)
 		bad := delay.Cause{Kind: delay.Arc, ID: int32(w.fabricArc())}
 		other := delay.Cause{Kind: delay.Arc, ID: int32(w.fabricArc())}
 		w.slow[bad], w.slow[other] = 300, 500
-		var bySet, byList []delay.Observation
+		var bySet, byList, byPair []delay.Observation
 		for range 1500 {
 			hosts := w.f.Hosts()
 			src, dst := hosts[w.rng.IntN(len(hosts))], hosts[w.rng.IntN(len(hosts))]
@@ -287,32 +288,58 @@ func TestPathSets(t *testing.T) {
 				continue
 			}
 			path := w.path(src, dst)
-			last := len(path) - 1
-			o := delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, Src: src, Dst: dst, Delay: delay.Microseconds(w.took(path, src, dst))}
-			o.From, o.To = w.f.Head(path[0]), w.f.Tail(path[last])
+			o := delay.Observation{Path: []graphs.ArcID{path[0], path[len(path)-1]}, Src: src, Dst: dst}
+			o.There = delay.Ways{From: w.f.Head(path[0]), To: w.f.Tail(path[len(path)-1])}
 			listed := o
-			paths, _ := w.ecmp.Paths(o.From, o.To, 1000)
-			for _, p := range paths {
-				listed.Alternatives = append(listed.Alternatives, delay.Alternative{Arcs: p.Arcs, Share: p.Share})
+			listed.There = w.listed(o.There)
+			paired := listed
+			if seed%2 == 1 {
+				path = append(path, w.path(dst, src)...)
+				o.Path = append(o.Path, o.Path[1].Reverse(), o.Path[0].Reverse())
+				o.Back = delay.Ways{From: o.There.To, To: o.There.From}
+				listed.Path, listed.Back = o.Path, w.listed(o.Back)
+				paired = o
+				paired.There, paired.Back = pairs(listed.There, listed.Back), delay.Ways{}
 			}
-			bySet, byList = append(bySet, o), append(byList, listed)
+			o.Delay = delay.Microseconds(w.took(path, src, dst))
+			listed.Delay, paired.Delay = o.Delay, o.Delay
+			bySet, byList, byPair = append(bySet, o), append(byList, listed), append(byPair, paired)
 		}
+		near := gocmp.Options{cmpopts.EquateApprox(1e-6, 1e-6), gocmp.Transformer("us", func(x delay.Microseconds) float64 { return float64(x) })}
 		sets := delay.Solve(w.f, bySet, delay.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerHop)})
-		lists := delay.Solve(w.f, byList, delay.Config{})
-		for _, r := range []*delay.Result{sets, lists} {
-			for _, c := range []delay.Cause{bad, other} {
-				if !slices.ContainsFunc(r.Suspects, func(s delay.Suspect) bool { return s.Probability > 0.5 && slices.Contains(s.Class, c) }) {
-					t.Errorf("seed %d: %v is in no class of %+v", seed, c, r.Suspects)
-				}
+		for _, c := range []delay.Cause{bad, other} {
+			if !slices.ContainsFunc(sets.Suspects, func(s delay.Suspect) bool { return s.Probability > 0.5 && slices.Contains(s.Class, c) }) {
+				t.Errorf("seed %d: %v is in no class of %+v", seed, c, sets.Suspects)
 			}
 		}
-		if diff := gocmp.Diff(named(sets), named(lists)); diff != "" {
-			t.Errorf("seed %d: sets and lists differ: %s", seed, diff)
+		for how, obs := range map[string][]delay.Observation{"lists": byList, "pairs": byPair} {
+			got := delay.Solve(w.f, obs, delay.Config{})
+			if diff := gocmp.Diff(sets.Suspects, got.Suspects, near); diff != "" {
+				t.Errorf("seed %d: sets and %s differ: %s", seed, how, diff)
+			}
 		}
 	}
 }
 
-// TestOrder: the order of the observations does not matter, to the last bit.
+// listed lists the equal-cost paths between two switches.
+func (w *world) listed(of delay.Ways) (list delay.Ways) {
+	paths, _ := w.ecmp.Paths(of.From, of.To, 1000)
+	for _, p := range paths {
+		list.Alternatives = append(list.Alternatives, delay.Alternative{Arcs: p.Arcs, Share: p.Share})
+	}
+	return list
+}
+
+// pairs lists all pairs of ways there and back; those of one switch are none.
+func pairs(there, back delay.Ways) (list delay.Ways) {
+	for _, x := range there.Alternatives {
+		for _, y := range back.Alternatives {
+			list.Alternatives = append(list.Alternatives, delay.Alternative{Arcs: slices.Concat(x.Arcs, y.Arcs), Share: x.Share * y.Share})
+		}
+	}
+	return list
+}
+
 // TestOneWay: of two slow arcs that follow each other on one of several equal ways neither is known where ways are not, though each, once chosen, says where the other is.
 func TestOneWay(t *testing.T) {
 	for seed := range uint64(2) {
@@ -329,7 +356,7 @@ func TestOneWay(t *testing.T) {
 			}
 			path := w.path(src, dst)
 			last := len(path) - 1
-			obs = append(obs, delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, From: w.f.Head(path[0]), To: w.f.Tail(path[last]), Src: src, Dst: dst,
+			obs = append(obs, delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, There: delay.Ways{From: w.f.Head(path[0]), To: w.f.Tail(path[last])}, Src: src, Dst: dst,
 				Delay: delay.Microseconds(w.took(path, src, dst))})
 		}
 		r := delay.Solve(w.f, obs, delay.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
@@ -358,7 +385,7 @@ func TestManyLateByThemselves(t *testing.T) {
 				o.Delay += delay.Microseconds(1000 * w.rng.ExpFloat64())
 			}
 			if last := len(path) - 1; !known && last > 1 {
-				o.Path, o.From, o.To = []graphs.ArcID{path[0], path[last]}, f.Head(path[0]), f.Tail(path[last])
+				o.Path, o.There = []graphs.ArcID{path[0], path[last]}, delay.Ways{From: f.Head(path[0]), To: f.Tail(path[last])}
 			}
 			obs = append(obs, o)
 		}
@@ -414,6 +441,7 @@ func TestAllUneven(t *testing.T) {
 	}
 }
 
+// TestOrder: the order of the observations does not matter, to the last bit.
 func TestOrder(t *testing.T) {
 	w := random(t, 3)
 	w.slow[delay.Cause{Kind: delay.Arc, ID: int32(w.fabricArc())}] = 50
@@ -435,7 +463,7 @@ func TestUnusable(t *testing.T) {
 	bad[6].Delay = 1e300
 	bad[3].Path = []graphs.ArcID{1 << 20}
 	bad[4].Own = delay.Microseconds(math.Inf(1))
-	bad[5].From, bad[5].To = 0, 1 // without path sets
+	bad[5].There.To = 1 // without path sets
 	r := delay.Solve(w.f, append(bad, good), delay.Config{})
 	if r.Ignored != len(bad) || len(r.Suspects) > 0 {
 		t.Errorf("ignored %d, suspects %v", r.Ignored, r.Suspects)

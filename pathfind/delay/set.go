@@ -9,12 +9,18 @@ import (
 	"whichlink/graphs"
 )
 
-// A set is the paths of which some flows took one each: listed, or the equal-cost paths between two switches.
+// A set is what is uncertain of the paths of some flows: of each of its legs they took one way, whichever they took of the other.
 type set struct {
+	legs   []*leg
+	shares []compShare // by component: of those that cross it at all
+	flows  []int32
+}
+
+// A leg is ways of which one was taken: listed, or the equal-cost paths between two switches.
+type leg struct {
 	from, to graphs.NodeID
 	listed   []way
 	shares   []compShare // by component
-	flows    []int32
 }
 
 // A way is one listed path: its share, and its components in order, as often as it crosses them.
@@ -35,24 +41,64 @@ type member struct {
 	share float64
 }
 
-func (s *set) share(c int32) float64 {
-	i, ok := slices.BinarySearchFunc(s.shares, c, func(x compShare, c int32) int { return cmp.Compare(x.comp, c) })
+// shareOf returns the share of a component, 0 if it has none.
+func shareOf(shares []compShare, c int32) float64 {
+	i, ok := slices.BinarySearchFunc(shares, c, func(x compShare, c int32) int { return cmp.Compare(x.comp, c) })
 	if !ok {
 		return 0
 	}
-	return s.shares[i].share
+	return shares[i].share
 }
 
-// setKey names the paths of which an observation took one; nothing where there is only one.
-func setKey(key []byte, o *Observation) []byte {
-	if len(o.Alternatives) == 0 {
-		if o.From == o.To {
-			return key
-		}
-		key = binary.LittleEndian.AppendUint32(key, uint32(o.From))
-		return binary.LittleEndian.AppendUint32(key, uint32(o.To))
+// A setIndex finds legs by the ways that they are, and sets by their legs.
+type setIndex struct {
+	key  []byte
+	legs map[string]int
+	list []*leg
+	sets map[[2]int]int32
+}
+
+// of returns the set of an observation, which is made if it is new; ok is false where all is certain.
+func (x *setIndex) of(ev *evidence, o *Observation, ps PathSets) (k int32, ok bool) {
+	there, back := x.leg(ev, &o.There, ps), x.leg(ev, &o.Back, ps)
+	legs := [2]int{min(there, back), max(there, back)}
+	if legs[1] < 0 {
+		return 0, false
 	}
-	for _, alt := range o.Alternatives {
+	if k, ok = x.sets[legs]; !ok {
+		k = int32(len(ev.sets))
+		x.sets[legs] = k
+		s := set{legs: []*leg{x.list[legs[1]]}}
+		if s.shares = s.legs[0].shares; legs[0] >= 0 {
+			s.legs = append(s.legs, x.list[legs[0]])
+			s.shares = either(s.shares, s.legs[1].shares)
+		}
+		ev.sets = append(ev.sets, s)
+	}
+	return k, true
+}
+
+// leg returns which leg some ways are, -1 if there are none.
+func (x *setIndex) leg(ev *evidence, w *Ways, ps PathSets) int {
+	if x.key = setKey(x.key[:0], w); len(x.key) == 0 {
+		return -1
+	}
+	k, ok := x.legs[string(x.key)]
+	if !ok {
+		k = len(x.list)
+		x.legs[string(x.key)] = k
+		x.list = append(x.list, ev.newLeg(w, ps))
+	}
+	return k
+}
+
+// setKey names ways; nothing where there are none.
+func setKey(key []byte, w *Ways) []byte {
+	if w.spread() {
+		key = binary.LittleEndian.AppendUint32(key, uint32(w.From))
+		return binary.LittleEndian.AppendUint32(key, uint32(w.To))
+	}
+	for _, alt := range w.Alternatives {
 		key = binary.LittleEndian.AppendUint64(append(key, '|'), math.Float64bits(alt.Share))
 		for _, a := range alt.Arcs {
 			key = binary.LittleEndian.AppendUint32(key, uint32(a))
@@ -61,30 +107,46 @@ func setKey(key []byte, o *Observation) []byte {
 	return key
 }
 
-func (ev *evidence) newSet(o *Observation, ps PathSets) set {
+func (ev *evidence) newLeg(w *Ways, ps PathSets) *leg {
 	shares := tally{of: ev.shares}
-	s := set{from: o.From, to: o.To}
-	if len(o.Alternatives) == 0 {
-		ev.spread(o.From, o.To, ps, &shares)
+	l := &leg{from: w.From, to: w.To}
+	if w.spread() {
+		ev.spread(w.From, w.To, ps, &shares)
 	} else {
-		s.from, s.to = graphs.None, graphs.None
 		sum := 0.0
-		for _, a := range o.Alternatives {
+		for _, a := range w.Alternatives {
 			sum += a.Share
 		}
-		s.listed = make([]way, len(o.Alternatives))
-		for i, a := range o.Alternatives {
-			w := way{a.Share / sum, ev.componentsOf(a.Arcs)}
-			s.listed[i] = w
-			for k, c := range w.comps {
-				if k == 0 || c != w.comps[k-1] {
-					shares.add(c, w.share)
+		l.listed = make([]way, len(w.Alternatives))
+		for i, a := range w.Alternatives {
+			x := way{a.Share / sum, ev.componentsOf(a.Arcs)}
+			l.listed[i] = x
+			for k, c := range x.comps {
+				if k == 0 || c != x.comps[k-1] {
+					shares.add(c, x.share)
 				}
 			}
 		}
 	}
-	s.shares = shares.take()
-	return s
+	l.shares = shares.take()
+	return l
+}
+
+// either returns the shares that cross components on the one leg or on the other.
+func either(a, b []compShare) []compShare {
+	out := make([]compShare, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].comp < b[0].comp:
+			out, a = append(out, a[0]), a[1:]
+		case a[0].comp > b[0].comp:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, compShare{a[0].comp, 1 - (1-a[0].share)*(1-b[0].share)})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // A tally adds up shares by component. What it adds them up in is zero before and after.
@@ -160,43 +222,64 @@ type part struct {
 	crossed []int32
 }
 
-// mostOnSet bounds how many components of one set are looked at together: there are two to this power of parts.
-const mostOnSet = 6
+// mostOnLeg bounds how many components of one leg are looked at together: there are two to this power of parts.
+const mostOnLeg = 6
 
-// split divides the flows of a set by which of some components they cross. The shares sum to one.
+// split divides the flows of a set by which of some components they cross, in order and as often as they do. The shares sum to one.
 func (ev *evidence) split(s *set, comps []int32, ps PathSets) []part {
+	parts := ev.splitLeg(s.legs[0], comps, ps)
+	if len(s.legs) == 1 {
+		return parts
+	}
+	var out []part
+	for _, y := range ev.splitLeg(s.legs[1], comps, ps) {
+		for _, x := range parts {
+			crossed := slices.Concat(x.crossed, y.crossed)
+			slices.Sort(crossed)
+			out = addPart(out, part{x.share * y.share, crossed})
+		}
+	}
+	return out
+}
+
+// addPart adds a part to those that it is alike, or as one more.
+func addPart(parts []part, p part) []part {
+	if i := slices.IndexFunc(parts, func(o part) bool { return slices.Equal(o.crossed, p.crossed) }); i >= 0 {
+		parts[i].share += p.share
+		return parts
+	}
+	return append(parts, p)
+}
+
+func (ev *evidence) splitLeg(l *leg, comps []int32, ps PathSets) []part {
 	var on []int32
 	for _, c := range comps {
-		if s.share(c) > 0 && len(on) < mostOnSet {
+		if shareOf(l.shares, c) > 0 && len(on) < mostOnLeg {
 			on = append(on, c)
 		}
 	}
 	switch {
 	case len(on) == 0:
 		return []part{{share: 1}}
-	case s.listed != nil:
+	case l.listed != nil:
 		var parts []part
-		for _, w := range s.listed {
+		for _, w := range l.listed {
 			p := part{share: w.share}
 			for _, c := range w.comps {
 				if slices.Contains(on, c) {
 					p.crossed = append(p.crossed, c)
 				}
 			}
-			if i := slices.IndexFunc(parts, func(o part) bool { return slices.Equal(o.crossed, p.crossed) }); i >= 0 {
-				parts[i].share += p.share
-			} else {
-				parts = append(parts, p)
-			}
+			parts = addPart(parts, p)
 		}
 		return parts
 	case len(on) == 1:
-		q := min(1, s.share(on[0]))
+		q := min(1, shareOf(l.shares, on[0]))
 		return []part{{share: 1 - q}, {q, on}}
 	}
-	x := chain{ev: ev, s: s, ps: ps}
+	x := chain{ev: ev, l: l, ps: ps}
 	for _, c := range on {
-		if p := ev.partIn(s, c); !slices.Contains(x.on, p) {
+		if p := ev.partIn(l, c); !slices.Contains(x.on, p) {
 			x.on = append(x.on, p)
 		}
 	}
@@ -204,7 +287,7 @@ func (ev *evidence) split(s *set, comps []int32, ps PathSets) []part {
 	x.follow(-1, 1, nil)
 	for i := range x.parts {
 		crossed := x.parts[i].crossed
-		x.parts[i].crossed = slices.DeleteFunc(slices.Clone(on), func(c int32) bool { return !slices.Contains(crossed, ev.partIn(s, c)) })
+		x.parts[i].crossed = slices.DeleteFunc(slices.Clone(on), func(c int32) bool { return !slices.Contains(crossed, ev.partIn(l, c)) })
 	}
 	return x.parts
 }
@@ -213,7 +296,7 @@ func (ev *evidence) split(s *set, comps []int32, ps PathSets) []part {
 // where it goes, so what comes after a component does not depend on what came before.
 type chain struct {
 	ev    *evidence
-	s     *set
+	l     *leg
 	ps    PathSets
 	on    []int32
 	parts []part
@@ -237,7 +320,7 @@ func (x *chain) leave(c int32) graphs.NodeID {
 // sort puts the components into the order in which flows meet them; a switch comes before the arcs that leave it.
 func (x *chain) sort() {
 	depth := func(c int32) int {
-		d := 2 * x.ps.Hops(x.s.from, x.enter(c))
+		d := 2 * x.ps.Hops(x.l.from, x.enter(c))
 		if c < x.ev.arcs {
 			d++
 		}
@@ -249,12 +332,12 @@ func (x *chain) sort() {
 // reach is the share of the flows that have just left component i (the first switch for -1) that cross component j later.
 func (x *chain) reach(i, j int) float64 {
 	if i < 0 {
-		return x.s.share(x.on[j])
+		return shareOf(x.l.shares, x.on[j])
 	}
 	c := x.on[j]
-	share := x.ps.Reach(x.leave(x.on[i]), x.enter(c), x.s.to)
+	share := x.ps.Reach(x.leave(x.on[i]), x.enter(c), x.l.to)
 	if c < x.ev.arcs {
-		share *= x.ps.Step(graphs.ArcID(c), x.s.to)
+		share *= x.ps.Step(graphs.ArcID(c), x.l.to)
 	}
 	return share
 }

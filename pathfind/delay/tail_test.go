@@ -39,7 +39,7 @@ func TestLongTail(t *testing.T) {
 					for _, a := range path {
 						took += w.adds(delay.Cause{Kind: delay.Arc, ID: int32(a)})
 					}
-					obs = append(obs, delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, From: w.f.Head(path[0]), To: w.f.Tail(path[last]), Src: graphs.None, Dst: graphs.None,
+					obs = append(obs, delay.Observation{Path: []graphs.ArcID{path[0], path[last]}, There: delay.Ways{From: w.f.Head(path[0]), To: w.f.Tail(path[last])}, Src: graphs.None, Dst: graphs.None,
 						Delay: delay.Microseconds(took)})
 				}
 				r := delay.Solve(w.f, obs, delay.Config{Paths: pathfind.NewEqualCost(w.f, pathfind.PerPath)})
@@ -86,7 +86,7 @@ func TestSlowAmongUnknown(t *testing.T) {
 				o.Delay += delay.Microseconds(15*w.rng.ExpFloat64() + w.adds(delay.Cause{Kind: delay.Arc, ID: int32(a)}))
 			}
 			if k%3 > 0 {
-				o.Path, o.From, o.To = []graphs.ArcID{path[0], path[last]}, f.Head(path[0]), f.Tail(path[last])
+				o.Path, o.There = []graphs.ArcID{path[0], path[last]}, delay.Ways{From: f.Head(path[0]), To: f.Tail(path[last])}
 			}
 			obs = append(obs, o)
 		}

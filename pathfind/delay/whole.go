@@ -43,13 +43,13 @@ func (ev *evidence) told(c int32) bool {
 	return len(parts) > 1 && (c < ev.groups || parts[0]/2 != parts[len(parts)-1]/2)
 }
 
-// partIn returns the component that stands for another among the equal-cost paths of a set: of a link the arc that they cross.
-func (ev *evidence) partIn(s *set, c int32) int32 {
+// partIn returns the component that stands for another among the equal-cost paths of a leg: of a link the arc that they cross.
+func (ev *evidence) partIn(l *leg, c int32) int32 {
 	if c < ev.links {
 		return c
 	}
 	a := 2 * (c - ev.links)
-	if s.share(a) == 0 {
+	if shareOf(l.shares, a) == 0 {
 		a++
 	}
 	return a

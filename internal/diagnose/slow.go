@@ -61,18 +61,22 @@ func (s *Store) slow() *slowness {
 				}
 			}
 		}
+		before := slices.Clone(out.suspects)
 		for _, x := range s.solveDelays(v.obs, 1) {
 			if x.Probability >= Named {
 				known = append(known, x.Cause)
 			}
-			id := s.delayName(x.Cause)
-			i := slices.IndexFunc(out.suspects, func(y Suspect) bool { return y.ID == id })
+			now := s.slowSuspect(&x, v)
+			// What the evidence cannot tell from it is the same suspect, and each view tells as many as there are.
+			i := slices.IndexFunc(before, func(y Suspect) bool { return slices.Contains(y.Class, now.ID) && slices.Contains(now.Class, y.ID) })
 			switch {
 			case i < 0:
-				out.suspects = append(out.suspects, s.slowSuspect(&x, v))
-			case out.suspects[i].Probability < Named && x.Probability > out.suspects[i].Probability:
-				out.suspects[i] = s.slowSuspect(&x, v)
+				out.suspects = append(out.suspects, now)
+				continue
+			case before[i].Probability < Named && now.Probability > before[i].Probability:
+				out.suspects[i] = now
 			} // else a plainer view tells as much
+			before[i] = Suspect{}
 		}
 	}
 	out.notes = views[0].slowNotes(known, s.fabric)
@@ -296,17 +300,23 @@ func lossCause(c delay.Cause) localize.Cause {
 // slowSuspect puts a suspect into words. Where flows were held against their own past, what they took is a difference.
 func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 	out := DelaySuspect(x, s.delayName, s.instrument())
-	probes := "their probes"
+	probes, slower := "their probes", ""
 	if v.tail {
-		probes = "the slowest tenth of their probes"
+		probes, slower = "the slowest tenth of their probes", "slower now and then than 95 in 100 flows of their length"
+	}
+	if v.own {
+		slower = "slower than they were, as only 5 in 100 flows should be"
 	}
 	switch {
+	case slower == "":
+	case x.Flows == 0:
+		out.For = fmt.Sprintf("%d of %d flows that may cross it are %s; %.0f are expected to cross it, none is known to", x.UnsureLate, x.Unsure, slower, x.Crossing)
 	case v.own:
-		out.For = fmt.Sprintf("%d of %d flows that cross it are slower than they were, as only 5 in 100 flows should be (%s take %s more, all flows' %s more)",
-			x.Late, x.Flows, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
-	case v.tail:
-		out.For = fmt.Sprintf("%d of %d flows that cross it are slower now and then than 95 in 100 flows of their length (%s take %s, expected %s)",
-			x.Late, x.Flows, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
+		out.For = fmt.Sprintf("%d of %d flows that cross it are %s (%s take %s more, all flows' %s more)",
+			x.Late, x.Flows, slower, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
+	default:
+		out.For = fmt.Sprintf("%d of %d flows that cross it are %s (%s take %s, expected %s)",
+			x.Late, x.Flows, slower, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))
 	}
 	out.Evidence[0].Text = out.For
 	switch x.Kind {

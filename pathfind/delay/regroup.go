@@ -25,7 +25,7 @@ func (s *search) regroup() {
 		s.replace(sw, parts, tries)
 	}
 	for c := s.ev.links; c < s.ev.n; c++ {
-		if parts := s.partsOfWhole(c); len(parts) > 0 {
+		if parts := s.orElsewhere(s.partsOfWhole(c)); len(parts) > 0 {
 			s.replace(c, parts, []instead{{nil, parts}, {[]int32{c}, parts}})
 		}
 	}
@@ -133,4 +133,19 @@ func (s *search) partsOfWhole(c int32) (list []int32) {
 		}
 	}
 	return list
+}
+
+// orElsewhere appends the other arcs that are faults to the parts of a whole, if one of these is and flows of unknown ways tell of it: they cannot tell it from its equals, so that two parts of a whole are
+// found anywhere among them.
+func (s *search) orElsewhere(parts []int32) []int32 {
+	unsure := func(c int32) bool { return c < s.ev.arcs && s.has(c) && len(s.ev.members[c]) > 0 }
+	if !slices.ContainsFunc(parts, unsure) {
+		return parts
+	}
+	for _, c := range s.named() {
+		if unsure(c) && !slices.Contains(parts, c) {
+			parts = append(parts, c)
+		}
+	}
+	return parts
 }

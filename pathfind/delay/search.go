@@ -110,11 +110,11 @@ func (s *search) run() {
 		}
 		s.exchange()
 		s.regroup()
-		if round > 0 && slices.Equal(before, s.named()) {
+		learnt := s.outliers(outlier)
+		if round > 0 && slices.Equal(before, s.named()) && learnt > outlier/2 { // else too many were learnt from baselines that did not fit
 			return
 		}
-		healthy = s.healthy()
-		outlier, how = s.outliers(outlier), usual
+		healthy, outlier, how = s.healthy(), learnt, usual
 	}
 }
 
@@ -343,21 +343,29 @@ func (s *search) exchange() {
 	}
 }
 
-// mostTried is how many components are looked at closely, of those that late flows cross most.
-const mostTried = 48
+// lateness says how late a flow is among flows like it: minus the logarithm of the share that is later still, less what that is on the average of all. In its bin a flow may lie anywhere.
+func (s *search) lateness(x *flow, i int32) float64 {
+	faster, here := 0.0, 0.0
+	for _, w := range s.partsOf(x) {
+		sum, shape := join(s.sum[i], s.shape[i], w.sum, w.shape)
+		level := s.t.level(sum)
+		faster += w.share * s.t.faster(x, int(shape), level)
+		here += w.share * s.t.p[s.t.at(x, int(shape), level)]
+	}
+	integral := func(later float64) float64 { return later*math.Log(max(later, 1e-9)) - later } // of the logarithm
+	const most = 5
+	return min(most, (integral(1-faster-here)-integral(1-faster))/here-1)
+}
 
-// candidates returns the components whose flows are later than the hypothesis explains, the latest first. How late a flow is, is told by its rank
-// among flows like it: minus the logarithm of the share that is later still.
+// mostTried is how many components are looked at closely, of those that late flows cross most. What the same flows cross counts as one: of unknown ways it is one class, of which none may be missed, up
+// to mostAlike in all.
+const mostTried, mostAlike = 48, 512
+
+// candidates returns the components whose flows are later than the hypothesis explains, the latest first.
 func (s *search) candidates() []int32 {
 	lateness := make([]float64, len(s.ev.flows))
 	for i := range lateness {
-		x := &s.ev.flows[i]
-		rank := 0.0
-		for _, w := range s.partsOf(x) {
-			sum, shape := join(s.sum[i], s.shape[i], w.sum, w.shape)
-			rank += w.share * s.t.rank(x, int(shape), s.t.level(sum))
-		}
-		lateness[i] = min(6, -math.Log(max(1e-9, 1-rank))) - 1
+		lateness[i] = s.lateness(&s.ev.flows[i], int32(i))
 	}
 	ofSet := make([]float64, len(s.ev.sets))
 	for k := range s.ev.sets {
@@ -389,8 +397,14 @@ func (s *search) candidates() []int32 {
 		}
 	}
 	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.comp, b.comp)) })
-	out := make([]int32, 0, mostTried)
-	for _, x := range list[:min(mostTried, len(list))] {
+	out, tried := make([]int32, 0, mostTried), 0
+	for i, x := range list[:min(mostAlike, len(list))] {
+		if i == 0 || x.score != list[i-1].score {
+			tried++
+		}
+		if tried > mostTried {
+			break
+		}
 		out = append(out, x.comp)
 	}
 	return out

@@ -87,13 +87,13 @@ func (t *table) at(x *flow, shape, level int) int {
 	return t.place(x.own, x.bin) + shape*len(t.levels) + level
 }
 
-// rank is the probability that a flow is faster than it was, in (0, 1), a half of its own bin included.
-func (t *table) rank(x *flow, shape, level int) float64 {
+// faster is the probability that a flow is in a bin before its own.
+func (t *table) faster(x *flow, shape, level int) float64 {
 	sum := 0.0
 	for i := range x.bin {
 		sum += t.p[t.place(x.own, i)+shape*len(t.levels)+level]
 	}
-	return sum + t.p[t.at(x, shape, level)]/2
+	return sum
 }
 
 // cumulate computes the probability to be below every edge.

@@ -134,13 +134,15 @@ func TestDelaySuspects(t *testing.T) {
 	}
 }
 
-// TestSlowUntraced: where no path is known, flows that may cross a slow link tell of it, and of all that they may cross as well, however many ways they have.
+// TestSlowUntraced: where no path is known, flows that may cross a slow link tell of it, and of all that they may cross as well, however many ways they have, and when it was slow if it
+// is no more.
 func TestSlowUntraced(t *testing.T) {
 	for _, c := range []struct {
 		spines, flows int
 		us            float64
+		at            []int // none is at all times
 		crossing      string
-	}{{4, 24, 0, ""}, {4, 24, 400, "34 are"}, {17, 100, 400, "35 are"}} {
+	}{{4, 24, 0, nil, ""}, {4, 24, 400, nil, "34 are"}, {17, 100, 400, nil, "35 are"}, {4, 24, 400, []int{2, 3, 4, 7, 8, 9}, "34 are"}} {
 		f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: c.spines, Hosts: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -149,8 +151,9 @@ func TestSlowUntraced(t *testing.T) {
 		for f.IsHostArc(slow.Forward()) {
 			slow++
 		}
-		d := delayed{f, rand.New(rand.NewPCG(1, 9)), func(a graphs.ArcID, _ int) (float64, float64) {
-			return c.us * is(a.Link() == slow), c.us * is(a.Link() == slow)
+		d := delayed{f, rand.New(rand.NewPCG(1, 9)), func(a graphs.ArcID, at int) (float64, float64) {
+			us := c.us * is(a.Link() == slow && (c.at == nil || slices.Contains(c.at, at)))
+			return us, us
 		}}
 		s := diagnose.NewStore(f, diagnose.Config{})
 		for _, r := range d.records(c.flows) {
@@ -162,7 +165,7 @@ func TestSlowUntraced(t *testing.T) {
 			t.Errorf("nothing is slow: %+v", got)
 		}
 		if c.us > 0 && (len(got) != 1 || got[0].Kind != "link" || got[0].Probability < 0.9 || len(got[0].Class) != c.spines || !slices.Contains(got[0].Class, f.LinkName(slow)) ||
-			!strings.Contains(got[0].For, c.crossing+" expected to cross it")) {
+			!strings.Contains(got[0].For, c.crossing+" expected to cross it") || len(got[0].Episodes) != len(c.at)/3) {
 			t.Errorf("%s is slow both ways, and one of %d that nothing tells apart: %+v", f.LinkName(slow), c.spines, got)
 		}
 	}

@@ -36,18 +36,23 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 	s.leaveBusy(flows)
 	slots := float64(slotsOf(s.flowing.from, s.flowing.to))
 	for range mostTimes {
-		a, ok := s.latest(flows)
-		if !ok {
+		a, late := s.latest(flows)
+		if a == graphs.None {
+			late = flows.lateTogether(s.flowing.from, s.flowing.to)
+		}
+		if len(late) == 0 {
 			break
 		}
-		r := flows.lateRhythm(a, s.flowing.from)
+		r := lateRhythm(late, s.flowing.from)
 		times := s.stretches(r.Episodes)
-		flows.explain(delay.Cause{Kind: delay.Arc, ID: int32(a)}, s.fabric, times)
+		for _, x := range late {
+			x.explain(times)
+		}
 		if len(times) == 0 {
 			continue
 		}
 		if s.goesOn(&r) {
-			if i := s.slowAt(a, now); i >= 0 {
+			if i := s.slowAt(a, now); a != graphs.None && i >= 0 {
 				now[i].tellSince(&r, s.flowing.from, s.dial())
 			}
 			continue
@@ -56,7 +61,7 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 		for _, x := range s.solveDelays(v.obs, slots*slots/2) {
 			id := s.delayName(x.Cause)
 			told := func(y Suspect) bool { return y.Probability >= Named && slices.Contains(y.Class, id) }
-			if x.Probability < Named {
+			if x.Probability < Named || a == graphs.None && s.onHost(x.Cause) && !inARow(times, leastSlowHost) {
 				continue
 			}
 			flows.explain(x.Cause, s.fabric, times)
@@ -80,7 +85,7 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 func (s *Store) leaveBusy(flows *delayedFlows) {
 	busy := map[graphs.ArcID][]stretch{}
 	for i, x := range flows.lateOn(s.flowing.from, s.flowing.to, s.fabric.NumArcs()) {
-		if a := graphs.ArcID(i); s.fabric.IsHostArc(a) && len(x.times) > 0 && !x.inARow(leastSlowHost) {
+		if a := graphs.ArcID(i); s.fabric.IsHostArc(a) && len(x.times) > 0 && !inARow(x.times, leastSlowHost) {
 			busy[a] = x.times
 		}
 	}
@@ -94,17 +99,69 @@ func (s *Store) leaveBusy(flows *delayedFlows) {
 	}
 }
 
-// latest returns the arc on which most windows were late, if that was for long enough.
-func (s *Store) latest(flows *delayedFlows) (graphs.ArcID, bool) {
-	best, most := graphs.ArcID(graphs.None), 0
+// latest returns the arc on which most windows were late, if that was for long enough, and the flows that are known to cross it; else None.
+func (s *Store) latest(flows *delayedFlows) (best graphs.ArcID, late []*delayedFlow) {
+	most := 0
+	best = graphs.None
 	for i, x := range flows.lateOn(s.flowing.from, s.flowing.to, s.fabric.NumArcs()) {
 		a := graphs.ArcID(i)
-		enough := x.inAll() >= leastSlow && (!s.fabric.IsHostArc(a) || x.inARow(leastSlowHost))
+		enough := x.inAll() >= leastSlow && (!s.fabric.IsHostArc(a) || inARow(x.times, leastSlowHost))
 		if enough && x.windows > most {
 			best, most = a, x.windows
 		}
 	}
-	return best, most > 0
+	for i := range flows.list {
+		if x := &flows.list[i]; slices.Contains(x.path, best) {
+			late = append(late, x)
+		}
+	}
+	return best, late
+}
+
+// leastTogether is of how many flows of unknown ways it takes the same times to be one cause's.
+const leastTogether = 3
+
+// lateTogether returns flows of unknown ways that were late at the same times, as those are that cross one slow part, about the one that was late for longest; none where that was not for long enough.
+func (d *delayedFlows) lateTogether(from, to time.Time) (list []*delayedFlow) {
+	slots, long := d.slots(from, to)
+	late := map[*delayedFlow][]int{}
+	for k, slot := range slots {
+		for _, x := range slot {
+			if ks := late[x.delayedFlow]; x.late && x.path == nil && (len(ks) == 0 || ks[len(ks)-1] != k) {
+				late[x.delayedFlow] = append(ks, k)
+			}
+		}
+	}
+	var longest []int
+	for i := range d.list {
+		if ks := late[&d.list[i]]; len(ks) > len(longest) {
+			longest = ks
+		}
+	}
+	if time.Duration(len(longest))*long < leastSlow {
+		return nil
+	}
+	for i := range d.list {
+		ks := late[&d.list[i]]
+		common := 0
+		for _, k := range ks {
+			if _, ok := slices.BinarySearch(longest, k); ok {
+				common++
+			}
+		}
+		if 3*common >= 2*max(len(longest), len(ks)) {
+			list = append(list, &d.list[i])
+		}
+	}
+	if len(list) < leastTogether {
+		return nil
+	}
+	return list
+}
+
+// onHost reports whether a cause is a host or an arc of one.
+func (s *Store) onHost(c delay.Cause) bool {
+	return c.Kind == delay.Host || c.Kind == delay.Arc && s.fabric.IsHostArc(graphs.ArcID(c.ID))
 }
 
 // slowAt returns which of some suspects is named for adding delay to what crosses an arc, -1 if none is.
@@ -188,9 +245,9 @@ func (x *lateness) inAll() (sum time.Duration) {
 	return sum
 }
 
-// inARow reports whether it was late for so long without a break.
-func (x *lateness) inARow(d time.Duration) bool {
-	return slices.ContainsFunc(x.times, func(t stretch) bool { return t.to.Sub(t.from) >= d })
+// inARow reports whether something was for so long without a break.
+func inARow(times []stretch, d time.Duration) bool {
+	return slices.ContainsFunc(times, func(t stretch) bool { return t.to.Sub(t.from) >= d })
 }
 
 // add takes in that so many windows were late in a slot of time.
@@ -304,14 +361,11 @@ func (x *delayedFlow) explain(times []stretch) {
 // in reports whether the middle of a window is in some times.
 func (w *delayedWindow) in(times []stretch) bool { return during(times, w.end.Add(-w.length()/2)) }
 
-// lateRhythm finds when what crosses an arc was late, counted from some moment.
-func (d *delayedFlows) lateRhythm(a graphs.ArcID, from time.Time) rhythm.Rhythm {
+// lateRhythm finds when some flows were late, counted from some moment.
+func lateRhythm(flows []*delayedFlow, from time.Time) rhythm.Rhythm {
 	var counts []rhythm.Count
-	for i := range d.list {
-		if !slices.Contains(d.list[i].path, a) {
-			continue
-		}
-		for _, w := range d.list[i].windows {
+	for _, x := range flows {
+		for _, w := range x.windows {
 			if w.explained {
 				continue
 			}
@@ -363,8 +417,11 @@ func (s *Store) tellOver(out *Suspect, x *delay.Suspect, r *rhythm.Rhythm) {
 		out.PeriodMS = int(r.Period + 0.5)
 		out.when += ", one every " + Micros(1e3*r.Period)
 	}
-	out.For = fmt.Sprintf("%d of %d flows that cross it were slower than at other times, as only 5 in 100 flows should be (their probes took %s more, all flows' %s more):%s",
-		x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)), out.when)
+	if out.For = fmt.Sprintf("%d of %d flows that cross it were slower than at other times, as only 5 in 100 flows should be (their probes took %s more, all flows' %s more):%s",
+		x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)), out.when); x.Flows == 0 {
+		out.For = fmt.Sprintf("%d of %d flows that may cross it were slower than at other times, as only 5 in 100 flows should be; %.0f are expected to cross it, none is known to:%s",
+			x.UnsureLate, x.Unsure, x.Crossing, out.when)
+	}
 	out.Evidence[0].Text = out.For
 	now := "it adds nothing any more; "
 	switch {

@@ -80,23 +80,25 @@ func compile(f *graphs.Fabric, obs []Observation, cfg Config) *evidence {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return compare(&obs[a], &obs[b]) })
-	index := setIndex{legs: map[string]int{}, sets: map[[2]int]int32{}}
+	lengths := make([]int, len(obs))
+	for i := range obs {
+		lengths[i] = ev.length(&obs[i], cfg.Paths)
+	}
+	sets := ev.newSets(obs, order, lengths, cfg.Paths)
 	for _, i := range order {
 		o := &obs[i]
-		length := ev.length(o, cfg.Paths)
-		if length == 0 {
+		if lengths[i] == 0 || sets[i] == leftOut {
 			ev.ignored++
 			continue
 		}
-		x := flow{delay: float64(o.Delay), length: length, first: int32(len(ev.comps)), set: -1}
+		x := flow{delay: float64(o.Delay), length: lengths[i], first: int32(len(ev.comps)), set: sets[i]}
 		if o.Own > 0 {
 			x.delay, x.length = x.delay-float64(o.Own), ownLength
 		}
 		ev.certain(o)
 		x.last = int32(len(ev.comps))
-		if k, ok := index.of(ev, o, cfg.Paths); ok {
-			x.set = k
-			ev.sets[k].flows = append(ev.sets[k].flows, int32(len(ev.flows)))
+		if x.set >= 0 {
+			ev.sets[x.set].flows = append(ev.sets[x.set].flows, int32(len(ev.flows)))
 		}
 		ev.flows = append(ev.flows, x)
 	}

@@ -152,7 +152,7 @@ type Result struct {
 	Baselines []Baseline
 	// Crossed is, per arc, the number of flows that are known to cross it.
 	Crossed []int
-	// Ignored counts observations that could not be used.
+	// Ignored counts observations that could not be used, or were left out because there are too many of unknown ways.
 	Ignored int
 }
 

@@ -2,8 +2,6 @@ package delay
 
 import (
 	"cmp"
-	"encoding/binary"
-	"math"
 	"slices"
 
 	"whichlink/graphs"
@@ -11,16 +9,23 @@ import (
 
 // A set is what is uncertain of the paths of some flows: of each of its legs they took one way, whichever they took of the other.
 type set struct {
-	legs   []*leg
-	shares []compShare // by component: of those that cross it at all
-	flows  []int32
+	legs  []*leg
+	flows []int32
 }
 
 // A leg is ways of which one was taken: listed, or the equal-cost paths between two switches.
 type leg struct {
-	from, to graphs.NodeID
-	listed   []way
-	shares   []compShare // by component
+	ways   *Ways
+	listed []way
+	shares []compShare // by component
+}
+
+// shares returns the share of a set's flows that cross each component at all.
+func (s *set) shares() []compShare {
+	if len(s.legs) == 1 {
+		return s.legs[0].shares
+	}
+	return either(s.legs[0].shares, s.legs[1].shares)
 }
 
 // A way is one listed path: its share, and its components in order, as often as it crosses them.
@@ -48,88 +53,6 @@ func shareOf(shares []compShare, c int32) float64 {
 		return 0
 	}
 	return shares[i].share
-}
-
-// A setIndex finds legs by the ways that they are, and sets by their legs.
-type setIndex struct {
-	key  []byte
-	legs map[string]int
-	list []*leg
-	sets map[[2]int]int32
-}
-
-// of returns the set of an observation, which is made if it is new; ok is false where all is certain.
-func (x *setIndex) of(ev *evidence, o *Observation, ps PathSets) (k int32, ok bool) {
-	there, back := x.leg(ev, &o.There, ps), x.leg(ev, &o.Back, ps)
-	legs := [2]int{min(there, back), max(there, back)}
-	if legs[1] < 0 {
-		return 0, false
-	}
-	if k, ok = x.sets[legs]; !ok {
-		k = int32(len(ev.sets))
-		x.sets[legs] = k
-		s := set{legs: []*leg{x.list[legs[1]]}}
-		if s.shares = s.legs[0].shares; legs[0] >= 0 {
-			s.legs = append(s.legs, x.list[legs[0]])
-			s.shares = either(s.shares, s.legs[1].shares)
-		}
-		ev.sets = append(ev.sets, s)
-	}
-	return k, true
-}
-
-// leg returns which leg some ways are, -1 if there are none.
-func (x *setIndex) leg(ev *evidence, w *Ways, ps PathSets) int {
-	if x.key = setKey(x.key[:0], w); len(x.key) == 0 {
-		return -1
-	}
-	k, ok := x.legs[string(x.key)]
-	if !ok {
-		k = len(x.list)
-		x.legs[string(x.key)] = k
-		x.list = append(x.list, ev.newLeg(w, ps))
-	}
-	return k
-}
-
-// setKey names ways; nothing where there are none.
-func setKey(key []byte, w *Ways) []byte {
-	if w.spread() {
-		key = binary.LittleEndian.AppendUint32(key, uint32(w.From))
-		return binary.LittleEndian.AppendUint32(key, uint32(w.To))
-	}
-	for _, alt := range w.Alternatives {
-		key = binary.LittleEndian.AppendUint64(append(key, '|'), math.Float64bits(alt.Share))
-		for _, a := range alt.Arcs {
-			key = binary.LittleEndian.AppendUint32(key, uint32(a))
-		}
-	}
-	return key
-}
-
-func (ev *evidence) newLeg(w *Ways, ps PathSets) *leg {
-	shares := tally{of: ev.shares}
-	l := &leg{from: w.From, to: w.To}
-	if w.spread() {
-		ev.spread(w.From, w.To, ps, &shares)
-	} else {
-		sum := 0.0
-		for _, a := range w.Alternatives {
-			sum += a.Share
-		}
-		l.listed = make([]way, len(w.Alternatives))
-		for i, a := range w.Alternatives {
-			x := way{a.Share / sum, ev.componentsOf(a.Arcs)}
-			l.listed[i] = x
-			for k, c := range x.comps {
-				if k == 0 || c != x.comps[k-1] {
-					shares.add(c, x.share)
-				}
-			}
-		}
-	}
-	l.shares = shares.take()
-	return l
 }
 
 // either returns the shares that cross components on the one leg or on the other.
@@ -210,7 +133,7 @@ func (ev *evidence) spread(from, to graphs.NodeID, ps PathSets, shares *tally) {
 func (ev *evidence) indexSets() {
 	ev.members = make([][]member, ev.n)
 	for k := range ev.sets {
-		for _, x := range ev.sets[k].shares {
+		for _, x := range ev.sets[k].shares() {
 			ev.members[x.comp] = append(ev.members[x.comp], member{int32(k), x.share})
 		}
 	}
@@ -320,7 +243,7 @@ func (x *chain) leave(c int32) graphs.NodeID {
 // sort puts the components into the order in which flows meet them; a switch comes before the arcs that leave it.
 func (x *chain) sort() {
 	depth := func(c int32) int {
-		d := 2 * x.ps.Hops(x.l.from, x.enter(c))
+		d := 2 * x.ps.Hops(x.l.ways.From, x.enter(c))
 		if c < x.ev.arcs {
 			d++
 		}
@@ -335,9 +258,9 @@ func (x *chain) reach(i, j int) float64 {
 		return shareOf(x.l.shares, x.on[j])
 	}
 	c := x.on[j]
-	share := x.ps.Reach(x.leave(x.on[i]), x.enter(c), x.l.to)
+	share := x.ps.Reach(x.leave(x.on[i]), x.enter(c), x.l.ways.To)
 	if c < x.ev.arcs {
-		share *= x.ps.Step(graphs.ArcID(c), x.l.to)
+		share *= x.ps.Step(graphs.ArcID(c), x.l.ways.To)
 	}
 	return share
 }

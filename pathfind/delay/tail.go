@@ -46,7 +46,7 @@ func (s *search) tail(level int) float64 {
 	least, most := max(s.least, level-near), min(s.most, level+near)
 	each := func(use func(g int)) {
 		for shape := range shapes {
-			for l := least; l <= most; l += coarse {
+			for l := least; l <= most; l++ {
 				use(shape*len(s.t.levels) + l)
 			}
 		}

@@ -94,6 +94,11 @@ func (r *Routes) Measure(cfg Config) *Measurement {
 			}
 		}
 	}
+	for _, h := range m.hosts { // it sends along one flow after the other
+		for i := h.first; i < h.last; i++ {
+			m.state[i].owed = float64(h.last-i) / float64(h.last-h.first+1)
+		}
+	}
 	m.rng.Shuffle(len(m.queue), func(i, j int) { m.queue[i], m.queue[j] = m.queue[j], m.queue[i] })
 	return m
 }
@@ -190,7 +195,7 @@ func (m *Measurement) send(span time.Duration) {
 			back := m.cross(&s.ways[1], sent-there.Lost, hazard)
 			s.losses += float64(there.Lost + back.Lost)
 			if m.journal != nil {
-				m.note(i, func(n int) time.Duration { return time.Duration((float64(n+1) - due) / gain * float64(span)) }, there, back)
+				m.note(i, func(n int) time.Duration { return time.Duration((float64(n+1)-due)/gain*float64(span)) - 1 }, there, back) // all before the span ends
 			}
 		}
 	}

@@ -120,8 +120,11 @@ func (m *Measurement) closeWindow() {
 		}
 		r := j.record(evidence.KindEcho, e, m.now)
 		r.WindowMS = int((m.now - j.from).Milliseconds())
-		r.Sent, r.Lost = evidence.Int(e.there.Sent), evidence.Int(e.there.Lost+e.lostBack)
-		r.LostForward, r.LostBack = evidence.Int(e.there.Lost), evidence.Int(e.lostBack)
+		lost := e.there.Lost + e.lostBack
+		r.Sent, r.Lost, r.LostForward, r.LostBack = evidence.Int(e.there.Sent), evidence.Int(lost), evidence.Int(0), evidence.Int(0)
+		if lost < e.there.Sent { // answers tell how many probes arrived
+			r.LostForward, r.LostBack = evidence.Int(e.there.Lost), evidence.Int(e.lostBack)
+		}
 		slices.Sort(e.lostAt) // on the way back some are lost that were sent earlier
 		r.LostAtMS, r.RTT = e.lostAt[:min(len(e.lostAt), evidence.MaxLostAt)], e.rtt.Delay()
 		j.emit(r)

@@ -88,13 +88,15 @@ func (o *observer) turnsBack(i int, path, back way) bool {
 	return goes
 }
 
-// addOnward adds answers that came back over links on which their probes had come, see [observer.turnsBack]: they tell of the other links alone.
+// addOnward adds answers that came back over links on which their probes had come, see [observer.turnsBack]: they tell of the links alone that lie between switches which the probes did
+// not cross, or may not have.
 func (o *observer) addOnward(c count, path, back way) {
 	way := o.trip(c)
 	c.src, c.dst = graphs.None, graphs.None
+	met := o.met(way, path)
 	onward := func(arcs []graphs.ArcID) []graphs.ArcID {
 		return slices.DeleteFunc(slices.Clone(arcs), func(a graphs.ArcID) bool {
-			return path.certain() && crosses(path.alternatives[0], a.Link()) || !path.certain() && o.s.fabric.IsHostArc(a)
+			return slices.Contains(met, o.s.fabric.Tail(a)) || slices.Contains(met, o.s.fabric.Head(a))
 		})
 	}
 	if back.certain() {
@@ -105,13 +107,33 @@ func (o *observer) addOnward(c count, path, back way) {
 		x.ends = nil
 		o.addSpread(c, x)
 	} else if set := slices.Clone(o.set(way)); set != nil {
+		some := false
 		for i := range set {
 			set[i].Arcs = onward(set[i].Arcs)
+			some = some || len(set[i].Arcs) > 0
 		}
-		o.addCertain(c, nil, set)
+		if some {
+			o.addCertain(c, nil, set)
+		}
 	} else if !o.s.asPlanned(way) {
 		o.strays(c)
 	}
+}
+
+// met returns the nodes that a flow's probes surely crossed of those that their answers cross on a trip: where their path is not known, hosts of one link, and the switches that these are at.
+func (o *observer) met(home trip, path way) (nodes []graphs.NodeID) {
+	if path.certain() {
+		for _, a := range path.alternatives[0] {
+			nodes = append(nodes, o.s.fabric.Tail(a), o.s.fabric.Head(a))
+		}
+		return nodes
+	}
+	for _, h := range []graphs.NodeID{home.src, home.dst} {
+		if o.s.hasOneLink(h) {
+			nodes = append(nodes, h, o.s.fabric.Head(o.s.fabric.Out(h)[0]))
+		}
+	}
+	return nodes
 }
 
 // hasOneLink reports whether all that a node sends and gets goes over one link.

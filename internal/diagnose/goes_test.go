@@ -10,18 +10,18 @@ import (
 )
 
 // TestTurnsBack: flows that come back over the link on which they went are lost on their way there while it is down, and never on their way back. That
-// acquits neither direction, nor convicts the links beside it. Where their ways are not known, so do those of a host whose link is down.
+// acquits neither direction, nor convicts the links beside it. Where their ways are not known, so do those of a host whose link is down, or the switch that it is at.
 func TestTurnsBack(t *testing.T) {
-	for seed := range 12 {
-		s, sick, untraced := newScene(t), sickLink, seed%2 == 1
-		if untraced {
-			sick = "h2-1:eth1--leaf2:swp5"
-		}
+	for seed := range 16 {
+		s, sick, untraced := newScene(t), []string{sickLink, "h2-1:eth1--leaf2:swp5", "leaf2", "leaf2"}[seed%4], seed%2 > 0
 		for range seed {
 			s.rng.Uint64()
 		}
+		on := func(a graphs.ArcID) bool {
+			return s.f.LinkName(a.Link()) == sick || s.f.NodeName(s.f.Tail(a)) == sick || s.f.NodeName(s.f.Head(a)) == sick
+		}
 		s.run(probing{flows: 60, packets: 40, windows: 24, untraced: untraced, lose: func(a graphs.ArcID, window int) float64 {
-			return is(a.Link() == s.link(sick) && (window == 3 || window == 10 || window == 17))
+			return is(on(a) && (window == 3 || window == 10 || window == 17))
 		}})
 		// Two windows are told as one, and not when in it packets were lost.
 		half := map[evidence.Flow]*evidence.Record{}
@@ -44,8 +44,8 @@ func TestTurnsBack(t *testing.T) {
 		}
 		s.probe = records
 		d := s.diagnosed()
-		if len(d.Suspects) != 1 || d.Suspects[0].Link != sick || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.9 {
-			t.Errorf("of a link that was down three times it is said\n%s", d.Text())
+		if len(d.Suspects) != 1 || d.Suspects[0].ID != sick || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.9 {
+			t.Errorf("of %s, which was down three times, it is said\n%s", sick, d.Text())
 		}
 	}
 }

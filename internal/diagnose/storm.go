@@ -117,7 +117,7 @@ func (s *Store) weather(known downs) map[int]*spell {
 	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / stormBin) }
 	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
 	for _, l := range s.order {
-		dead := l.lostShare() > stormLoss // all the time: that makes no weather
+		dead := l.deadAlways() // that makes no weather
 		for i := range l.echoes {
 			e := &l.echoes[i]
 			span := [2]int{bin(e.start), bin(e.end.Add(-1))}
@@ -150,6 +150,12 @@ func (l *flowLog) lostShare() float64 {
 		sent, lost = sent+l.echoes[i].sent, lost+l.echoes[i].lost
 	}
 	return float64(lost) / float64(max(1, sent))
+}
+
+// deadAlways reports whether a flow lost nearly all of its probes, and did so from the first on: one that died midway may have lost as many, since where losses are seen more is sent.
+func (l *flowLog) deadAlways() bool {
+	first := slices.IndexFunc(l.echoes, func(e echo) bool { return e.sent > 0 })
+	return first >= 0 && float64(l.echoes[first].lost) > stormLoss*float64(l.echoes[first].sent) && l.lostShare() > stormLoss
 }
 
 // stormParts is into how many parts a storm is cut to find its edges.
@@ -243,7 +249,7 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 // deadAlways returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
 // together would be taken for what flows cross before or behind them.
 func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
-	if !slices.ContainsFunc(s.order, func(l *flowLog) bool { return l.lostShare() > stormLoss }) {
+	if !slices.ContainsFunc(s.order, (*flowLog).deadAlways) {
 		return nil
 	}
 	var dead []localize.Suspect
@@ -438,7 +444,7 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 	part := *e
 	part.lostAt = lostAt
 	part.lost = len(lostAt)
-	part.sent = min(e.sent, max(part.lost, sent))
+	part.sent = min(max(part.lost, sent), part.lost+e.sent-e.lost) // no more are answered in a part than in all
 	if e.split && e.lost > 0 {
 		part.lostForward = int(math.Round(float64(part.lost) * float64(e.lostForward) / float64(e.lost)))
 		part.lostBack = min(part.lost-part.lostForward, int(math.Round(float64(part.lost)*float64(e.lostBack)/float64(e.lost))))

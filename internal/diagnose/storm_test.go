@@ -107,3 +107,24 @@ func TestDownWith(t *testing.T) {
 		t.Error(d.Text())
 	}
 }
+
+// TestDeadFlow: of a flow of which nothing is answered, nothing is in any part of the time. It makes no weather, but one that died midway does, however much was sent along it since.
+func TestDeadFlow(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
+	dead := echo{start: begin, end: at(500), sent: 6, lost: 6, lostAt: []int{8, 92, 175, 258, 342, 425}}
+	for ms := range 500 {
+		for _, inside := range []bool{false, true} {
+			if part := dead.within([]stretch{{at(ms), at(ms + 130)}}, inside); part.sent != part.lost {
+				t.Fatalf("of %d probes in a part from %d ms, %d were lost", part.sent, ms, part.lost)
+			}
+		}
+	}
+	if l := (&flowLog{echoes: []echo{dead}}); !l.deadAlways() {
+		t.Error("a flow of which nothing was answered is not dead")
+	}
+	died := &flowLog{echoes: []echo{{start: at(-500), end: begin, sent: 6}, dead, {start: at(500), end: at(1000), sent: 54, lost: 54}}}
+	if died.deadAlways() {
+		t.Error("a flow that was answered at first is dead all the time")
+	}
+}

@@ -102,11 +102,15 @@ func (s *Store) leaveOutPair(x *weighedPair) {
 	if x.oneWay {
 		only.pairs, only.oneWay = nil, only.pairs
 	}
-	heard := s.heardLast(only)[x.pairing]
-	x.fate = fate{}
+	last := s.heardLast(only)[x.pairing]
+	x.fate, x.since = fate{}, last
 	for _, l := range s.order {
 		if _, is := s.unheardAs(only, l.src, l.dst); !is {
 			continue
+		}
+		heard := last
+		if own, _ := l.lastHeard(); last.Sub(own) < cutTogether {
+			heard = own
 		}
 		if one := l.fate(heard); one.sent > 0 {
 			x.fate.add(one)
@@ -120,7 +124,6 @@ func (s *Store) leaveOutPair(x *weighedPair) {
 			}
 		}
 	}
-	x.since = heard
 	s.cut = append(s.cut, *x)
 }
 

@@ -93,7 +93,7 @@ func (s *Store) unheardOf(since time.Time) *unheard {
 			u.oneWay[p] = x
 		}
 	}
-	s.joinRacks(u, all)
+	s.joinRacks(u, all, alive)
 	return u
 }
 
@@ -126,30 +126,32 @@ func (s *Store) unheardAs(u *unheard, a, b graphs.NodeID) (p pairing, dead bool)
 	return p, dead
 }
 
-// joinRacks puts two switches in the place of several pairs of their hosts, if no pair of theirs is heard.
-func (s *Store) joinRacks(u *unheard, all map[pairing]fate) {
+// joinRacks puts two switches in the place of several pairs of their hosts, if no pair of theirs is heard: of those that too little was sent between to tell by itself, all tell together.
+func (s *Store) joinRacks(u *unheard, all map[pairing]fate, alive func(graphs.NodeID) bool) {
 	racks := map[pairing][]pairing{}
 	heard := map[pairing]bool{}
-	for p := range all {
+	for p, x := range all {
 		near, far := s.fabric.Out(p[0]), s.fabric.Out(p[1])
 		if len(near) == 0 || len(far) == 0 {
 			continue
 		}
 		a, b := s.fabric.Head(near[0]), s.fabric.Head(far[0])
 		rack := pairingOf(a, b)
-		if _, dead := u.pairs[p]; dead && a != b {
-			racks[rack] = append(racks[rack], p)
-		} else {
+		if x.lost < x.sent || a == b {
 			heard[rack] = true
+		} else if alive(p[0]) && alive(p[1]) {
+			racks[rack] = append(racks[rack], p)
 		}
 	}
 	for rack, pairs := range racks {
-		if len(pairs) < 2 || heard[rack] {
-			continue
-		}
 		var sum fate
 		for _, p := range pairs {
-			sum.add(u.pairs[p])
+			sum.add(all[p])
+		}
+		if len(pairs) < 2 || heard[rack] || !sum.dead() {
+			continue
+		}
+		for _, p := range pairs {
 			delete(u.pairs, p)
 		}
 		u.pairs[rack] = sum

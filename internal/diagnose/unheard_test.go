@@ -60,6 +60,31 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// TestRacksCutOff plays a filter that comes between two racks while all is measured, of which no two hosts have more than one flow: each alone may be a link's doing.
+func TestRacksCutOff(t *testing.T) {
+	p := newPlay(t, 240)
+	pair := func(fl *playFlow) pairing {
+		src, _ := p.f.Owner(fl.flow.Src)
+		dst, _ := p.f.Owner(fl.flow.Dst)
+		return pairingOf(src.Node, dst.Node)
+	}
+	filtered := func(x pairing) bool { return p.f.NodeName(x[0])[:2] == "h2" && p.f.NodeName(x[1])[:2] == "h4" }
+	one := map[pairing]bool{}
+	p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool {
+		x := pair(&fl)
+		again := filtered(x) && one[x]
+		one[x] = true
+		return again
+	})
+	p.host = func(fl *playFlow, window, k int) (there, home bool) {
+		return filtered(pair(fl)) && (window > 5 || window == 5 && k >= int(fl.flow.SrcPort%10)), false
+	}
+	p.run(10, func(graphs.ArcID, int) float64 { return 0 })
+	if d := p.store.Diagnose(); len(d.Suspects) != 1 || d.Suspects[0].ID != "leaf2>leaf4" || d.Suspects[0].Probability < 0.8 {
+		t.Errorf("of a filter between two racks is told: %s", d.Text())
+	}
+}
+
 // TestDeafHost plays a firewall that lets out what a host asks, and nobody else in: a gap, and no fault of the network.
 func TestDeafHost(t *testing.T) {
 	d := unheardPlay(t, func(_, dst string) bool { return dst == "h2-2" })

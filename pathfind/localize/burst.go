@@ -82,22 +82,22 @@ func (b bursts) among(lost, expected, least, most float64) (runs, likely float64
 // manyRuns is the likeliest number of runs from which on not each number is looked at.
 const manyRuns = 1e4
 
-// likely returns the log of how likely a flow loses what it did, by one of the ways that it may have taken.
+// likely returns the log of how likely a flow loses what it did, by one of the ways that it may have taken. What loses much does so whatever the length: see spreadClean.
 func (b bursts) likely(f *lump) float64 {
 	sum := math.Inf(-1)
 	b = b.within(f.sent)
 	for _, w := range f.ways {
-		l := f.lost*log(w.expected) - w.expected - lgamma(f.lost+1)
-		if b.some() {
+		l := f.lost*log(w.expected) - w.expected - lgamma(f.lost+1) + f.scattered
+		if b.some() && !f.much(w) {
 			_, l = b.among(f.lost, w.expected/b.length, f.runs, f.mostRuns)
 		}
 		sum = logSum(sum, log(w.share)+l)
 	}
-	if b.some() {
-		return sum
-	}
-	return sum + f.scattered
+	return sum
 }
+
+// much reports whether so much is lost on a way that losses follow each other by chance.
+func (f *lump) much(w lumpWay) bool { return w.expected > mostMissed*f.sent }
 
 // scattered returns the log of how likely losses that are independent of each other lie in as many runs as it is told.
 func (m *merged) scattered() float64 {
@@ -186,11 +186,12 @@ func (s *search) lumps() lumps {
 			continue
 		}
 		from := len(x.ways)
-		n, k, miss, last := float64(o.sent), float64(o.lost), 0.0, -1.0
+		n, k, miss, least, last := float64(o.sent), float64(o.lost), 0.0, 1.0, -1.0
 		for b := t.first; b < t.first+t.n; b++ {
 			if s.hazard[b] != last {
 				last = s.hazard[b]
 				x.ways = append(x.ways, lumpWay{0, n * missed(last)})
+				least = min(least, missed(last))
 			}
 			x.ways[len(x.ways)-1].share += s.portion[b]
 			miss += s.weight[b] * missed(last)
@@ -198,7 +199,7 @@ func (s *search) lumps() lumps {
 		switch {
 		case t.lost == 0:
 			x.mass += t.copies * n * miss
-		case t.lone && n > fewLone || miss > mostMissed:
+		case t.lone && n > fewLone || least > mostMissed:
 		default:
 			f := lump{lost: k, sent: n, runs: o.runs(), mostRuns: o.mostRuns(), scattered: o.scattered(), ways: x.ways[from:], sort: sortOf(t.carried)}
 			if k > 1 {

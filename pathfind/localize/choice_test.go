@@ -61,6 +61,39 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// TestManyLost: four arcs of a switch lose a fifth of what crosses them each, on ways that are not known: that some flows lose much and others nothing comes of their ways, not of
+// losses in runs, and no switch beside it is told.
+func TestManyLost(t *testing.T) {
+	t.Parallel()
+	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewEqualCost(f, pathfind.PerHop)
+	var aggs []graphs.NodeID
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if f.Node(n).Role == "agg" {
+			aggs = append(aggs, n)
+		}
+	}
+	for _, seed := range []uint64{6, 7, 19} {
+		rng := rand.New(rand.NewPCG(seed, 't'))
+		loss := map[graphs.ArcID]float64{}
+		for i, j := range rng.Perm(8)[:4] {
+			a := f.Out(aggs[int(seed)%len(aggs)])[j/2]
+			if j%2 == 0 {
+				a = a.Reverse()
+			}
+			loss[a] = 0.15 + 0.05*float64(i)
+		}
+		for _, x := range localize.Solve(f, setFlows(f, e, rng, 3000, func() int { return 10 }, loss), localize.Config{Paths: e, OneWay: true}).Suspects {
+			if x.Kind == localize.Node && x.Probability >= 0.5 && f.Node(graphs.NodeID(x.ID)).Role != "agg" {
+				t.Errorf("seed %d: %v is told with %.2f", seed, x.Cause, x.Probability)
+			}
+		}
+	}
+}
+
 // TestJointClasses: of faults that may each be any of those alike, but not all of them anywhere together, each class has all in whose place it may be if the others
 // are elsewhere, too: an arc of a pod to the core and one of the core to another pod, two that meet at a core switch beside two of a third pod, arcs of two racks of a pod among faults all over the fabric, and two switches that
 // do not lie in the same plane.

@@ -304,8 +304,13 @@ func (s *search) likeliestDevice(c int32, weights []float64) *device {
 			}
 		}
 	}
-	if best != nil {
-		s.recall(&s.hyps[at])
+	if best == nil {
+		return nil
+	}
+	h := &s.hyps[at]
+	s.recall(h)
+	if best.places == nil && len(s.devs.choices) > 0 { // its weight may come of what may be faulty besides, and its score be too low for that
+		best.places = s.places(h, best.comp)
 	}
 	return best
 }

@@ -82,3 +82,52 @@ func TestTwins(t *testing.T) {
 		}
 	}
 }
+
+// TestTwinInPart: of a switch that is bad in part, where ways are not known, it is said that it may be the other one of its pod, whatever hypothesis says so with most weight: that
+// may be one whose places were not looked at, since it is likely only with what may be faulty besides.
+func TestTwinInPart(t *testing.T) {
+	f := fatTree(t, 4)
+	e, rng := pathfind.NewEqualCost(f, pathfind.PerHop), rand.New(rand.NewPCG(1, 't'))
+	hosts := f.Hosts()
+	agg := f.Head(f.Out(f.Head(f.Out(hosts[0])[0]))[0])
+	bad := map[graphs.ArcID]bool{}
+	for _, a := range f.Out(agg) {
+		bad[a], bad[a.Reverse()] = true, rng.IntN(2) == 0
+	}
+	var obs []Observation
+	for flow := range 700 {
+		src, dst := hosts[rng.IntN(len(hosts))], hosts[rng.IntN(len(hosts))]
+		up, down := f.Out(src)[0], f.Out(dst)[0].Reverse()
+		o := Observation{Path: []graphs.ArcID{up, down}, From: f.Head(up), To: f.Tail(down), Src: src, Dst: dst, Responder: graphs.None, Sent: 10, Flow: flow}
+		for at := o.From; at != o.To; {
+			r := rng.Float64()
+			for _, a := range f.Out(at) {
+				if r -= e.Step(a, o.To); r < 0 {
+					for range o.Sent - o.Lost {
+						if bad[a] {
+							o.Lost += int(rng.Float64() + 0.2)
+						}
+					}
+					at = f.Head(a)
+					break
+				}
+			}
+		}
+		if o.From != o.To {
+			obs = append(obs, o)
+		}
+	}
+	cfg := Config{Paths: e}.withDefaults()
+	ix := newIndex(f, cfg)
+	s := newSearch(newModel(ix, compile(ix, obs, cfg), cfg))
+	s.run()
+	for i := range s.hyps {
+		for j := range s.hyps[i].devices {
+			s.hyps[i].devices[j].places = nil
+		}
+	}
+	r := s.result()
+	if x := r.Suspects[0]; x.Kind != Node || x.Probability < 0.9 || len(x.Class) != 2 {
+		t.Errorf("told is %+v", x)
+	}
+}

@@ -37,12 +37,12 @@ func (s *Store) sparing(seen *observer, solved *localize.Result, cfg localize.Co
 	sent, lost := seen.elsewhere(captures, again)
 	for _, x := range again {
 		odds := min(math.Log(x.Probability)-math.Log1p(-x.Probability), -math.Log1p(-surest)+sparesProbes)
-		x.Probability = 1 / (1 + math.Exp(sparesProbes-odds))
+		probability := 1 / (1 + math.Exp(sparesProbes-odds))
 		if x.Loss*float64(sent) < beyondOthers*float64(lost) {
-			x.Probability = min(x.Probability, shaded)
+			probability = min(probability, shaded)
 		}
-		if x.Probability >= leastListed && spares(x) {
-			solved.Suspects = append(solved.Suspects, x)
+		if probability >= leastListed && spares(x) {
+			solved.Suspects = append(solved.Suspects, x.Believed(probability))
 			s.spared[x.Cause] = true
 		}
 	}

@@ -79,13 +79,13 @@ func (s *Store) halt(suspects []localize.Suspect, seen *observer, cfg localize.C
 		case x.probability >= Named:
 			if s.stops[then.Cause].probability < x.probability {
 				// If it is none, it goes without saying that nothing was lost since.
-				then.Probability *= x.likely / (then.Probability*x.likely + (1 - then.Probability))
+				then = then.Believed(then.Probability * x.likely / (then.Probability*x.likely + (1 - then.Probability)))
 				was = append(slices.DeleteFunc(was, func(y localize.Suspect) bool { return y.Cause == then.Cause }), then)
 				s.stops[then.Cause] = x
 			}
 			continue
 		case x.probability >= leastStopped:
-			sus.Probability *= 1 - x.probability
+			sus = sus.Believed(sus.Probability * (1 - x.probability))
 			s.stops[sus.Cause] = x
 		}
 		out = append(out, sus)

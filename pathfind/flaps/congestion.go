@@ -58,8 +58,7 @@ func (s *search) congest(suspects []Suspect) (innocent int) {
 		}
 	}
 	for i, share := range s.standOut(signs) {
-		some[i].Probability *= share
-		some[i].Alone *= share
+		some[i].Suspect = some[i].Believed(some[i].Probability * share)
 		if share < named {
 			innocent++
 		}

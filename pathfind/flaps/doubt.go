@@ -228,8 +228,7 @@ func (s *search) replace(d *doubt) bool {
 	took := s.take(&x)
 	s.timeAll(those(list, every))
 	y := s.suspect(&x, list, before)
-	y.Probability *= d.rivals / (1 + d.rivals)
-	y.Alone *= d.rivals / (1 + d.rivals)
+	y.Suspect = y.Believed(y.Probability * d.rivals / (1 + d.rivals))
 	s.instead = append(s.instead, flap{y, x, took})
 	return true
 }
@@ -246,7 +245,7 @@ func (c *candidate) steadily() float64 {
 func (s *search) beside(x Suspect) Suspect {
 	for _, c := range x.Class {
 		if rivals := s.rivalled[c]; rivals > 0 {
-			x.Probability, x.Alone = x.Probability/(1+rivals), x.Alone/(1+rivals)
+			x.Suspect = x.Believed(x.Probability / (1 + rivals))
 			break
 		}
 	}

@@ -39,12 +39,7 @@ func (r *Result) doubtFew(obs []Observation, cfg Config) {
 	r.Healthy = max(r.Healthy, 1-told(1-r.Healthy))
 	for i := range r.Suspects {
 		x := &r.Suspects[i]
-		was := x.Probability
-		x.Probability = told(was)
-		x.Alone *= x.Probability / was
-		for j := range x.Weights {
-			x.Weights[j] *= x.Probability / was
-		}
+		*x = x.Believed(told(x.Probability))
 		if x.Against.RunnerUp.Kind == "" {
 			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
 		}

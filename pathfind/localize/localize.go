@@ -30,7 +30,11 @@
 // flows as one linear term, and the cap on what a burst may prove are this package's.
 package localize
 
-import "whichlink/graphs"
+import (
+	"slices"
+
+	"whichlink/graphs"
+)
 
 // An Observation is packets counted along one path.
 type Observation struct {
@@ -187,6 +191,16 @@ type Suspect struct {
 	Against Against
 	// Parts are the arcs and links of a switch that is bad in part, each with a loss of its own; Loss, Low and High span them. Empty otherwise.
 	Parts []Part
+}
+
+// Believed returns the suspect with another probability, of which each member of its class has the share that it had.
+func (x Suspect) Believed(probability float64) Suspect {
+	by := probability / x.Probability
+	x.Probability, x.Alone, x.Weights = probability, x.Alone*by, slices.Clone(x.Weights)
+	for i := range x.Weights {
+		x.Weights[i] *= by
+	}
+	return x
 }
 
 // A Part is one faulty arc or link of a switch.

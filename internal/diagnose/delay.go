@@ -24,7 +24,7 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 	}
 	switch {
 	case x.Flows == 0 && x.Unsure > 0:
-		out.For = fmt.Sprintf("%d of %d flows that may cross it take longer than 95 in 100 flows of their length; %.0f are expected to cross it, none is known to", x.UnsureLate, x.Unsure, x.Crossing)
+		out.For = unsureFlows(x, "take longer than 95 in 100 flows of their length")
 	case x.Flows > 0:
 		out.For = fmt.Sprintf("%d of %d flows that cross it take longer than 95 in 100 flows of their length (median %s, expected %s)",
 			x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)))
@@ -39,4 +39,9 @@ func DelaySuspect(x *delay.Suspect, name func(delay.Cause) string, source string
 	}
 	out.Evidence = []Evidence{{source, out.For}}
 	return out
+}
+
+// unsureFlows says how late flows are that may cross a suspect which none is known to cross.
+func unsureFlows(x *delay.Suspect, how string) string {
+	return fmt.Sprintf("%d of %d flows that may cross it %s; %.0f are expected to cross it, none is known to", x.UnsureLate, x.Unsure, how, x.Crossing)
 }

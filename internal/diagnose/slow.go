@@ -92,8 +92,8 @@ func (s *Store) solveDelays(obs []delay.Observation, choices float64) []delay.Su
 		return nil
 	}
 	cfg := delay.Config{Least: leastExcess, LeastSpreads: overSpread, Choices: choices, Full: s.full}
-	if sets := s.pathSets(); sets != nil {
-		cfg.Paths = sets
+	if s.spread != nil {
+		cfg.Paths = s.spread
 	}
 	solved := delay.Solve(s.fabric, obs, cfg)
 	return slices.DeleteFunc(solved.Suspects, func(x delay.Suspect) bool {
@@ -235,18 +235,18 @@ func (o *observer) delayed(l *flowLog, e *echo) delayedFlow {
 		return x
 	}
 	x.obs.Path, x.obs.There, x.obs.Back = slices.Concat(there, home), open, openBack
-	if certain(&open) && certain(&openBack) {
+	if open.Certain() && openBack.Certain() {
 		x.path = x.obs.Path
 	}
 	return x
 }
 
-func certain(w *delay.Ways) bool { return len(w.Alternatives) == 0 && w.From == w.To }
-
 // delayedBy returns what is certain of the way of a flow's packets and what is not, as it is known or as the forwarding model has it; ok is false where that is nothing.
 func (o *observer) delayedBy(l *flowLog, known way, t trip) (arcs []graphs.ArcID, open delay.Ways, ok bool) {
-	if x, ok := o.spread(t); ok && !known.known() {
-		return x.ends, delay.Ways{From: x.from, To: x.to}, true
+	if !known.known() {
+		if x, ok := o.spread(t); ok {
+			return x.ends, delay.Ways{From: x.from, To: x.to}, true
+		}
 	}
 	set := o.wayOf(l, known, t)
 	if len(set) == 1 {
@@ -310,7 +310,7 @@ func (s *Store) slowSuspect(x *delay.Suspect, v view) Suspect {
 	switch {
 	case slower == "":
 	case x.Flows == 0:
-		out.For = fmt.Sprintf("%d of %d flows that may cross it are %s; %.0f are expected to cross it, none is known to", x.UnsureLate, x.Unsure, slower, x.Crossing)
+		out.For = unsureFlows(x, "are "+slower)
 	case v.own:
 		out.For = fmt.Sprintf("%d of %d flows that cross it are %s (%s take %s more, all flows' %s more)",
 			x.Late, x.Flows, slower, probes, Micros(float64(x.Took)), Micros(float64(x.Expected)))

@@ -143,15 +143,15 @@ func (ev *evidence) has(arcs []graphs.ArcID) bool {
 
 // usual returns the mean number of arcs of some ways; ok is false if they cannot be used.
 func (ev *evidence) usual(w *Ways, ps PathSets) (arcs float64, ok bool) {
+	if w.Certain() {
+		return 0, true
+	}
 	if w.spread() {
 		if ps == nil || w.From < 0 || w.To < 0 || int(w.From) >= len(ev.host) || int(w.To) >= len(ev.host) {
 			return 0, false
 		}
 		h := ps.Hops(w.From, w.To)
 		return float64(h), h > 0
-	}
-	if len(w.Alternatives) == 0 {
-		return 0, true
 	}
 	sum, share := 0.0, 0.0
 	for _, a := range w.Alternatives {

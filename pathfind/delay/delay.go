@@ -51,6 +51,9 @@ type Ways struct {
 	From, To     graphs.NodeID
 }
 
+// Certain reports whether nothing is uncertain.
+func (w *Ways) Certain() bool { return len(w.Alternatives) == 0 && w.From == w.To }
+
 func (w *Ways) spread() bool { return len(w.Alternatives) == 0 && w.From != w.To }
 
 // An Alternative is one of several ways that the uncertain part of a path may have taken, with its a-priori share, which are normalised.

@@ -52,7 +52,10 @@ func (s *Store) wasSlow(flows *delayedFlows, now []Suspect) (list []Suspect) {
 			continue
 		}
 		if s.goesOn(&r) {
-			if i := s.slowAt(a, now); a != graphs.None && i >= 0 {
+			if a == graphs.None {
+				continue
+			}
+			if i := s.slowAt(a, now); i >= 0 {
 				now[i].tellSince(&r, s.flowing.from, s.dial())
 			}
 			continue
@@ -417,10 +420,12 @@ func (s *Store) tellOver(out *Suspect, x *delay.Suspect, r *rhythm.Rhythm) {
 		out.PeriodMS = int(r.Period + 0.5)
 		out.when += ", one every " + Micros(1e3*r.Period)
 	}
-	if out.For = fmt.Sprintf("%d of %d flows that cross it were slower than at other times, as only 5 in 100 flows should be (their probes took %s more, all flows' %s more):%s",
-		x.Late, x.Flows, Micros(float64(x.Took)), Micros(float64(x.Expected)), out.when); x.Flows == 0 {
-		out.For = fmt.Sprintf("%d of %d flows that may cross it were slower than at other times, as only 5 in 100 flows should be; %.0f are expected to cross it, none is known to:%s",
-			x.UnsureLate, x.Unsure, x.Crossing, out.when)
+	const slower = "were slower than at other times, as only 5 in 100 flows should be"
+	if x.Flows == 0 {
+		out.For = unsureFlows(x, slower) + ":" + out.when
+	} else {
+		out.For = fmt.Sprintf("%d of %d flows that cross it %s (their probes took %s more, all flows' %s more):%s",
+			x.Late, x.Flows, slower, Micros(float64(x.Took)), Micros(float64(x.Expected)), out.when)
 	}
 	out.Evidence[0].Text = out.For
 	now := "it adds nothing any more; "

@@ -239,7 +239,8 @@ type echo struct {
 	split                       bool
 	unsplit                     bool // its flow lost packets in its epoch of which nobody tells which way, be it not in this echo: see markUnsplit
 	lostOn                      direction
-	torn                        bool // its flow changed its path meanwhile, and other echoes tell as well: see markTorn
+	lostThere, carry            float64 // where lostOn is bothWays: the share that was lost on the way there, and what rounding left of echoes before
+	torn                        bool    // its flow changed its path meanwhile, and other echoes tell as well: see markTorn
 	lostForward, lostBack       int
 	corruptForward, corruptBack int
 	lostAt                      []int // ms after start

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"whichlink/pathfind/localize"
@@ -13,6 +14,8 @@ func (e *echo) mute() bool { return e.lost > 0 && (!e.split || e.lostForward+e.l
 type untold struct {
 	lost      int
 	all, near told
+	beside    int     // the last echo that is counted as near
+	carry     float64 // what rounding left of losses on the way there
 }
 
 // told is losses on the way there and on the way back.
@@ -20,9 +23,9 @@ type told struct{ there, home int }
 
 func (x *told) add(e *echo) { x.there, x.home = x.there+e.lostForward, x.home+e.lostBack }
 
-// way is on which way losses are, if they are enough and nearly all on one.
+// way is on which way losses are, if they are enough and nearly all on one: fewer may be so by chance where as many are lost both ways.
 func (x told) way() direction {
-	const enough, nearly = 3, 0.9
+	const enough, nearly = 6, 0.9
 	switch n := x.there + x.home; {
 	case n < enough || float64(max(x.there, x.home)) < nearly*float64(n):
 		return eitherWay
@@ -44,8 +47,8 @@ func (x *untold) way() direction {
 // few reports whether more losses are told than not.
 func (x *untold) few() bool { return x.lost < x.all.there+x.all.home }
 
-// markUnsplit notes what is known of losses of which it is not told which way. Where most are such, what the flow lost none of in the same epoch, and what is told, went the same ways
-// and is counted with them: by themselves they would be a far greater loss than the flow has, and what is left none.
+// markUnsplit notes what is known of losses of which it is not told which way: by themselves they would be a far greater loss than the flow has, and what is left none. Where most are such,
+// what the flow lost none of in the same epoch, and what is told, went the same ways and is counted with them; where more is told, they were lost on either way in the same shares.
 func (l *flowLog) markUnsplit() {
 	var epochs map[string]*untold // hardly ever any
 	for i := range l.echoes {
@@ -54,7 +57,7 @@ func (l *flowLog) markUnsplit() {
 			if epochs == nil {
 				epochs = map[string]*untold{}
 			}
-			epochs[e.epoch] = &untold{}
+			epochs[e.epoch] = &untold{beside: -1}
 		}
 	}
 	if epochs == nil {
@@ -72,8 +75,9 @@ func (l *flowLog) markUnsplit() {
 		}
 		x.lost += e.lost
 		for _, j := range [...]int{i - 1, i + 1} {
-			if j >= 0 && j < len(l.echoes) && l.echoes[j].epoch == e.epoch {
+			if j > x.beside && j < len(l.echoes) && l.echoes[j].epoch == e.epoch {
 				x.near.add(&l.echoes[j])
+				x.beside = j
 			}
 		}
 	}
@@ -81,9 +85,14 @@ func (l *flowLog) markUnsplit() {
 		e := &l.echoes[i]
 		switch x := epochs[e.epoch]; {
 		case x == nil:
+		case x.way() == eitherWay && !x.few():
+			e.unsplit = true
+		case !e.mute():
 		case x.way() == eitherWay:
-			e.unsplit = !x.few()
-		case e.mute():
+			e.lostOn = bothWays
+			e.lostThere, e.carry = float64(x.all.there)/float64(x.all.there+x.all.home), x.carry
+			_, x.carry = math.Modf(x.carry + e.lostThere*float64(e.lost))
+		default:
 			e.lostOn = x.way()
 		}
 	}
@@ -96,6 +105,7 @@ const (
 	eitherWay direction = iota
 	wayThere
 	wayBack
+	bothWays // some one way and some the other
 )
 
 // directions returns how many packets an echo lost on the way there and on the way back, and of how many that is not told; ok is false where nothing is.
@@ -105,6 +115,9 @@ func (e *echo) directions() (there, home, untold int, ok bool) {
 		return e.lost, 0, 0, true
 	case e.lostOn == wayBack:
 		return 0, e.lost, 0, true
+	case e.lostOn == bothWays:
+		there = int(e.lostThere*float64(e.lost) + e.carry)
+		return there, e.lost - there, 0, true
 	case e.unsplit || !e.split:
 		return 0, 0, e.lost, false
 	}

@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -91,43 +91,65 @@ func TestPaired(t *testing.T) {
 }
 
 // TestUntoldOutage: of what a flow loses while nothing comes back nobody tells which way. By itself it would be a greater loss than any that the rest of the flow allows, and the arc be cleared
-// by that; so it counts with the rest, or as lost on the way on which its outages begin and end.
+// by that, or another blamed; so it counts with the rest, or as lost on the way on which its outages begin and end, or on either in the shares of what is told.
 func TestUntoldOutage(t *testing.T) {
-	for _, edges := range []bool{false, true} {
-		p := newPlay(t, 0)
-		src, _ := p.f.NodeByName("h1-1")
-		dst, _ := p.f.NodeByName("h2-1")
-		path, back := p.walk(src, dst), p.walk(dst, src)
-		flow := evidence.Flow{Src: p.f.Address(src, false), Dst: p.f.Address(dst, false), Proto: "udp", SrcPort: 50000, DstPort: 862}
-		for w := range 40 {
-			lost, home := 0, 0
-			switch {
-			case w%10 == 4 || w%10 == 5:
-				lost = 20
-			case edges && (w%10 == 3 || w%10 == 6):
-				lost, home = 7, 7
+	const there, home, round = "there", "home", "round trip"
+	for name, c := range map[string]struct {
+		window func(w int) (lost, forward, back int) // of 20
+		want   map[string][2]int
+	}{
+		"nothing is told": {
+			func(w int) (int, int, int) { return 20 * int(is(w%10 == 4 || w%10 == 5)), 0, 0 },
+			map[string][2]int{round: {800, 160}},
+		},
+		"edges": {
+			func(w int) (int, int, int) {
+				n := 7 * int(is(w%10 == 3 || w%10 == 6))
+				return n + 20*int(is(w%10 == 4 || w%10 == 5)), 0, n
+			},
+			map[string][2]int{there: {800, 0}, home: {800, 216}},
+		},
+		"little is told": { // one way by chance
+			func(w int) (int, int, int) {
+				n := int(is(w%10 == 3 && w < 30))
+				return n + 20*int(is(w%5 == 4 || w%10 == 1)), 0, n
+			},
+			map[string][2]int{round: {800, 243}},
+		},
+		"both ways": {
+			func(w int) (int, int, int) {
+				n := int(is(w%10 != 4))
+				return 20 - 15*n, 3 * n, 2 * n
+			},
+			map[string][2]int{there: {800, 36*3 + 48}, home: {800 - 36*3 - 48, 36*2 + 32}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(t, 0)
+			src, _ := p.f.NodeByName("h1-1")
+			dst, _ := p.f.NodeByName("h2-1")
+			path, back := p.walk(src, dst), p.walk(dst, src)
+			flow := evidence.Flow{Src: p.f.Address(src, false), Dst: p.f.Address(dst, false), Proto: "udp", SrcPort: 50000, DstPort: 862}
+			for w := range 40 {
+				lost, lostForward, lostBack := c.window(w)
+				p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(time.Duration(w+1) * 500 * time.Millisecond), Source: evidence.SourceProbe, By: "h1-1", Epoch: "0", Kind: evidence.KindEcho,
+					Flow: &flow, Path: p.names(path), Back: p.names(back), WindowMS: 500, Sent: evidence.Int(20), Lost: evidence.Int(lost),
+					LostForward: evidence.Int(lostForward), LostBack: evidence.Int(lostBack)})
 			}
-			p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(time.Duration(w+1) * 500 * time.Millisecond), Source: evidence.SourceProbe, By: "h1-1", Epoch: "0", Kind: evidence.KindEcho,
-				Flow: &flow, Path: p.names(path), Back: p.names(back), WindowMS: 500, Sent: evidence.Int(20), Lost: evidence.Int(lost), LostForward: evidence.Int(0), LostBack: evidence.Int(home)})
-		}
-		p.store.arrange()
-		seen := p.store.observe(nil, time.Time{})
-		want := fmt.Sprint(map[int][2]int{len(path) + len(back): {800, 160}})
-		if edges {
-			want = fmt.Sprint(map[int][2]int{len(path): {800, 0}, -len(back): {800, 216}})
-		}
-		got := map[int][2]int{} // by the length of the way, of the way back its negative
-		for _, o := range seen.list {
-			n := len(o.Path)
-			if len(o.Alternatives) > 0 {
-				n = len(o.Alternatives[0].Arcs)
-			} else if o.Src == dst {
-				n = -n
+			p.store.arrange()
+			got := map[string][2]int{}
+			for _, o := range p.store.observe(nil, time.Time{}).list {
+				way := there
+				if len(o.Path) > len(path) {
+					way = round
+				} else if o.Src == dst {
+					way = home
+				}
+				got[way] = [2]int{got[way][0] + o.Sent, got[way][1] + o.Lost}
 			}
-			got[n] = [2]int{got[n][0] + o.Sent, got[n][1] + o.Lost}
-		}
-		if fmt.Sprint(got) != want {
-			t.Errorf("edges %v: got %v, want %v", edges, got, want)
-		}
+			if !maps.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
 	}
 }

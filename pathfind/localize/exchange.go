@@ -246,8 +246,8 @@ func (s *search) pair(x, y addition) (p pairing) {
 	for range 3 {
 		was := s.sum
 		var first, second float64
-		p.rates[0], first = s.again(x.comp)
-		p.rates[1], second = s.again(y.comp)
+		p.rates[0], first, _ = s.again(x.comp)
+		p.rates[1], second, _ = s.again(y.comp)
 		p.score = s.sum + first + second
 		if s.sum < was+gained {
 			break

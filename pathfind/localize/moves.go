@@ -158,7 +158,7 @@ func (s *search) refitCoupled(h *hypothesis, add int32, comps []int32, rates []f
 			if c == add || slices.ContainsFunc(s.coupled, func(j int) bool { return h.comps[j] == c }) {
 				was := rates[i]
 				var o float64
-				rates[i], o = s.again(c)
+				rates[i], o, _ = s.again(c)
 				occam += o
 				moved = moved || math.Abs(rates[i]-was) > settled*was
 			}

@@ -59,3 +59,38 @@ func TestThereAndBack(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadInTurn: of eight flows of two hosts that are dead on unknown ways, one of the two uplinks of their switch may be the cause as well as the whole switch. That all arcs of the switch
+// are dead at once, each for nothing since any two of them explain it, is no better explanation for there being so many of them.
+func TestDeadInTurn(t *testing.T) {
+	w := newWorld(fatTree(t, 4), 1)
+	hosts := w.Hosts()
+	edge := w.Head(w.Out(hosts[0])[0])
+	var here, elsewhere []graphs.NodeID
+	for _, h := range hosts {
+		if w.Head(w.Out(h)[0]) == edge {
+			here = append(here, h)
+		} else {
+			elsewhere = append(elsewhere, h)
+		}
+	}
+	for i := range 30 {
+		w.roam(elsewhere[i%len(elsewhere)], elsewhere[(i*7+5)%len(elsewhere)], 5000)
+	}
+	for i := range 8 {
+		w.roam(here[i%2], elsewhere[i+6], 5000)
+		dead := &w.obs[len(w.obs)-1]
+		dead.Lost = dead.Sent
+	}
+	for _, s := range w.solve().Suspects {
+		uplinks := 0
+		for _, c := range s.Class {
+			if l := graphs.LinkID(c.ID); c.Kind == Link && (w.Tail(l.Forward()) == edge || w.Head(l.Forward()) == edge) && !w.IsHostArc(l.Forward()) {
+				uplinks++
+			}
+		}
+		if s.Kind == Node && s.Probability > 0.9 && uplinks != 2 {
+			t.Errorf("a switch is told with %.3f, and of its uplinks %d are in the class: %v", s.Probability, uplinks, s.Class)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -37,6 +38,7 @@ type search struct {
 	barred     func(int32) bool // those that grow may not add; none if nil
 	careful    bool             // grow adds one at a time
 	occam      []float64
+	dispensed  []int // components of the hypothesis that is refitted, by place, that gain little beside the others
 	system     system
 	scratch
 }
@@ -111,6 +113,8 @@ const (
 	// sweeps bounds how often the rates of a hypothesis are fitted in turn, and gained is what one more turn must gain, in nats: those of
 	// components that share packets give way to each other slowly.
 	sweeps, gained = 12, 0.1
+	// dispensable is what a component gains at most, in nats, that may be spared beside the others.
+	dispensable = 3
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
@@ -315,9 +319,14 @@ func (s *search) refit(h *hypothesis) {
 		if settled {
 			s.weighFreedom(h.comps, h.rates)
 		}
+		s.dispensed = s.dispensed[:0]
 		for j, c := range h.comps {
-			if !settled || math.IsNaN(s.occam[j]) {
-				h.rates[j], s.occam[j] = s.again(c)
+			if settled && !math.IsNaN(s.occam[j]) {
+				continue
+			}
+			var gain float64
+			if h.rates[j], s.occam[j], gain = s.again(c); gain < dispensable {
+				s.dispensed = append(s.dispensed, j)
 			}
 		}
 		if len(h.comps) == 0 || (i > 0 || settled) && s.sum < sum+gained {
@@ -342,7 +351,35 @@ func (s *search) refit(h *hypothesis) {
 		h.score += o
 	}
 	_, s.bonus = s.devs.devices(s.ix, h.comps)
-	h.score += s.bonus
+	h.score += s.bonus - s.doubled(h)
+}
+
+// doubled returns by how much the score of the loaded hypothesis is too high since several of its components explain the same losses. Each may be spared as long as the others
+// are as bad as they are, and then pays nothing for its freedom; but one of them pays for all.
+func (s *search) doubled(h *hypothesis) float64 {
+	if len(s.dispensed) < 2 {
+		return 0
+	}
+	was := s.sum
+	for _, j := range s.dispensed {
+		was += s.occam[j]
+		s.shift(h.comps[j], 0)
+	}
+	inTurn := s.sum
+	worth := map[int]float64{}
+	for _, j := range s.dispensed {
+		worth[j] = s.fit(h.comps[j]).bayes
+	}
+	slices.SortFunc(s.dispensed, func(a, b int) int {
+		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(h.comps[a], h.comps[b]))
+	})
+	for _, j := range s.dispensed {
+		f := s.fit(h.comps[j])
+		s.shift(h.comps[j], f.rate)
+		inTurn += f.bayes + s.priorOf(h.comps[j])
+	}
+	s.load(h.comps, h.rates)
+	return max(0, was-inTurn)
 }
 
 // recall loads a hypothesis with its background.
@@ -352,12 +389,12 @@ func (s *search) recall(h *hypothesis) {
 	s.load(h.comps, h.rates)
 }
 
-// again fits a component anew that has an excess. It returns its rate and what it pays for its freedom.
-func (s *search) again(c int32) (rate, occam float64) {
+// again fits a component anew that has an excess. It returns its rate, what it pays for its freedom, and what it gains.
+func (s *search) again(c int32) (rate, occam, gain float64) {
 	s.shift(c, 0)
 	f := s.fit(c)
 	s.shift(c, f.rate)
-	return f.rate, f.bayes - f.peak + s.priorOf(c)
+	return f.rate, f.bayes - f.peak + s.priorOf(c), f.peak
 }
 
 // near returns the components that share a lossy observation with c, on the same or on another of its alternatives, and counts in shared

@@ -48,7 +48,7 @@ func settles(t *testing.T, w *world, at graphs.NodeID) {
 	}
 	for range 30 {
 		for i, c := range comps {
-			rates[i], _ = s.again(c)
+			rates[i], _, _ = s.again(c)
 		}
 	}
 	swept := s.sum
@@ -67,7 +67,7 @@ func settles(t *testing.T, w *world, at graphs.NodeID) {
 	told := s.triedSum()
 	for i, c := range comps {
 		s.try(c, 0.01)
-		if _, occam := s.again(c); !(math.Abs(occam-s.occam[i]) < 1) && !math.IsNaN(s.occam[i]) {
+		if _, occam, _ := s.again(c); !(math.Abs(occam-s.occam[i]) < 1) && !math.IsNaN(s.occam[i]) {
 			t.Errorf("component %d pays %.2f for its freedom, %.2f when it is fitted by itself", c, s.occam[i], occam)
 		}
 		s.shift(c, 0.01)

@@ -185,7 +185,7 @@ func TestOddAgents(t *testing.T) {
 		{"is silent when asked for much", agentsim.Faults{Silent: 5}, false, 5},
 		{"has small packets", agentsim.Faults{MaxValues: 4}, false, 5},
 	} {
-		limits := Limits{Timeout: 50 * time.Millisecond, Retries: 2, Time: 5 * time.Second, Rows: 5000}
+		limits := Limits{Timeout: 200 * time.Millisecond, Retries: 2, Time: 5 * time.Second, Rows: 5000}
 		s := ReadSystem(t.Context(), served(t, file, c.faults), Credentials{Community: "public"}, limits, nil)
 		Resolve([]*System{s})
 		hears := 0

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -46,12 +47,23 @@ func (m *Measurement) Record(begin time.Time, emit func(*evidence.Record)) {
 	for i := range j.flows {
 		fl := &m.flows[i]
 		j.flows[i].by = m.f.NodeName(fl.Src)
-		j.flows[i].flow = evidence.Flow{Src: m.f.Address(fl.Src, false), Dst: m.f.Address(fl.Dst, false), Proto: "udp", SrcPort: fl.SrcPort, DstPort: probes.DefaultPort}
+		j.flows[i].flow = evidence.Flow{Src: m.reachedAt(&fl.ways[1]), Dst: m.reachedAt(&fl.ways[0]), Proto: "udp", SrcPort: fl.SrcPort, DstPort: probes.DefaultPort}
 	}
 	m.journal = j
 	for i := range m.flows {
 		m.pathKnown(int32(i))
 	}
+}
+
+// reachedAt returns the address that a host is reached at: of its links a packet comes in by that whose address it was sent to.
+func (m *Measurement) reachedAt(w *way) netip.Addr {
+	last := w.arcs[len(w.arcs)-1]
+	for _, p := range m.f.Port(m.f.HeadPort(last)).Prefixes {
+		if a := p.Addr(); a.Is4() {
+			return a
+		}
+	}
+	return m.f.Address(m.f.Head(last), false)
 }
 
 func (j *journal) record(kind evidence.Kind, e *entry, at time.Duration) *evidence.Record {

@@ -287,3 +287,20 @@ func TestFlapBesideDead(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsOfManyLinks: what is sent to an address comes in by the link that has it, so that addresses tell by which leaf switch flows went whose ways nobody knows.
+func TestHostsOfManyLinks(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 64, Rails: 4, Ports: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, ok := f.NodeByName("leaf4-2")
+	if !ok {
+		t.Fatal("no such leaf")
+	}
+	m := Route(pathfind.NewECMP(f), planned(t, f), 1).Measure(Config{Seed: 1, SwitchRate: -1, Faults: []Fault{{Cause: localize.Cause{Kind: localize.Node, ID: int32(leaf)}, Loss: 0.02}}})
+	d := diagnosed(t, m, 8*time.Second)
+	if len(d.Suspects) != 1 || !slices.Contains(d.Suspects[0].Class, "leaf4-2") || d.Suspects[0].Probability < 0.9 {
+		t.Error(d.Text())
+	}
+}

@@ -1,7 +1,6 @@
 package localize
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -113,8 +112,6 @@ const (
 	// sweeps bounds how often the rates of a hypothesis are fitted in turn, and gained is what one more turn must gain, in nats: those of
 	// components that share packets give way to each other slowly.
 	sweeps, gained = 12, 0.1
-	// dispensable is what a component gains at most, in nats, that may be spared beside the others.
-	dispensable = 3
 	// faint are the least odds of an extra component.
 	faint = 1e-3
 )
@@ -352,34 +349,6 @@ func (s *search) refit(h *hypothesis) {
 	}
 	_, s.bonus = s.devs.devices(s.ix, h.comps)
 	h.score += s.bonus - s.doubled(h)
-}
-
-// doubled returns by how much the score of the loaded hypothesis is too high since several of its components explain the same losses. Each may be spared as long as the others
-// are as bad as they are, and then pays nothing for its freedom; but one of them pays for all.
-func (s *search) doubled(h *hypothesis) float64 {
-	if len(s.dispensed) < 2 {
-		return 0
-	}
-	was := s.sum
-	for _, j := range s.dispensed {
-		was += s.occam[j]
-		s.shift(h.comps[j], 0)
-	}
-	inTurn := s.sum
-	worth := map[int]float64{}
-	for _, j := range s.dispensed {
-		worth[j] = s.fit(h.comps[j]).bayes
-	}
-	slices.SortFunc(s.dispensed, func(a, b int) int {
-		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(h.comps[a], h.comps[b]))
-	})
-	for _, j := range s.dispensed {
-		f := s.fit(h.comps[j])
-		s.shift(h.comps[j], f.rate)
-		inTurn += f.bayes + s.priorOf(h.comps[j])
-	}
-	s.load(h.comps, h.rates)
-	return max(0, was-inTurn)
 }
 
 // recall loads a hypothesis with its background.

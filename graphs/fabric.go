@@ -78,6 +78,16 @@ type Port struct {
 	Prefixes []netip.Prefix
 }
 
+// Prefix returns a port's first address of a family for others to send to, with the length of its subnet, and whether there is one.
+func (p *Port) Prefix(ipv6 bool) (netip.Prefix, bool) {
+	for _, x := range p.Prefixes {
+		if x.Addr().Is6() == ipv6 && !x.Addr().IsLinkLocalUnicast() {
+			return x, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
 // A Link is one cable, or one lane of a breakout cable, between two ports. Parallel links are different links.
 type Link struct {
 	// Ends are the two ports in the order of the fabric file.
@@ -213,10 +223,8 @@ func (f *Fabric) filter(host bool) []NodeID {
 // The zero Addr means that the node has none.
 func (f *Fabric) Address(n NodeID, ipv6 bool) netip.Addr {
 	for _, p := range f.nodePorts[n] {
-		for _, x := range f.ports[p].Prefixes {
-			if x.Addr().Is6() == ipv6 && !x.Addr().IsLinkLocalUnicast() {
-				return x.Addr()
-			}
+		if x, ok := f.ports[p].Prefix(ipv6); ok {
+			return x.Addr()
 		}
 	}
 	for _, a := range f.nodes[n].Loopback {

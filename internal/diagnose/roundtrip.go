@@ -83,17 +83,20 @@ func (l *flowLog) markUnsplit() {
 	}
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		switch x := epochs[e.epoch]; {
-		case x == nil:
-		case x.way() == eitherWay && !x.few():
+		x := epochs[e.epoch]
+		if x == nil {
+			continue
+		}
+		switch way := x.way(); {
+		case way == eitherWay && !x.few():
 			e.unsplit = true
 		case !e.mute():
-		case x.way() == eitherWay:
+		case way == eitherWay:
 			e.lostOn = bothWays
 			e.lostThere, e.carry = float64(x.all.there)/float64(x.all.there+x.all.home), x.carry
 			_, x.carry = math.Modf(x.carry + e.lostThere*float64(e.lost))
 		default:
-			e.lostOn = x.way()
+			e.lostOn = way
 		}
 	}
 }

@@ -106,7 +106,7 @@ func rebuildLinks(f *graphs.Fabric, b *graphs.Builder, change func(graphs.LinkID
 // at least one of the node's own.
 func numbered(f *graphs.Fabric, l graphs.LinkID) bool {
 	for _, p := range f.Link(l).Ends {
-		if _, ok := portAddress(f, p, false); ok {
+		if _, ok := f.Port(p).Prefix(false); ok {
 			continue
 		}
 		if f.IsHostArc(l.Forward()) {
@@ -117,16 +117,6 @@ func numbered(f *graphs.Fabric, l graphs.LinkID) bool {
 		}
 	}
 	return true
-}
-
-// portAddress returns a port's first address of a family.
-func portAddress(f *graphs.Fabric, p graphs.PortID, ipv6 bool) (netip.Prefix, bool) {
-	for _, x := range f.Port(p).Prefixes {
-		if x.Addr().Is6() == ipv6 && !x.Addr().IsLinkLocalUnicast() {
-			return x, true
-		}
-	}
-	return netip.Prefix{}, false
 }
 
 // loopback returns a node's first loopback address of a family.

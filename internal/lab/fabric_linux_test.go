@@ -146,7 +146,7 @@ func TestWithAddresses(t *testing.T) {
 		}
 		var masked [2]netip.Prefix
 		for i, p := range g.Link(l).Ends {
-			x, ok := portAddress(g, p, false)
+			x, ok := g.Port(p).Prefix(false)
 			if !ok || seen[x.Addr()] {
 				t.Fatalf("port %s has the address %v", g.PortName(p), x)
 			}

@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Lab, error) {
 		l.ipv6 = l.ipv6 || has
 		for i, p := range f.Ports(n) {
 			l.slot[p] = int32(i)
-			_, has := portAddress(f, p, true)
+			_, has := f.Port(p).Prefix(true)
 			l.ipv6 = l.ipv6 || has
 		}
 	}

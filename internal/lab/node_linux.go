@@ -169,7 +169,7 @@ func (l *Lab) raisePort(s *namespace, p graphs.PortID) error {
 
 // gateway is the IPv4 address under which neighbours send to a port: its own, or that of its node where it has none.
 func (l *Lab) gateway(p graphs.PortID) netip.Addr {
-	if x, ok := portAddress(l.fabric, p, false); ok {
+	if x, ok := l.fabric.Port(p).Prefix(false); ok {
 		return x.Addr()
 	}
 	a, _ := loopback(l.fabric, l.fabric.Port(p).Node, false)

@@ -71,7 +71,7 @@ func TestSwitchesAnswer(t *testing.T) {
 	f := l.Fabric()
 	flow, path := pair(t, l, 0, 1, 4)
 	// Without a fault every packet is answered, from the address of the port at which it came in.
-	inbound, _ := portAddress(f, f.HeadPort(path[1]), false)
+	inbound, _ := f.Port(f.HeadPort(path[1])).Prefix(false)
 	if got := expire(t, l, flow, 500, 0); got[inbound.Addr()] != 500 || len(got) != 1 {
 		t.Errorf("answers from %v, want 500 from %s", got, inbound.Addr())
 	}

@@ -58,10 +58,8 @@ func (m *Measurement) Record(begin time.Time, emit func(*evidence.Record)) {
 // reachedAt returns the address that a host is reached at: of its links a packet comes in by that whose address it was sent to.
 func (m *Measurement) reachedAt(w *way) netip.Addr {
 	last := w.arcs[len(w.arcs)-1]
-	for _, p := range m.f.Port(m.f.HeadPort(last)).Prefixes {
-		if a := p.Addr(); a.Is4() {
-			return a
-		}
+	if x, ok := m.f.Port(m.f.HeadPort(last)).Prefix(false); ok {
+		return x.Addr()
 	}
 	return m.f.Address(m.f.Head(last), false)
 }

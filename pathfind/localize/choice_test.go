@@ -12,6 +12,16 @@ import (
 	"whichlink/pathfind/localize"
 )
 
+// inRole returns the nodes of a role.
+func inRole(f *graphs.Fabric, role graphs.Role) (nodes []graphs.NodeID) {
+	for n := range graphs.NodeID(f.NumNodes()) {
+		if f.Node(n).Role == role {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
 // TestChoices: where ways are not known, arcs from one pod to the core look alike. That several of many faults, all over the fabric, may lie at one core switch does not
 // convict it; and of one whose arcs are bad it is said that it may be any of those that look alike.
 func TestChoices(t *testing.T) {
@@ -21,12 +31,7 @@ func TestChoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := pathfind.NewEqualCost(f, pathfind.PerPath)
-	var cores []graphs.NodeID
-	for n := range graphs.NodeID(f.NumNodes()) {
-		if f.Node(n).Role == "core" {
-			cores = append(cores, n)
-		}
-	}
+	cores := inRole(f, "core")
 	rng := rand.New(rand.NewPCG(0, 'c'))
 	solve := func(loss map[graphs.ArcID]float64) *localize.Result {
 		return localize.Solve(f, setFlows(f, e, rng, 20000, func() int { return 32 }, loss), localize.Config{Paths: e})
@@ -70,12 +75,7 @@ func TestManyLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := pathfind.NewEqualCost(f, pathfind.PerHop)
-	var aggs []graphs.NodeID
-	for n := range graphs.NodeID(f.NumNodes()) {
-		if f.Node(n).Role == "agg" {
-			aggs = append(aggs, n)
-		}
-	}
+	aggs := inRole(f, "agg")
 	for _, seed := range []uint64{6, 7, 19} {
 		rng := rand.New(rand.NewPCG(seed, 't'))
 		loss := map[graphs.ArcID]float64{}
@@ -104,12 +104,7 @@ func TestJointClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := pathfind.NewEqualCost(f, pathfind.PerPath)
-	var aggs []graphs.NodeID
-	for n := range graphs.NodeID(f.NumNodes()) {
-		if f.Node(n).Role == "agg" {
-			aggs = append(aggs, n)
-		}
-	}
+	aggs := inRole(f, "agg")
 	to := func(n graphs.NodeID, role graphs.Role) (arcs []graphs.ArcID) {
 		for _, a := range f.Out(n) {
 			if f.Node(f.Head(a)).Role == role {

@@ -67,28 +67,6 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	return o
 }
 
-// observeStorms sums up what was measured in storms, which are in the order of time, of what may not have crossed some arcs, or links while they were down; with traced, of flows
-// of which both ways are known.
-func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs, traced bool) *observer {
-	o := s.observer()
-	o.storms = len(storms)
-	for i, l := range s.order {
-		for j := range l.echoes {
-			e := &l.echoes[j]
-			first, end := e.among(storms)
-			if first == end {
-				continue
-			}
-			storm := e.within(known.leave(storms[first:end], l, e), true)
-			path, back := l.at(&storm, true)
-			if !path.someOf(without) && !back.someOf(without) && (!traced || path.known() && back.known()) {
-				o.echo(i, l, &storm, true)
-			}
-		}
-	}
-	return o
-}
-
 // observeCorruption counts changed payloads in place of losses.
 func (s *Store) observeCorruption() *observer {
 	o := s.observer()

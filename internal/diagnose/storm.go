@@ -20,8 +20,10 @@ func (st stretch) overlaps(other stretch) bool {
 }
 
 const (
-	// stormBin is the resolution at which storms are told from calm: about half of what routing takes to go around a dead link.
-	stormBin = 100 * time.Millisecond
+	// stormBin is the resolution at which storms are told from calm: about half of what routing takes to go around a dead link. Where fewer than stormSent probes are sent in that time, it is
+	// as long as these take, up to mostBin: some must come together to tell of an outage.
+	stormBin, mostBin = 100 * time.Millisecond, time.Second
+	stormSent         = 25
 	// stormLosses is the least number of losses in a bin that make a storm.
 	stormLosses = 5
 	// stormLeast is the least that a storm lasts. Links that go down take longer to come up; what is lost at one moment was sent or read at one.
@@ -40,7 +42,8 @@ const (
 //
 // What links lost while they were known to be down is left out.
 func (s *Store) storms(known downs) []stretch {
-	lost := s.weather(known)
+	width := s.stormWidth()
+	lost := s.weather(width, known)
 	if len(lost) < 10 {
 		return nil
 	}
@@ -50,16 +53,28 @@ func (s *Store) storms(known downs) []stretch {
 	}
 	slices.Sort(counts)
 	usual := counts[len(counts)/2]
-	if found := s.stormsIn(lost, usual, usual, stormShare, known); found != nil {
+	if found := s.stormsIn(lost, width, usual, usual, stormShare, known); found != nil {
 		return found
 	}
 	usual = max(1, counts[len(counts)/5])
-	return s.stormsIn(lost, usual, usual+int(3*math.Sqrt(float64(usual))), mostStormy, known)
+	return s.stormsIn(lost, width, usual, usual+int(3*math.Sqrt(float64(usual))), mostStormy, known)
 }
 
-// stormsIn finds storms in what was lost in bins of time, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a share
-// of the time.
-func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, known downs) []stretch {
+// stormWidth is the resolution at which storms are told from calm.
+func (s *Store) stormWidth() time.Duration {
+	sent := 0
+	for _, l := range s.order {
+		for i := range l.echoes {
+			sent += l.echoes[i].sent
+		}
+	}
+	each := s.flowing.to.Sub(s.flowing.from) / time.Duration(max(1, sent))
+	return min(max(stormBin, stormSent*each), mostBin)
+}
+
+// stormsIn finds storms in what was lost in bins of time of a width, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a
+// share of the time.
+func (s *Store) stormsIn(lost map[int]*spell, width time.Duration, usual, calm int, most float64, known downs) []stretch {
 	limit := func(usual float64) float64 { return stormLosses + 4*usual + 6*math.Sqrt(usual) }
 	least := limit(float64(usual))
 	more := func(b int) bool { return lost[b] != nil && lost[b].n > calm }
@@ -72,8 +87,8 @@ func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, kno
 		}
 		// What was lost just before and after is of the same storm. Its edges are those of the losses: beside them is calm.
 		whole := *lost[b]
-		if more(b - 1) {
-			whole.from = lost[b-1].from
+		for before := b - 1; before > done && more(before); before-- {
+			whole.from = lost[before].from
 		}
 		for done = b; more(done + 1); done++ {
 			whole.to = lost[done+1].to
@@ -83,7 +98,7 @@ func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, kno
 		}
 	}
 	if usual > 0 {
-		s.narrow(found, float64(usual), known)
+		s.narrow(found, float64(usual)/width.Seconds(), known)
 		found = slices.DeleteFunc(found, func(st stretch) bool { return st.to.Sub(st.from) < stormLeast })
 	}
 	var stormy time.Duration
@@ -91,30 +106,30 @@ func (s *Store) stormsIn(lost map[int]*spell, usual, calm int, most float64, kno
 		stormy += found[i].to.Sub(found[i].from)
 		found[i].to = found[i].to.Add(time.Millisecond)
 	}
-	if stormy.Seconds() > most*float64(len(lost))*stormBin.Seconds() {
+	if stormy.Seconds() > most*float64(len(lost))*width.Seconds() {
 		return nil
 	}
 	return found
 }
 
-// around is how much was lost on average in the bins of some seconds before and after one, those left out in which as much was lost as in a storm.
+// around is how much was lost on average in the bins of some seconds before and after one, those left out in which as much was lost as in a storm, and those next to it, which may be of the same.
 func around(lost map[int]*spell, b int, storm float64) float64 {
-	const bins = 50
+	const bins, next = 50, 2
 	n, sum := 0, 0
 	for i := b - bins; i <= b+bins; i++ {
-		if x := lost[i]; x != nil && i != b && float64(x.n) < storm {
+		if x := lost[i]; x != nil && (i < b-next || i > b+next) && float64(x.n) < storm {
 			n, sum = n+1, sum+x.n
 		}
 	}
 	return float64(sum) / float64(max(1, n))
 }
 
-// weather returns what was lost in each bin of the time in which probes were sent, by the number of the bin: that nothing was lost between two runs of probers says
+// weather returns what was lost in each bin of a width of the time in which probes were sent, by the number of the bin: that nothing was lost between two runs of probers says
 // nothing of what is usual. It is nil where there are too many.
-func (s *Store) weather(known downs) map[int]*spell {
+func (s *Store) weather(width time.Duration, known downs) map[int]*spell {
 	const most = 1e6
 	lost := map[int]*spell{}
-	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / stormBin) }
+	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / width) }
 	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
 	for _, l := range s.order {
 		dead := l.deadAlways() // that makes no weather
@@ -162,7 +177,7 @@ func (l *flowLog) deadAlways() bool {
 const stormParts = 64
 
 // narrow moves the edges of storms, which are in the order of time, to where losses come as densely as in a storm: where something else loses a part all the time,
-// as many as usual in a bin beside a storm are not of it, and with them it would seem to pass what it never did. Usual is of a bin.
+// as many as usual in a bin beside a storm are not of it, and with them it would seem to pass what it never did. Usual is of a second.
 func (s *Store) narrow(storms []stretch, usual float64, known downs) {
 	parts := make([][stormParts]int32, len(storms))
 	for _, l := range s.order {
@@ -190,7 +205,7 @@ func (st stretch) densest(parts *[stormParts]int32, usual float64) stretch {
 	for _, lost := range parts {
 		n += float64(lost)
 	}
-	usual *= st.part().Seconds() / stormBin.Seconds()
+	usual *= st.part().Seconds()
 	dense := n / stormParts
 	if dense <= usual {
 		return st
@@ -264,7 +279,7 @@ func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
 
 // solveStorms localizes what was lost in storms.
 func (s *Store) solveStorms(seen *observer) *localize.Result {
-	return s.localize(seen, localize.Config{Independent: true})
+	return s.localize(seen, localize.Config{Independent: true, Together: true})
 }
 
 // outagesOf finds the links that lost nearly all that was observed on them, at least a share of it, of what comes of localizing that, and the switches. What goes down goes down both
@@ -414,48 +429,4 @@ func (o *observer) outage(c localize.Cause) localize.Suspect {
 func aboutShare(share, packets float64) (low, high float64) {
 	margin := 2 * math.Sqrt((share*(1-share)+1/packets)/packets)
 	return max(0, share-margin), min(1, share+margin)
-}
-
-// within returns the part of an echo that lies in stretches, or with inside false the part that does not.
-func (e *echo) within(stretches []stretch, inside bool) echo {
-	if e.lost > 0 && len(e.lostAt) == 0 { // nobody knows when: it is taken for calm
-		if inside {
-			return echo{}
-		}
-		return *e
-	}
-	var lostAt []int
-	sent := 0
-	for _, st := range stretches {
-		sent += max(0, e.sentBefore(st.to)-e.sentBefore(st.from))
-	}
-	in := func(ms int) bool {
-		at := e.start.Add(time.Duration(ms) * time.Millisecond)
-		return slices.ContainsFunc(stretches, func(st stretch) bool { return !at.Before(st.from) && at.Before(st.to) })
-	}
-	for _, ms := range e.lossTimes() {
-		if in(ms) == inside {
-			lostAt = append(lostAt, ms)
-		}
-	}
-	if !inside {
-		sent = e.sent - sent
-	}
-	part := *e
-	part.lostAt = lostAt
-	part.lost = len(lostAt)
-	part.sent = min(max(part.lost, sent), part.lost+e.sent-e.lost) // no more are answered in a part than in all
-	if e.split && e.lost > 0 {
-		part.lostForward = int(math.Round(float64(part.lost) * float64(e.lostForward) / float64(e.lost)))
-		part.lostBack = min(part.lost-part.lostForward, int(math.Round(float64(part.lost)*float64(e.lostBack)/float64(e.lost))))
-		// Those of one way may all be in the part, and those of the other outside of it.
-		part.split = part.lost == e.lost || e.lostForward == 0 || e.lostBack == 0 || !e.path.certain() || !e.back.certain()
-	}
-	return part
-}
-
-// sentBefore returns how many of an echo's probes were sent before a moment, if they were sent evenly.
-func (e *echo) sentBefore(at time.Time) int {
-	share := at.Sub(e.start).Seconds() / max(1e-3, e.end.Sub(e.start).Seconds())
-	return min(e.sent, max(0, int(math.Ceil(share*float64(e.sent)))))
 }

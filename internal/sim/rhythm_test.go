@@ -61,6 +61,36 @@ func TestFlapUntraced(t *testing.T) {
 	}
 }
 
+// TestFewPacketsInOutages: of ten packets a second and host, on ways that nobody knows, some come together in outages of half a second and more, which then tell of the link, or of all that may be
+// it, and not of the switches at its ends.
+func TestFewPacketsInOutages(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 2, Spines: 2, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const worlds = 12
+	held := 0
+	for seed := range uint64(worlds) {
+		rng := rand.New(rand.NewPCG(seed, 'F'))
+		sick := fabricLink(f, rng)
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 10, -1, seed
+		cfg.Faults = []Fault{{
+			Cause: localize.Cause{Kind: localize.Link, ID: int32(sick)}, Loss: 1, From: 3 * time.Second,
+			Period: time.Duration(4000+rng.IntN(4000)) * time.Millisecond, Down: time.Duration(500+rng.IntN(500)) * time.Millisecond,
+		}}
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), 20*time.Second)
+		if len(d.Suspects) > 0 && slices.Contains(d.Suspects[0].Class, f.LinkName(sick)) {
+			held++
+		} else {
+			t.Logf("seed %d: %s flaps, told is %s", seed, f.LinkName(sick), d.Summary)
+		}
+	}
+	if held < worlds-1 {
+		t.Errorf("%d of %d links that flap are in the class that is named", held, worlds)
+	}
+}
+
 // TestHealedWhileTraced: of what was dead when the evidence began and is well now, flows that are traced only since acquit nothing, and nobody else is named for it.
 func TestHealedWhileTraced(t *testing.T) {
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})

@@ -40,6 +40,9 @@ func (c *collector) collect(o *merged, j int) {
 	}
 	c.comps, c.arcs = c.comps[:0], 0
 	ix := c.ix
+	if o.unsent(j) {
+		return
+	}
 	for i, a := range o.Path {
 		c.arc(a)
 		if i == 0 {
@@ -104,6 +107,11 @@ func (c *collector) collect(o *merged, j int) {
 			c.add(ix.node(t), 1)
 		}
 	}
+}
+
+// unsent reports whether there were no packets at all if alternative j is true.
+func (m *merged) unsent(j int) bool {
+	return len(m.Path) == 0 && len(m.Alternatives) > 0 && len(m.Alternatives[j].Arcs) == 0
 }
 
 // returns reports whether the path of an observation leads back to its source.

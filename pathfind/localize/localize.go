@@ -68,6 +68,7 @@ type Observation struct {
 
 // An Alternative is one of several ways that the uncertain part of a path may have taken.
 type Alternative struct {
+	// Arcs are its arcs. If it has none and the observation no Path, there were no packets, as where it is not known whether any were sent while something lasted.
 	Arcs []graphs.ArcID
 	// Share is the a-priori share of flows that take it. Shares are normalised.
 	Share float64
@@ -105,6 +106,8 @@ type Config struct {
 	// Independent tells that packets are lost independently of each other, or at the same moments by all flows, as where a link goes down. Else it is found out whether
 	// each flow loses them in runs of its own.
 	Independent bool
+	// Together tells that flows lost packets at the same moments, as flows that lose packets by themselves do not: how many of these there are is not learnt.
+	Together bool
 
 	bursts  bursts   // what is known of that
 	imputed *imputed // where only flows that lost packets are known, what others are to be expected

@@ -94,3 +94,28 @@ func TestDeadInTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestPerhapsSent: that a flow lost nothing of a packet which may not have been sent acquits what it would have crossed as far as it was probably sent, hosts as well as links.
+func TestPerhapsSent(t *testing.T) {
+	for _, c := range []struct {
+		sent float64 // probably
+		dead bool    // the host, as it is told
+	}{{0.2, true}, {0.999, false}} {
+		w := newWorld(leafSpine(t, 4, 2, 2), 1)
+		host := w.Hosts()[0]
+		for _, far := range w.Hosts()[2:] {
+			w.flow++
+			path := w.ways(host, far)[0]
+			w.obs = append(w.obs, Observation{Src: host, Dst: far, Responder: graphs.None, Sent: 3, Lost: 3, Bursts: 3, Path: path, Flow: w.flow})
+			w.flow++
+			w.obs = append(w.obs, Observation{Src: host, Dst: far, Responder: graphs.None, Sent: 1, Flow: w.flow,
+				Alternatives: []Alternative{{Arcs: path, Share: c.sent}, {Share: 1 - c.sent}}})
+		}
+		dead := slices.ContainsFunc(w.solve().Suspects, func(s Suspect) bool {
+			return s.Probability > 0.9 && slices.Contains(s.Class, Cause{Host, int32(host)}) && s.High > 0.99
+		})
+		if dead != c.dead {
+			t.Errorf("sent with %v: %+v", c.sent, w.solve().Suspects)
+		}
+	}
+}

@@ -39,6 +39,10 @@ const (
 
 // heedFlows learns from flows that lose packets by themselves, if there are any, and ends the search.
 func (s *search) heedFlows() {
+	if s.cfg.Together {
+		s.conclude()
+		return
+	}
 	known := unknownHabits(s.cfg)
 	h := s.likeliestSoFar()
 	s.recall(&h)

@@ -255,10 +255,8 @@ func (s *Store) coverage() Coverage {
 // totals counts all packets that were measured, those of probes that were lost, and those that captures tell to be.
 func (s *Store) totals() (probes, lost, captured int) {
 	for _, l := range s.order {
-		for i := range l.echoes {
-			probes += l.echoes[i].sent
-			lost += l.echoes[i].lost
-		}
+		sent, missing := l.sums()
+		probes, lost = probes+sent, lost+missing
 		for i := range l.captured {
 			probes += l.captured[i].packets
 			captured += l.captured[i].before + l.captured[i].after + l.captured[i].between

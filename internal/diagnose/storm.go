@@ -42,8 +42,17 @@ const (
 //
 // What links lost while they were known to be down is left out.
 func (s *Store) storms(known downs) []stretch {
-	width := s.stormWidth()
+	width := stormBin
 	lost := s.weather(width, known)
+	sent := 0
+	for _, l := range s.order {
+		n, _ := l.sums()
+		sent += n
+	}
+	if sent < stormSent*len(lost) {
+		width = min(stormSent*width*time.Duration(len(lost))/time.Duration(max(1, sent)), mostBin)
+		lost = s.weather(width, known)
+	}
 	if len(lost) < 10 {
 		return nil
 	}
@@ -58,18 +67,6 @@ func (s *Store) storms(known downs) []stretch {
 	}
 	usual = max(1, counts[len(counts)/5])
 	return s.stormsIn(lost, width, usual, usual+int(3*math.Sqrt(float64(usual))), mostStormy, known)
-}
-
-// stormWidth is the resolution at which storms are told from calm.
-func (s *Store) stormWidth() time.Duration {
-	sent := 0
-	for _, l := range s.order {
-		for i := range l.echoes {
-			sent += l.echoes[i].sent
-		}
-	}
-	each := s.flowing.to.Sub(s.flowing.from) / time.Duration(max(1, sent))
-	return min(max(stormBin, stormSent*each), mostBin)
 }
 
 // stormsIn finds storms in what was lost in bins of time of a width, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a
@@ -158,12 +155,17 @@ func (s *Store) weather(width time.Duration, known downs) map[int]*spell {
 	return lost
 }
 
-// lostShare is the share of its probes that a flow lost.
-func (l *flowLog) lostShare() float64 {
-	sent, lost := 0, 0
+// sums is how many probes a flow sent and lost.
+func (l *flowLog) sums() (sent, lost int) {
 	for i := range l.echoes {
 		sent, lost = sent+l.echoes[i].sent, lost+l.echoes[i].lost
 	}
+	return sent, lost
+}
+
+// lostShare is the share of its probes that a flow lost.
+func (l *flowLog) lostShare() float64 {
+	sent, lost := l.sums()
 	return float64(lost) / float64(max(1, sent))
 }
 

@@ -124,6 +124,9 @@ func (s *Store) solver(ports *portWords) localize.Config {
 func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords) (*observer, *localize.Result) {
 	cfg := s.solver(ports)
 	solved := s.localize(seen, cfg)
+	if anew := s.beganTogether(seen, solved, cfg); anew != nil {
+		solved, cfg.Together = anew, true
+	}
 	seen, solved, s.filtered = s.besideFilters(seen, solved, cfg)
 	s.filtered = slices.Concat(s.cut, s.filtered)
 	s.stops = nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
 
@@ -59,6 +60,48 @@ func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 		return bad, rhythm.Steady
 	}
 	return bad, r.Kind
+}
+
+// beganTogether solves anew what was lost since a moment, without that many flows may lose packets by themselves: these would not begin at the same moment. It returns nil where that many do is likelier
+// all the same. Where something sure was found with them, they count for nothing only if it is as good without them.
+func (s *Store) beganTogether(seen *observer, solved *localize.Result, cfg localize.Config) *localize.Result {
+	// chance is how much less likely it is that one begins to lose packets just when all others do, in nats.
+	const surely, chance = 0.95, 2
+	if seen.since.IsZero() {
+		return nil
+	}
+	least := solved.Score - 1
+	if len(solved.Suspects) == 0 || solved.Suspects[0].Probability < surely {
+		for _, l := range s.order {
+			if l.beganAt(seen.since) {
+				least -= chance
+			}
+		}
+	}
+	cfg.Together = true
+	if anew := s.localize(seen, cfg); anew.Score > least {
+		return anew
+	}
+	return nil
+}
+
+// beganAt reports whether a flow lost nothing until shortly before a moment, and packets since.
+func (l *flowLog) beganAt(at time.Time) bool {
+	const shortly = time.Second // in windows of half of that
+	until, before, since := at.Add(-shortly), 0, 0
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		switch {
+		case e.start.After(at):
+			since += e.lost
+		case e.end.After(until):
+		case e.lost > 0:
+			return false
+		default:
+			before += e.sent
+		}
+	}
+	return before > 0 && since > 0
 }
 
 // lossesIn returns the time from the first loss in a stretch of time to the last.

@@ -91,6 +91,24 @@ func TestFewPacketsInOutages(t *testing.T) {
 	}
 }
 
+// TestSpineDies: that flows of ways nobody knows all die at the same moment is not laid to flows that lose packets by themselves, as many as there are, but to any one of the spines.
+func TestSpineDies(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spine, _ := f.NodeByName("spine2")
+	for _, seed := range []uint64{1, 4, 33} {
+		cfg := noise
+		cfg.Rate, cfg.SwitchRate, cfg.Seed = 100, -1, seed
+		cfg.Faults = []Fault{{Cause: localize.Cause{Kind: localize.Node, ID: int32(spine)}, Loss: 1, From: time.Duration(2000+137*seed%4000) * time.Millisecond, Period: time.Hour, Down: time.Hour}}
+		d := diagnosed(t, Route(pathfind.NewECMP(f), planned(t, f), seed).Measure(cfg), time.Duration(8+seed%12)*time.Second)
+		if len(d.Suspects) == 0 || d.Suspects[0].Probability < 0.9 || len(d.Suspects[0].Class) != 4 || !slices.Contains(d.Suspects[0].Class, "spine2") {
+			t.Errorf("seed %d: spine2 died, told is %s", seed, d.Summary)
+		}
+	}
+}
+
 // TestHealedWhileTraced: of what was dead when the evidence began and is well now, flows that are traced only since acquit nothing, and nobody else is named for it.
 func TestHealedWhileTraced(t *testing.T) {
 	f, err := generate.FatTree(generate.FatTreeConfig{K: 4})

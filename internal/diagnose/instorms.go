@@ -29,7 +29,7 @@ func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, k
 				continue
 			}
 			if e.lost == 0 && !e.torn {
-				x.more = e.perhapsIn(left)
+				_, x.more = e.sentIn(left)
 			}
 			parts = append(parts, x)
 		}
@@ -97,11 +97,7 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 		return *e
 	}
 	var lostAt []int
-	sent := 0
-	for _, st := range stretches {
-		surely, _ := e.sentIn(st)
-		sent += surely
-	}
+	sent, _ := e.sentIn(stretches)
 	in := func(ms int) bool {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)
 		return slices.ContainsFunc(stretches, func(st stretch) bool { return !at.Before(st.from) && at.Before(st.to) })
@@ -127,28 +123,22 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 	return part
 }
 
-// sentIn returns how many of an echo's probes were surely sent in a stretch, if they were sent evenly, and how many more may have been, to be expected.
-func (e *echo) sentIn(st stretch) (surely int, more float64) {
+// sentIn returns how many of an echo's probes were surely sent in stretches, if they were sent evenly, and how many more may have been, to be expected.
+func (e *echo) sentIn(stretches []stretch) (surely int, more float64) {
 	const rounding = 1e-6
-	n, whole := float64(e.sent), max(1e-3, e.end.Sub(e.start).Seconds())
-	at := func(t time.Time) float64 { return min(max(t.Sub(e.start).Seconds()/whole, 0), 1) * n }
-	from, to := at(st.from), at(st.to)
-	surely = max(0, int(math.Floor(to+rounding)-math.Ceil(from-rounding)))
-	return surely, max(0, to-from-float64(surely))
-}
-
-// perhapsIn returns how many of an echo's probes may have been sent in stretches beside those that surely were, to be expected.
-func (e *echo) perhapsIn(stretches []stretch) float64 {
-	sum := 0.0
 	for _, st := range stretches {
-		_, more := e.sentIn(st)
-		sum += more
+		from, to := e.sentUntil(st.from), e.sentUntil(st.to)
+		whole := max(0, int(math.Floor(to+rounding)-math.Ceil(from-rounding)))
+		surely, more = surely+whole, more+max(0, to-from-float64(whole))
 	}
-	return sum
+	return surely, more
 }
 
 // sentBefore returns how many of an echo's probes were sent before a moment, if they were sent evenly.
-func (e *echo) sentBefore(at time.Time) int {
+func (e *echo) sentBefore(at time.Time) int { return int(math.Ceil(e.sentUntil(at))) }
+
+// sentUntil is how much of what an echo sent was sent until a moment, in probes, if they were sent evenly.
+func (e *echo) sentUntil(at time.Time) float64 {
 	share := at.Sub(e.start).Seconds() / max(1e-3, e.end.Sub(e.start).Seconds())
-	return min(e.sent, max(0, int(math.Ceil(share*float64(e.sent)))))
+	return min(max(share, 0), 1) * float64(e.sent)
 }

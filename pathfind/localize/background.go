@@ -202,8 +202,8 @@ func (m *model) surelyFaulty(candidates []int32) bool {
 	return rate > m.least(first) && m.gain(first, rate)-good > blatant
 }
 
-// fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded.
-func (m *model) fitUneven(candidates []int32) []uneven {
+// fitUneven finds the uneven arcs among the candidates under the loaded hypothesis, greedily. It changes what is loaded. What it returns lies where open does, which is empty.
+func (m *model) fitUneven(open []uneven, candidates []int32) []uneven {
 	best := func(m *model, u *uneven) {
 		u.gain = 0
 		for _, h := range m.normal {
@@ -214,7 +214,6 @@ func (m *model) fitUneven(candidates []int32) []uneven {
 		u.gain -= unevenCost
 	}
 	arcs, _ := slices.BinarySearch(candidates, m.ix.links) // they come first
-	var open []uneven
 	for _, c := range candidates[:arcs] {
 		slope := m.pulls[c].slope - m.ev.exposure[c]
 		if m.excess[c] == 0 && (m.unsure[c] || m.normal[len(m.normal)-1]*slope >= unevenCost) {

@@ -15,6 +15,9 @@ const crowd = 0.34
 // batch is how many additions are weighed at a time, best first, where two cores may do that.
 const batch = 16
 
+// ahead is for how many it is told at a time what looks alike where ways are not known, before one after the other is weighed.
+const ahead = 128
+
 // grow refits a hypothesis, drops what it does not need and adds all that it asks for. It returns the hypothesis that comes of it, or -1 if
 // it is content or that has no more than the least number of members. No other neighbours are looked at on the way to a good hypothesis.
 func (s *search) grow(i int32, least int) int32 {
@@ -59,12 +62,14 @@ func (s *search) growOn() {
 // pick returns, best first, the components that should be faulty besides, but for those that share more than crowd of their lossy
 // observations with a better one. Most share with the best ones, and need not be weighed.
 func (s *search) pick(h *hypothesis) (additions []addition) {
-	list := s.prospects(h, 0, s.barred)
-	if s.ev.sets != nil { // where ways are not known nothing but a look tells
+	list, sets := s.prospects(h, 0, s.barred), s.ev.sets != nil
+	if sets { // where ways are not known nothing but a look tells
 		s.model.each(len(list), func(m *model, i int) {
 			x := &list[i]
-			most, work := s.upper(x.comp)
-			x.most = min(x.most, most+x.odds+x.beside)
+			most, below, work := s.upper(x.comp, -x.odds-x.beside)
+			if x.most = min(x.most, most+x.odds+x.beside); below {
+				x.most = 0
+			}
 			m.work += work
 		})
 		list = slices.DeleteFunc(list, func(x prospect) bool { return x.most <= 0 })
@@ -74,26 +79,33 @@ func (s *search) pick(h *hypothesis) (additions []addition) {
 		return cmp.Or(cmp.Compare(b.odds+b.beside, a.odds+a.beside), cmp.Compare(a.comp, b.comp))
 	}
 	blocked := make([]bool, s.ix.n)
-	var weighed []addition // best first
+	most, looks := batch, 0
+	if sets { // which have but one state
+		most, looks = 1, ahead
+	}
+	var weighed []addition  // best first
+	w, at := &weighing{}, 0 // of the first of the list, and which of them is next
 	for len(list) > 0 || len(weighed) > 0 {
-		var next []prospect
-		for ; len(list) > 0 && (len(weighed) == 0 || list[0].most >= weighed[0].odds+weighed[0].beside); list = list[1:] {
-			if len(next) == batch || len(next) == 1 && s.ev.sets != nil {
-				break
-			}
-			if !blocked[list[0].comp] {
-				next = append(next, list[0])
-			}
+		n := 0
+		for n < min(most, len(list)) && (len(weighed) == 0 || list[n].most >= weighed[0].odds+weighed[0].beside) {
+			n++
 		}
-		if len(next) > 0 {
-			w := s.weighing(next, 0)
-			s.weigh(w)
-			for i, x := range w.list {
-				if !w.below[i] && x.odds+x.beside > 0 {
-					at, _ := slices.BinarySearchFunc(weighed, x.addition, better)
-					weighed = slices.Insert(weighed, at, x.addition)
+		if n > 0 {
+			if at == len(w.list) {
+				w, at = s.weighing(list[:max(n, min(looks, len(list)))], 0, true), 0
+			}
+			if sets {
+				w.lookAt(s, at)
+			} else {
+				s.weigh(w)
+			}
+			for end := at + n; at < end; at++ {
+				if x := w.list[at]; !w.below[at] && x.odds+x.beside > 0 {
+					i, _ := slices.BinarySearchFunc(weighed, x.addition, better)
+					weighed = slices.Insert(weighed, i, x.addition)
 				}
 			}
+			list = list[n:]
 			continue
 		}
 		if len(weighed) == 0 {
@@ -110,6 +122,8 @@ func (s *search) pick(h *hypothesis) (additions []addition) {
 		for _, c := range s.near(x.comp) {
 			blocked[c] = blocked[c] || float64(s.shared[c]) > crowd*float64(min(s.lossy[c], s.lossy[x.comp]))
 		}
+		list = slices.DeleteFunc(list, func(x prospect) bool { return blocked[x.comp] })
+		w, at = &weighing{}, 0
 	}
 	return additions
 }

@@ -56,16 +56,22 @@ func (m *memory) place(c int32) *cached {
 func (m *memory) forget() { clear(m.kept) }
 
 // cached returns what is known about a component. From one hypothesis to the next most components see no change.
-func (s *search) cached(c int32) *cached {
-	print := uint64(0)
+func (s *search) cached(c int32) *cached { return s.known(c, s.print(c)) }
+
+// print returns a fingerprint of what a component's gain depends on.
+func (s *search) print(c int32) uint64 {
 	if s.ev.sets != nil {
-		print = s.twin(c)
-	} else {
-		print = math.Float64bits(s.background)
-		for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-			print = mixed(print, math.Float64bits(s.hazard[e.branch])^math.Float64bits(s.terms[e.term])<<1)
-		}
+		return s.twin(c)
 	}
+	print := math.Float64bits(s.background)
+	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
+		print = mixed(print, math.Float64bits(s.hazard[e.branch])^math.Float64bits(s.terms[e.term])<<1)
+	}
+	return print
+}
+
+// known is what cached returns, of a component with a fingerprint.
+func (s *search) known(c int32, print uint64) *cached {
 	k := s.cache.place(c)
 	if k.comp != c || k.print != print {
 		*k = cached{comp: c, print: print}
@@ -82,7 +88,7 @@ func (s *search) hopeless(c int32, floor float64) bool {
 			return true
 		}
 	}
-	return s.hopelessStill(c, floor)
+	return s.hopelessStill(c, s.cached(c), floor)
 }
 
 // peaksAllowed returns by how much a peak between the rates looked at may rise above them, where a floor is asked for. Where next to nothing is asked for peaks
@@ -96,15 +102,19 @@ func (m *model) peaksAllowed(c int32, floor float64) float64 {
 
 // surelyBelow reports what hopeless does, from bounds alone, and what work that was. It changes nothing.
 func (s *search) surelyBelow(c int32, floor float64) (below bool, work int) {
-	floor -= slack + s.peaksAllowed(c, floor)
 	var k cached
-	work = s.bound(c, floor-negligible, &k.look)
-	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(&k) < floor, work
+	work = s.bound(c, floor-slack-s.peaksAllowed(c, floor)-negligible, &k.look)
+	return s.under(c, &k, floor), work
+}
+
+// under reports whether bounds tell that a component is below a floor.
+func (s *search) under(c int32, k *cached, floor float64) bool {
+	floor -= slack + s.peaksAllowed(c, floor)
+	return slices.Max(k.look[:])+log(s.spread) < floor || s.lookedAt(k) < floor
 }
 
 // hopelessStill reports what hopeless does after surelyBelow did not tell.
-func (s *search) hopelessStill(c int32, floor float64) bool {
-	k := s.cached(c)
+func (s *search) hopelessStill(c int32, k *cached, floor float64) bool {
 	if s.ev.sets != nil {
 		return s.hopelessLike(c, k, floor)
 	}
@@ -112,15 +122,15 @@ func (s *search) hopelessStill(c int32, floor float64) bool {
 }
 
 func (s *search) hopelessAnew(c int32, k *cached, floor float64) bool {
-	peaks := s.peaksAllowed(c, floor)
-	floor -= slack
 	if !k.looked {
 		k.looked = true
 		s.work += s.bound(c, -dismal, &k.look)
 	}
-	if slices.Max(k.look[:])+log(s.spread) < floor-peaks || s.lookedAt(k) < floor-peaks {
+	if s.under(c, k, floor) {
 		return true
 	}
+	peaks := s.peaksAllowed(c, floor)
+	floor -= slack
 	switch {
 	case peaks == 0:
 	case s.unsure[c]: // a guess at the peak will not do
@@ -174,11 +184,11 @@ func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	return &s.bounds.over
 }
 
-// upper bounds the Bayes factor of a component from above, as hopeless does, and returns what work that was.
-func (s *search) upper(c int32) (most float64, work int) {
+// upper bounds the Bayes factor of a component from above, reports what hopeless does, if that tells it, and returns what work that was.
+func (s *search) upper(c int32, floor float64) (most float64, below bool, work int) {
 	var k cached
 	work = s.bound(c, -dismal, &k.look)
-	return s.lookedAt(&k) + slack + peaked*s.losses[c], work
+	return s.lookedAt(&k) + slack + peaked*s.losses[c], s.under(c, &k, floor), work
 }
 
 // peak returns what a component gains at the rate that is guessed to be its best.
@@ -213,8 +223,10 @@ func (s *search) lookedAt(k *cached) float64 {
 }
 
 // fit is the model's fit, remembered.
-func (s *search) fit(c int32) fit {
-	k := s.cached(c)
+func (s *search) fit(c int32) fit { return s.fitKnown(c, s.cached(c)) }
+
+// fitKnown is that of a component of which something may be known.
+func (s *search) fitKnown(c int32, k *cached) fit {
 	if !k.fitted {
 		if s.ev.sets != nil {
 			k.fit = s.fitLike(c, k)

@@ -239,7 +239,7 @@ func (s *search) expand(i int32) {
 	if len(h.comps) < s.cfg.MaxFaults {
 		list = s.prospects(&h, log(faint), nil)
 	}
-	besides := s.weighing(list, log(faint))
+	besides := s.weighing(list, log(faint), false)
 	s.change(&h, besides)
 	s.add(&h, besides)
 	s.hyps[i].extra = h.extra
@@ -333,7 +333,7 @@ func (s *search) refit(h *hypothesis) {
 	clear(s.overlap)
 	s.feel()
 	if s.uneven, s.spare = s.uneven[:0], 0; len(h.comps) > 0 || !s.surelyFaulty(s.candidates) {
-		s.uneven = s.fitUneven(s.candidates)
+		s.uneven = s.fitUneven(s.uneven, s.candidates)
 	}
 	for _, u := range s.uneven {
 		s.spare += u.gain

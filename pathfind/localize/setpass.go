@@ -79,6 +79,7 @@ func (t *setTable) layOut() (passes []pass, place [2][]int32) {
 		}
 		t.lists[i] = passes[from:at:at]
 	}
+	t.allListed = true
 	return passes, place
 }
 

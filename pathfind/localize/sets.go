@@ -70,10 +70,11 @@ type setTable struct {
 	fromRanges []pairRange
 	bySender   []int32
 
-	lists  [][]pass   // by arc, then by node: its pairs, ascending; nil until asked for
-	flows  []*passing // by component, likewise
-	adding summing
-	list   []pass // scratch
+	lists     [][]pass   // by arc, then by node: its pairs, ascending; nil until asked for
+	allListed bool       // none is
+	flows     []*passing // by component, likewise
+	adding    summing
+	list      []pass // scratch
 	// By arc, then by node: by size the sum of shares times copies, then by size that of shares squared; nil where nothing passes. And how many pairs of
 	// each half pass. And the sums by component, once asked for.
 	sums    [][]float64

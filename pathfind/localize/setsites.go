@@ -305,7 +305,9 @@ func (t *setTable) sharedWith(c int32) []passBy {
 			}
 			return
 		}
-		t.looked += len(t.busy)
+		if !t.allListed {
+			t.looked += len(t.busy)
+		}
 		to, step := graphs.NodeID(graphs.None), 0.0
 		for _, i := range t.busyInOrder() {
 			if p := &t.pairs[i]; p.to != to {
@@ -319,6 +321,18 @@ func (t *setTable) sharedWith(c int32) []passBy {
 		}
 	})
 	return s.passes
+}
+
+// settled makes ready for being asked from two goroutines at a time where components lie on the paths of pairs that have sites, and reports whether it could.
+func (t *setTable) settled() bool {
+	if len(t.busy) == 0 {
+		return true
+	}
+	t.busyInOrder()
+	if !t.allListed && t.passing <= mostListed {
+		t.listAll()
+	}
+	return t.allListed
 }
 
 // busyInOrder returns the pairs that have sites, ascending.

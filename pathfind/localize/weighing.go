@@ -45,22 +45,33 @@ func (s *search) prospects(h *hypothesis, floor float64, barred func(int32) bool
 type weighing struct {
 	list  []prospect
 	below []bool       // the odds of which are surely below the floor
+	print []uint64     // what they look like, of those that are not; nil where that is still to be told
 	floor float64      // log odds
 	next  atomic.Int64 // of the list, the first that nobody has looked at
 }
 
-func (s *search) weighing(list []prospect, floor float64) *weighing {
+// weighing begins one. Where ways are not known what is surely below the floor is left out, unless that was done, and what looks alike is told.
+func (s *search) weighing(list []prospect, floor float64, sifted bool) *weighing {
 	w := &weighing{list: list, below: make([]bool, len(list)), floor: floor}
 	for i := range list {
 		s.cache.place(list[i].comp) // two cores will look there
 	}
-	if s.ev.sets != nil {
-		s.model.each(len(w.list), func(m *model, i int) {
-			x, work := &w.list[i], 0
+	if s.ev.sets == nil {
+		return w
+	}
+	if s.ev.sets.settled() {
+		w.print = make([]uint64, len(list))
+	}
+	s.model.each(len(list), func(m *model, i int) {
+		x, work := &list[i], 0
+		if !sifted {
 			w.below[i], work = s.surelyBelow(x.comp, floor-x.odds-x.beside)
 			m.work += work
-		})
-	}
+		}
+		if w.print != nil && !w.below[i] {
+			w.print[i] = s.twin(x.comp)
+		}
+	})
 	return w
 }
 
@@ -75,19 +86,34 @@ func (w *weighing) look(s *search) {
 			return
 		}
 		for i := from; i < min(from+some, n); i++ {
-			x := &w.list[i]
-			s.bounds.comp = -1 // so that it is the same work whoever does it
-			if w.below[i] = w.below[i] || s.hopelessStill(x.comp, w.floor-x.odds-x.beside); !w.below[i] {
-				f := s.fit(x.comp)
-				x.rate, x.odds = f.rate, f.bayes+x.odds
-			}
+			w.lookAt(s, i)
 		}
+	}
+}
+
+// lookAt weighs one of the list.
+func (w *weighing) lookAt(s *search, i int) {
+	if w.below[i] {
+		return
+	}
+	x := &w.list[i]
+	print := uint64(0)
+	if w.print != nil {
+		print = w.print[i]
+	} else {
+		print = s.print(x.comp)
+	}
+	k := s.known(x.comp, print)
+	s.bounds.comp = -1 // so that it is the same work whoever does it
+	if w.below[i] = s.hopelessStill(x.comp, k, w.floor-x.odds-x.beside); !w.below[i] {
+		f := s.fitKnown(x.comp, k)
+		x.rate, x.odds = f.rate, f.bayes+x.odds
 	}
 }
 
 // weigh weighs all of the list on two cores.
 func (s *search) weigh(w *weighing) {
-	if s.ev.sets != nil || len(w.list) <= some { // sets have but one state
+	if len(w.list) <= some {
 		w.look(s)
 		return
 	}

@@ -297,7 +297,7 @@ func (t *setTable) sharedWith(c int32) []passBy {
 	}
 	t.places(c, func(u graphs.NodeID, a graphs.ArcID) {
 		known := t.listed(u, a)
-		if known != nil && len(known) < len(t.busy) {
+		if known != nil && len(known) < costlier*len(t.busy) {
 			for _, x := range known {
 				if t.busyAt[x.pair] > 0 {
 					share(x, a)
@@ -322,6 +322,9 @@ func (t *setTable) sharedWith(c int32) []passBy {
 	})
 	return s.passes
 }
+
+// costlier is how many times as much it takes to work out whether a pair passes a component as to see whether one that is known to pass it has sites.
+const costlier = 16
 
 // settled makes ready for being asked from two goroutines at a time where components lie on the paths of pairs that have sites, and reports whether it could.
 func (t *setTable) settled() bool {

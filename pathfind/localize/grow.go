@@ -64,15 +64,7 @@ func (s *search) growOn() {
 func (s *search) pick(h *hypothesis) (additions []addition) {
 	list, sets := s.prospects(h, 0, s.barred), s.ev.sets != nil
 	if sets { // where ways are not known nothing but a look tells
-		s.model.each(len(list), func(m *model, i int) {
-			x := &list[i]
-			most, below, work := s.upper(x.comp, -x.odds-x.beside)
-			if x.most = min(x.most, most+x.odds+x.beside); below {
-				x.most = 0
-			}
-			m.work += work
-		})
-		list = slices.DeleteFunc(list, func(x prospect) bool { return x.most <= 0 })
+		list = s.bounded(list)
 	}
 	slices.SortFunc(list, func(a, b prospect) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.comp, b.comp)) })
 	better := func(a, b addition) int {
@@ -126,6 +118,17 @@ func (s *search) pick(h *hypothesis) (additions []addition) {
 		w, at = &weighing{}, 0
 	}
 	return additions
+}
+
+// bounded leaves of a list, in place, what may be more likely than not, with the most that it may be.
+func (s *search) bounded(list []prospect) []prospect {
+	s.model.each(len(list), func(m *model, i int) {
+		x := &list[i]
+		most, work := s.upper(x.comp, -x.odds-x.beside)
+		x.most = min(x.most, most+x.odds+x.beside)
+		m.work += work
+	})
+	return slices.DeleteFunc(list, func(x prospect) bool { return x.most <= 0 })
 }
 
 // prune drops the components of the loaded hypothesis that it is clearly likelier without, by a nat and more, one after the other. Those stay that a switch

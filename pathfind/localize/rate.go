@@ -184,11 +184,14 @@ func (s *search) fine(c int32, k *cached) *[grid]float64 {
 	return &s.bounds.over
 }
 
-// upper bounds the Bayes factor of a component from above, reports what hopeless does, if that tells it, and returns what work that was.
-func (s *search) upper(c int32, floor float64) (most float64, below bool, work int) {
+// upper bounds the Bayes factor of a component from above, by nothing at all if bounds tell that it is below a floor, and returns what work that was.
+func (s *search) upper(c int32, floor float64) (most float64, work int) {
 	var k cached
 	work = s.bound(c, -dismal, &k.look)
-	return s.lookedAt(&k) + slack + peaked*s.losses[c], s.under(c, &k, floor), work
+	if s.under(c, &k, floor) {
+		return math.Inf(-1), work
+	}
+	return s.lookedAt(&k) + slack + peaked*s.losses[c], work
 }
 
 // peak returns what a component gains at the rate that is guessed to be its best.

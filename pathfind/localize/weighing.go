@@ -111,7 +111,7 @@ func (w *weighing) lookAt(s *search, i int) {
 	}
 }
 
-// weigh weighs all of the list on two cores.
+// weigh weighs all of the list on two cores, which path sets do not allow: they have but one state.
 func (s *search) weigh(w *weighing) {
 	if len(w.list) <= some {
 		w.look(s)

@@ -300,15 +300,27 @@ func (s *scene) flapped(port string, second float64, count int, by string) {
 	r.Count, r.WindowMS, r.Text = &count, 10_000, by
 }
 
-// TestDownNow: what went down, up, down, up and down flaps, and is down now, which makes it no less sure.
+// TestDownNow: what went down and up and is down again flaps, which makes it no less sure, unless it has been down for longer than the way it came and went lets one expect.
 func TestDownNow(t *testing.T) {
-	s := newScene(t)
-	for i, event := range []string{evidence.Down, evidence.Up, evidence.Down, evidence.Up, evidence.Down} {
-		s.say(evidence.KindEvent, receiving, float64(10*i), evidence.PortState{Event: event})
-	}
-	d := s.diagnosed()
-	if len(d.Suspects) != 1 || d.Suspects[0].Symptom != Flap || d.Suspects[0].Probability < 0.95 || !strings.Contains(d.Summary, "is down now") ||
-		!strings.Contains(d.Text(), "capacity lost") {
-		t.Errorf("it is said\n%s", d.Text())
+	for _, c := range []struct {
+		falls int
+		since float64 // seconds of the last word that has it down
+		want  Symptom
+	}{{1, 300, Down}, {2, 25, Flap}, {2, 300, Down}, {3, 300, Flap}} {
+		s := newScene(t)
+		for i := range c.falls {
+			for _, port := range []string{receiving, "leaf1:swp2"} {
+				if i > 0 {
+					s.say(evidence.KindEvent, port, float64(20*i-10), evidence.PortState{Event: evidence.Up})
+				}
+				s.say(evidence.KindEvent, port, float64(20*i), evidence.PortState{Event: evidence.Down})
+			}
+		}
+		s.say(evidence.KindCounters, receiving, c.since, evidence.PortState{Oper: evidence.Down, Admin: evidence.Up, IntervalMS: 10000})
+		d := s.diagnosed()
+		if len(d.Suspects) != 1 || d.Suspects[0].Symptom != c.want || d.Suspects[0].Probability < 0.95 || !strings.Contains(d.Text(), "capacity lost") ||
+			c.want == Flap && !strings.Contains(d.Summary, "is down now") {
+			t.Errorf("down %d times, and at %v s: %s", c.falls, c.since, d.Text())
+		}
 	}
 }

@@ -380,6 +380,7 @@ func (s *Store) alsoLoses(x *Suspect, sus *localize.Suspect, seen *observer) {
 	// Ports count outages; when each was, and how long it lasted, packets tell better.
 	if r := s.rhythmOf(sus.Cause); r.Kind == rhythm.Flapping || r.Kind == rhythm.Once && x.once {
 		x.Episodes, x.Probability = nil, max(x.Probability, min(sus.Probability, surest))
+		x.once = r.Kind == rhythm.Once
 		x.TellRhythm(&r, s.flowing.from, s.instrument())
 	}
 }

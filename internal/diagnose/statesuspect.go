@@ -93,7 +93,7 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 			d.Cleared = append(d.Cleared, Cleared{ID: s.fabric.LinkName(x.link), Why: switchedOff + x.disabled + " was told to be"})
 			gone = settle(gone, x.link)
 		case x.disabled != "":
-		case x.down && x.outages < 2:
+		case x.down && !s.comesAndGoes(&x):
 			down = append(down, x)
 		case x.outages > 0:
 			flapped = append(flapped, x)
@@ -118,6 +118,15 @@ func (s *Store) stateSuspects(d *Diagnosis, ports *portWords, gone []withdrawal)
 		add(c, Flap)
 	}
 	return gone
+}
+
+// comesAndGoes reports whether a link that is down went down and came up again before: several times, or once, if it has been down for no longer than from that
+// time to this one. What stays down for longer than that is not expected to come up by itself.
+func (s *Store) comesAndGoes(x *linkState) bool {
+	if x.outages != 1 || len(x.at) == 0 || x.flap <= 0 {
+		return x.outages > 1
+	}
+	return later(x.since, s.flowing.to).Sub(x.fell) <= x.fell.Sub(x.at[0])
 }
 
 // downNow tells what is lost as long as links are down, which may be all of a suspect's or, of what flaps, some. Withdrawals of these make it surer, and are told with it; those
@@ -197,7 +206,7 @@ func (s *Store) stateSuspect(c common, symptom Symptom) (out Suspect, nats float
 			} else if period := x.period(); period > 0 {
 				out.PeriodMS = int(period.Milliseconds())
 			}
-			out.once = x.outages == 1 && (i == 0 || out.once)
+			out.once = x.outages == 1 && !x.down && (i == 0 || out.once)
 			continue
 		}
 		nats = min(nats, x.nats)

@@ -143,20 +143,25 @@ func (t *teller) alsoFor(h *hypothesis, c int32, class []int32) []choice {
 	return slices.DeleteFunc(also, func(x choice) bool { return t.taken(h, c, x.comp) || slices.Contains(class, x.comp) })
 }
 
-// beside returns what may be faulty in place of the j-th member of the loaded hypothesis if other members are others of those alike, too, but for those of its class.
+// beside returns what may be faulty in place of the j-th member of the loaded hypothesis if other members are others of those alike, too, or arcs the other way, but for those of its class.
 func (t *teller) beside(h *hypothesis, j int, class []int32) (also []choice) {
 	base := t.sum
-	for _, x := range t.alike(h.comps[j]) {
-		if t.taken(h, h.comps[j], x) || slices.Contains(class, x) {
+	likely := func(image []int32) bool {
+		y := choice{image[j], t.massOf(image, h.rates, base)}
+		if y.likely() {
+			also = append(also, y)
+		}
+		return y.likely()
+	}
+	for _, comps := range [...][]int32{h.comps, t.mirrored(h.comps, j)} {
+		if comps == nil || !slices.Equal(comps, h.comps) && !likely(comps) {
 			continue
 		}
-		t.imageOf(h.comps, h.comps[j], x, func(image []int32) bool {
-			y := choice{x, t.massOf(image, h.rates, base)}
-			if y.likely() {
-				also = append(also, y)
+		for _, x := range t.alike(comps[j]) {
+			if x != comps[j] && !t.taken(h, h.comps[j], x) && !slices.Contains(class, x) {
+				t.imageOf(comps, comps[j], x, likely)
 			}
-			return y.likely()
-		})
+		}
 	}
 	t.load(h.comps, h.rates)
 	return also

@@ -176,3 +176,71 @@ func TestJointClasses(t *testing.T) {
 		}
 	}
 }
+
+// roundTrips returns flows between hosts of a leaf-spine there and back, of which nobody knows over which spines, nor which way they lost packets: all, where they meet
+// what is dead.
+func roundTrips(f *graphs.Fabric, rng *rand.Rand, flows int, dead ...graphs.ArcID) []localize.Observation {
+	leaf := func(host graphs.NodeID) graphs.NodeID { return f.Head(f.Out(host)[0]) }
+	trip := func(src, dst graphs.NodeID) (ways [][]graphs.ArcID) {
+		for _, up := range f.Out(leaf(src)) {
+			for _, down := range f.Out(f.Head(up)) {
+				if !f.IsHostArc(up) && f.Head(down) == leaf(dst) {
+					ways = append(ways, []graphs.ArcID{f.Out(src)[0], up, down, f.Out(dst)[0].Reverse()})
+				}
+			}
+		}
+		return ways
+	}
+	var obs []localize.Observation
+	hosts := f.Hosts()
+	for flow := range flows {
+		src, dst := hosts[rng.IntN(len(hosts))], hosts[rng.IntN(len(hosts))]
+		if leaf(src) == leaf(dst) {
+			continue
+		}
+		o := localize.Observation{Src: src, Dst: dst, Responder: graphs.None, Sent: 20, Flow: flow}
+		for _, there := range trip(src, dst) {
+			for _, back := range trip(dst, src) {
+				o.Alternatives = append(o.Alternatives, localize.Alternative{Arcs: slices.Concat(there, back)})
+			}
+		}
+		for i := range o.Alternatives {
+			o.Alternatives[i].Share = 1 / float64(len(o.Alternatives))
+		}
+		if slices.ContainsFunc(o.Alternatives[rng.IntN(len(o.Alternatives))].Arcs, func(a graphs.ArcID) bool { return slices.Contains(dead, a) }) {
+			o.Lost = o.Sent
+		}
+		obs = append(obs, o)
+	}
+	return obs
+}
+
+// TestRoundTripClasses: where nobody knows the ways of round trips, of two links to one spine that are dead it is told that they may be those to any other, since neither alone could be; and
+// of two arcs over one spine, that both may be the other way, too.
+func TestRoundTripClasses(t *testing.T) {
+	t.Parallel()
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 6, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spine := inRole(f, "spine")[3]
+	x, y := f.Out(spine)[3], f.Out(spine)[4]
+	for _, c := range []struct {
+		dead   []graphs.ArcID
+		causes []localize.Cause
+		class  int
+	}{
+		{[]graphs.ArcID{x, x.Reverse(), y, y.Reverse()}, []localize.Cause{{Kind: localize.Link, ID: int32(x.Link())}, {Kind: localize.Link, ID: int32(y.Link())}}, 4},
+		{[]graphs.ArcID{x.Reverse(), y}, []localize.Cause{{Kind: localize.Arc, ID: int32(x.Reverse())}, {Kind: localize.Arc, ID: int32(y)}}, 8},
+	} {
+		obs := roundTrips(f, rand.New(rand.NewPCG(1, 'r')), 700, c.dead...)
+		suspects := localize.Solve(f, obs, localize.Config{}).Suspects
+		for _, cause := range c.causes {
+			if !slices.ContainsFunc(suspects, func(s localize.Suspect) bool {
+				return s.Probability > 0.95 && len(s.Class) == c.class && slices.Contains(s.Class, cause)
+			}) {
+				t.Errorf("%v is dead; told are %+v", cause, suspects)
+			}
+		}
+	}
+}

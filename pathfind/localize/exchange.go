@@ -20,7 +20,7 @@ const (
 )
 
 // doubt looks at the hypotheses with two others in place of one member of the likeliest, or of two that share losses, or with one in place of two that share
-// none, and follows what is better. It comes last, because it takes time that is better spent on simpler changes as long as one of them is any use.
+// none, or with some the other way, and follows what is better. It comes last, because it takes time that is better spent on simpler changes as long as one of them is any use.
 func (s *search) doubt() {
 	done := map[uint64]bool{}
 	for range 4 {
@@ -33,6 +33,7 @@ func (s *search) doubt() {
 		s.parent = i
 		s.refit(&h)
 		work, known := s.work, len(s.hyps)
+		s.mirror(&h)
 		s.unite(&h, work+patience)
 		if len(h.comps) <= exchanged {
 			s.exchangeAll(&h, s.work+patience)

@@ -148,7 +148,7 @@ func (t *teller) suspect(c int32) Suspect {
 	slices.SortFunc(class[1:], t.rank)
 	x := Suspect{Cause: t.ix.cause(c), Alone: min(alone, 1), Against: against}
 	own := len(class)
-	if len(t.devs.choices) > 0 {
+	if !t.single {
 		for _, y := range t.alsoFor(h, c, class) {
 			if !slices.Contains(class[own:], y.comp) {
 				class, odds[y.comp] = append(class, y.comp), odds[c]+math.Log(y.mass)

@@ -11,9 +11,15 @@ func (s *search) twin(c int32) uint64 {
 	print := uint64(s.ix.kindOf(c))
 	mix := func(x uint64) { print = mixed(print, x) }
 	mix(math.Float64bits(s.ev.exposure[c]))
-	for _, e := range s.ev.entries[s.ev.start[c]:s.ev.start[c+1]] {
-		mix(uint64(e.term) ^ math.Float64bits(s.terms[e.term]))
-		mix(math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.portion[e.branch])<<1 ^ math.Float64bits(e.times)<<2)
+	entries := s.ev.entries[s.ev.start[c]:s.ev.start[c+1]]
+	for i := 0; i < len(entries); {
+		term, branches := entries[i].term, uint64(0) // in any order: which way comes first tells nothing
+		for ; i < len(entries) && entries[i].term == term; i++ {
+			e := &entries[i]
+			branches += scramble(math.Float64bits(s.hazard[e.branch]) ^ math.Float64bits(s.portion[e.branch])<<1 ^ math.Float64bits(e.times)<<2)
+		}
+		mix(uint64(term) ^ math.Float64bits(s.terms[term]))
+		mix(branches)
 	}
 	if s.ev.sets == nil {
 		return print

@@ -244,3 +244,24 @@ func TestRoundTripClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoDeadAmongMany: where two links to one spine are dead a third of all round trips is lost. That these flows die by themselves is no story if none does between the other leaves.
+func TestTwoDeadAmongMany(t *testing.T) {
+	t.Parallel()
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := f.Out(inRole(f, "spine")[3])[0], f.Out(inRole(f, "spine")[3])[2]
+	for _, seed := range []uint64{2, 3} {
+		obs := roundTrips(f, rand.New(rand.NewPCG(seed, 'm')), 400, x, x.Reverse(), y, y.Reverse())
+		suspects := localize.Solve(f, obs, localize.Config{}).Suspects
+		for _, l := range []graphs.LinkID{x.Link(), y.Link()} {
+			if !slices.ContainsFunc(suspects, func(s localize.Suspect) bool {
+				return s.Probability > 0.5 && slices.Contains(s.Class, localize.Cause{Kind: localize.Link, ID: int32(l)})
+			}) {
+				t.Errorf("seed %d: %s is dead; told are %+v", seed, f.LinkName(l), suspects)
+			}
+		}
+	}
+}

@@ -14,8 +14,8 @@ import (
 const (
 	// usuallyUnheard is how many pairs do not hear each other that one would bet on in a fabric that somebody looks at, of so many that are asked at least.
 	usuallyUnheard, leastAsked = 0.1, 30
-	// atStake is by how many nats a choice of filters must be likelier than another for that to count for nothing.
-	atStake = 5
+	// atStake is by how many nats a choice of filters must be likelier than another for that to count for nothing, and worthTrying for it not to be worth another search.
+	atStake, worthTrying = 5, 3
 )
 
 // Filters are what was seen weighed against that some pairs do not hear each other, whatever lies between them. A filtering is some of these, by bit: what their flows lost needs no part that loses it. All of it is
@@ -187,7 +187,7 @@ func (x *filters) search() uint64 {
 		from := best
 		for i := range x.of {
 			next := from ^ 1<<i
-			if atMost(next) < least-atStake {
+			if atMost(next) < least-worthTrying {
 				continue
 			}
 			if s := x.try(next); s > least {

@@ -99,6 +99,11 @@ func (s *search) mustPass(t *term, c int32) bool {
 // cleanFlows returns, by sort, how many flows without loss cross each component, those of several ways by their shares, and how many there are, of those that need not pass
 // a switch if one is named. Of those of path sets it counts what is certain only.
 func (s *search) cleanFlows(but graphs.NodeID) (across [2][]float64, all bySort) {
+	type crossing struct {
+		comp  int32
+		share float64
+	}
+	var crossed []crossing
 	c := collector{ix: s.ix, oneWay: s.cfg.OneWay, times: make([]float64, s.ix.n)}
 	across = [2][]float64{make([]float64, s.ix.n), make([]float64, s.ix.n)}
 	for i := range s.ev.all {
@@ -106,24 +111,25 @@ func (s *search) cleanFlows(but graphs.NodeID) (across [2][]float64, all bySort)
 		if o.Lost > 0 || s.ix.isNode(o.Responder) || !s.ix.known(o) {
 			continue
 		}
-		sort, clean := sortOf(o.Carried), &merged{Observation: s.ix.cleaned(o)}
-		ways, must := max(1, len(clean.Alternatives)), but != graphs.None
-		for j := 0; must && j < ways; j++ {
-			c.collect(clean, j)
-			must = slices.Contains(c.comps, s.ix.node(but))
-		}
-		if must {
-			continue
-		}
-		for j := range ways {
+		clean, must := &merged{Observation: s.ix.cleaned(o)}, but != graphs.None
+		crossed = crossed[:0]
+		for j := range max(1, len(clean.Alternatives)) {
 			share := 1.0
 			if len(clean.Alternatives) > 0 {
 				share = clean.Alternatives[j].Share
 			}
 			c.collect(clean, j)
 			for _, x := range c.comps {
-				across[sort][x] += share
+				crossed = append(crossed, crossing{x, share})
 			}
+			must = must && slices.Contains(c.comps, s.ix.node(but))
+		}
+		if must {
+			continue
+		}
+		sort := sortOf(o.Carried)
+		for _, x := range crossed {
+			across[sort][x.comp] += x.share
 		}
 		all[sort]++
 	}

@@ -44,6 +44,6 @@ func (s *search) mirror(h *hypothesis) {
 		}
 		s.load(image, h.rates)
 		s.remember(image, h.rates, h.score+s.sum-base)
-		s.load(h.comps, h.rates)
 	}
+	s.load(h.comps, h.rates)
 }

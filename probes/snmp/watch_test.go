@@ -111,7 +111,7 @@ func TestWatch(t *testing.T) {
 	w, p := watching(t, WatchConfig{
 		Agents: []WatchedAgent{{Name: "sw01", Target: sim.Address(), Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}, {Name: "sw02", Target: dead.LocalAddr().String()}},
 		Status: 50 * time.Millisecond, Counters: 200 * time.Millisecond, Traps: traps, Rate: 1e5,
-		Credentials: Credentials{Community: "public"}, Limits: Limits{Timeout: 20 * time.Millisecond, Retries: 1},
+		Credentials: Credentials{Community: "public"}, Limits: Limits{Timeout: 250 * time.Millisecond, Retries: 1},
 	})
 	isCount := func(r *evidence.Record) bool { return r.Kind == evidence.KindCounters && r.Port == "sw01:swp2" }
 	first := p.find(t, "counters", isCount)

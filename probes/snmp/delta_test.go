@@ -152,6 +152,32 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// TestMeterBegins: the first readings of an agent whose figures are 3 s old at most take it long, so that nobody knows when the first change was. No rate is told by that, which would
+// be up to three times what the port carries.
+func TestMeterBegins(t *testing.T) {
+	const octets = 2_500_000 // a second
+	m := NewMeter(0)
+	var before *Reading
+	told := 0
+	for _, s := range []float64{0, 3.62, 4.63, 5.63, 6.63, 7.65, 8.65, 9.63, 10.63, 11.63, 12.64} {
+		shown := uint64(octets * 3 * math.Floor((s+1.4)/3))
+		after := moment{at: time.Duration(s * float64(time.Second)), up: uint32(100 * s), in: 1e9 + shown, out: 1e9}.reading()
+		if before != nil {
+			m.Add(Between(before, after), 0)
+		}
+		before = after
+		if r, ok := m.Rate(1); ok {
+			told++
+			if math.Abs(r.In/20e6-1) > 0.02 {
+				t.Errorf("at %.2f s: %.2f Mbit/s over %s", s, r.In/1e6, r.Over)
+			}
+		}
+	}
+	if told < 4 {
+		t.Errorf("told %d times", told)
+	}
+}
+
 // TestMeterBySamples: an agent that tells when it took its figures, every two seconds and more, of a rate that steps: the meter has the exact moments, so that four
 // seconds do for what takes many where they are guessed.
 func TestMeterBySamples(t *testing.T) {

@@ -250,7 +250,7 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 	if s.fallen = (fallen{}); storms == nil {
 		return nil, nil, nil
 	}
-	dead := s.deadAlways(storms)
+	dead := s.deadBetween(storms)
 	all := s.observeStorms(storms, dead, nil, false)
 	if found = s.outagesOf(all, s.solveStorms(all), stormLoss); all.lostOn(found) < stormTold {
 		found = nil
@@ -263,9 +263,9 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 	return found, all, where(storms, s.explained(storms, found, dead, nil), true)
 }
 
-// deadAlways returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
+// deadBetween returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
 // together would be taken for what flows cross before or behind them.
-func (s *Store) deadAlways(storms []stretch) map[graphs.ArcID]bool {
+func (s *Store) deadBetween(storms []stretch) map[graphs.ArcID]bool {
 	if !slices.ContainsFunc(s.order, (*flowLog).deadAlways) {
 		return nil
 	}

@@ -152,8 +152,7 @@ func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.s
 func (t *timeline) flow(l *flowLog) {
 	untraced, cuts := l.untraced(), t.store.strained.held.of(l)
 	for j := range l.echoes {
-		e := &l.echoes[j]
-		there, home := t.shares(l, e, untraced)
+		e, there, home := t.shares(l, &l.echoes[j], untraced)
 		share := there + home - there*home
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]

@@ -54,8 +54,7 @@ func (t *timeline) unsettled() (sent, lost float64, list []unsettled) {
 	for _, l := range t.store.order {
 		untraced := l.untraced()
 		for j := range l.echoes {
-			e := &l.echoes[j]
-			there, home := t.shares(l, e, untraced)
+			e, there, home := t.shares(l, &l.echoes[j], untraced)
 			n, k := float64(e.sent), float64(e.lost)
 			switch {
 			case e.split && home == 0:

@@ -32,18 +32,32 @@ func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
 type shares struct {
 	flow        *flowLog
 	path, back  way
+	open        [2]bool
 	there, home float64
 }
 
-// shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out. Of a flow that was never traced, which ways the
-// forwarding model allows tells.
-func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (there, home float64) {
+// shares returns the shares of the ways there and back of an echo that cross the arcs, none of one that is left out, and what the echo tells of them. Of a flow that was never traced, which ways the
+// forwarding model allows tells, and so it does of one of which no way was known just then and that lost packets: it may have lost them where it was before, and been moved after the last of them.
+func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (part *echo, there, home float64) {
 	path, back := l.at(e, false)
-	if x := &t.newest; x.flow != l || !path.is(x.path) || !back.is(x.back) {
-		there, home = t.sharesOf(l, path, back, untraced)
-		*x = shares{l, path, back, there, home}
+	part = e
+	if lost := len(e.lostAt) > 0; lost && (!untraced[0] && !path.known() || !untraced[1] && !back.known()) {
+		untraced = [2]bool{!path.known(), !back.known()}
+		part = e.untilLost()
 	}
-	return t.newest.there, t.newest.home
+	if x := &t.newest; x.flow != l || !path.is(x.path) || !back.is(x.back) || x.open != untraced {
+		there, home = t.sharesOf(l, path, back, untraced)
+		*x = shares{l, path, back, untraced, there, home}
+	}
+	return part, t.newest.there, t.newest.home
+}
+
+// untilLost is the part of an echo until the last of its losses.
+func (e *echo) untilLost() *echo {
+	end := e.start.Add(time.Duration(e.lostAt[len(e.lostAt)-1]+1) * time.Millisecond)
+	part := e.within([]stretch{{e.start, end}}, true)
+	part.end = earlier(end, e.end)
+	return &part
 }
 
 func (t *timeline) sharesOf(l *flowLog, path, back way, untraced [2]bool) (there, home float64) {

@@ -56,7 +56,7 @@ func TestFlapMovesItsFlows(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := recorded(t, f, "moved.jsonl").Diagnose()
-	if x := d.Suspects; len(x) != 1 || x[0].Symptom != diagnose.Flap || x[0].ID != "s1-sw1:swp6--s5-sw2:swp1" || x[0].Probability < diagnose.Named || x[0].PeriodMS < 3950 || x[0].PeriodMS > 4050 {
+	if x := d.Suspects; len(x) != 1 || x[0].Symptom != diagnose.Flap || x[0].ID != "s1-sw1:swp6--s5-sw2:swp1" || x[0].Probability < diagnose.Named || len(x[0].Episodes) != 3 || x[0].PeriodMS < 3950 || x[0].PeriodMS > 4050 {
 		t.Errorf("got\n%s", d.Text())
 	}
 }

@@ -152,13 +152,15 @@ func (t *timeline) at(when time.Time) float64 { return milliseconds(when.Sub(t.s
 func (t *timeline) flow(l *flowLog) {
 	untraced, cuts := l.untraced(), t.store.strained.held.of(l)
 	for j := range l.echoes {
-		e, there, home := t.shares(l, &l.echoes[j], untraced)
+		whole := &l.echoes[j]
+		e, there, home := t.shares(l, whole, untraced)
 		share := there + home - there*home
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]
 		}
 		switch {
 		case share == 0, e.torn && share < 1:
+			t.run = t.run && whole.lost == whole.sent
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
@@ -170,6 +172,7 @@ func (t *timeline) flow(l *flowLog) {
 					t.watch(part.start, part.end)
 				}
 			}
+			t.run = t.run && e == whole
 		}
 	}
 	t.flush()

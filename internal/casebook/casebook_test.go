@@ -41,6 +41,22 @@ func random(switches, degree int) func(uint64) (*graphs.Fabric, error) {
 	}
 }
 
+func dring(supernodes, switches int) func(uint64) (*graphs.Fabric, error) {
+	return func(uint64) (*graphs.Fabric, error) {
+		return generate.DRing(generate.DRingConfig{Supernodes: supernodes, Switches: switches, Hosts: 1})
+	}
+}
+
+func resilient(routers, degree int) func(uint64) (*graphs.Fabric, error) {
+	return func(seed uint64) (*graphs.Fabric, error) {
+		p, err := generate.RNG(generate.RNGConfig{Routers: routers, Degree: degree, Breakout: 2, Hosts: 1, Seed: seed})
+		if err != nil {
+			return nil, err
+		}
+		return p.Fabric(), nil
+	}
+}
+
 var shapes = []shape{
 	{name: "leaf-spine 4x4", make: leafSpine(4, 4, 2)},
 	{name: "fat-tree k=4", make: fatTree(4)},
@@ -48,6 +64,8 @@ var shapes = []shape{
 	{name: "random 16x4", make: random(16, 4)},
 	{name: "random 40x6", make: random(40, 6)},
 	{name: "random 100x8", make: random(100, 8)},
+	{name: "dring 12", make: dring(6, 12)},
+	{name: "rng 16x4", make: resilient(16, 4)},
 	{name: "leaf-spine 2x4, 10,000/s", make: leafSpine(2, 4, 1), fast: true},
 }
 

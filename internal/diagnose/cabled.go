@@ -68,7 +68,7 @@ func (s *Store) wired() *cabled {
 			unnamed++
 		default:
 			w := wire{ends: [2]wireEnd{e, s.wireEnd(far, h.port)}, since: log.heardSince(), at: h.at}
-			if s.namedOtherwise(w) {
+			if s.namedOtherwise(w.ends[0], w.ends[1]) || s.namedOtherwise(w.ends[1], w.ends[0]) {
 				foreign, example = foreign+1, cmp.Or(example, fmt.Sprintf("%s hears %s", w.ends[0], w.ends[1]))
 				return
 			}
@@ -98,10 +98,9 @@ func (s *Store) wired() *cabled {
 	return c
 }
 
-// namedOtherwise reports whether a port hears the node that it should, at a port whose name is not like any that the plan has there, such as an address or the name that
-// another system gives it. Of a cable in the wrong port of the right node the name is like those of others.
-func (s *Store) namedOtherwise(w wire) bool {
-	near, far := w.ends[0], w.ends[1]
+// namedOtherwise reports whether the far end of a port's cable is the node that it should be, at a port whose name is not like any that the plan has there, such as an address or the name that
+// another system gives it, or the node itself to who asks it. Of a cable in the wrong port of the right node the name is like those of others.
+func (s *Store) namedOtherwise(near, far wireEnd) bool {
 	if near.id == graphs.None || far.id != graphs.None || s.fabric.Port(near.id).Link == graphs.None {
 		return false
 	}

@@ -45,3 +45,21 @@ func TestRenamed(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnNamesOfPorts: switches name their ports to who asks them as neither the plan nor their neighbours do. That tells nothing of cables.
+func TestOwnNamesOfPorts(t *testing.T) {
+	s := newScene(t)
+	s.hear(10, nil)
+	for _, r := range s.snmp {
+		r.Port = strings.Replace(r.Port, ":swp", ":port", 1)
+	}
+	d := s.diagnosed()
+	if slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.Symptom == Miswire }) {
+		t.Errorf("miswired\n%s", d.Text())
+	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "which says nothing of cables: 32 (leaf1:port1 hears spine1:swp1)")
+	}) {
+		t.Errorf("told is %q", d.Notes)
+	}
+}

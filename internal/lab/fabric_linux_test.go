@@ -172,7 +172,7 @@ func TestDevices(t *testing.T) {
 		got[f.PortName(graphs.PortID(p))] = name
 	}
 	for port, want := range map[string]string{
-		"x:Ethernet1/1/1": "port1", "x:Ethernet1/1/2": "port2", "x:lo": "port3", "x:a": "a",
+		"x:Ethernet1/1/1": "Ethernet1-1-1", "x:Ethernet1/1/2": "Ethernet1-1-2", "x:lo": "port3", "x:a": "a",
 		"y/1:TwentyFiveGigE0/0/0/13": "port1", "z:port1": "port1", "z:all": "port2", "h1:eth0": "eth0",
 	} {
 		if got[port] != want {

@@ -44,16 +44,18 @@ func linkLocal(p graphs.PortID) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// devices gives every port a device name: its own where the kernel takes that (at most 15 bytes, no slash, colon or blank), else
-// port and its number within the node.
+// devices gives every port a device name: its own where the kernel takes that (at most 15 bytes, no slash, colon or blank), else that with a hyphen for each slash, as others spell it, too,
+// else port and its number within the node.
 func devices(f *graphs.Fabric) []string {
 	names := make([]string, f.NumPorts())
 	for n := range graphs.NodeID(f.NumNodes()) {
 		taken := map[string]bool{"lo": true}
-		for _, p := range f.Ports(n) {
-			if name := f.Port(p).Name; validDevice(name) && !taken[name] {
-				names[p] = name
-				taken[name] = true
+		for _, slash := range []string{"/", "-"} {
+			for _, p := range f.Ports(n) {
+				if name := strings.ReplaceAll(f.Port(p).Name, "/", slash); names[p] == "" && validDevice(name) && !taken[name] {
+					names[p] = name
+					taken[name] = true
+				}
 			}
 		}
 		for i, p := range f.Ports(n) {

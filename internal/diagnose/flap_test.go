@@ -22,8 +22,7 @@ func TestFlapAmongReroutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := recorded(t, f, "flap.jsonl")
-	d := s.Diagnose()
+	d := recorded(t, f, "flap.jsonl").Diagnose()
 	if len(d.Suspects) == 0 || d.Suspects[0].Symptom != diagnose.Flap || d.Suspects[0].Link != "edge3-2:swp2--agg3-2:swp2" || d.Suspects[0].Probability < diagnose.Named {
 		t.Errorf("got\n%s", d.Text())
 	}

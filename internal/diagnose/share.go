@@ -41,7 +41,7 @@ type shares struct {
 func (t *timeline) shares(l *flowLog, e *echo, untraced [2]bool) (part *echo, there, home float64) {
 	path, back := l.at(e, false)
 	part = e
-	if lost := len(e.lostAt) > 0; lost && (!untraced[0] && !path.known() || !untraced[1] && !back.known()) {
+	if len(e.lostAt) > 0 && (!untraced[0] && !path.known() || !untraced[1] && !back.known()) {
 		untraced = [2]bool{!path.known(), !back.known()}
 		part = e.untilLost()
 	}

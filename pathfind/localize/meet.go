@@ -45,7 +45,7 @@ type meeting struct {
 
 // ends reports whether flows end at a switch: it has hosts.
 func (s *search) ends(n graphs.NodeID) bool {
-	return slices.ContainsFunc(s.ix.f.Out(n), func(a graphs.ArcID) bool { return s.ix.host[s.ix.head[a]] })
+	return slices.ContainsFunc(s.ix.f.Out(n), s.ix.f.IsHostArc)
 }
 
 // meetings returns the meetings of flows that lose packets by themselves, of those that need not pass a switch if one is named.

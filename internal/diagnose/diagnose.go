@@ -40,7 +40,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	ports := s.hearPorts()
 	gone := s.stateSuspects(d, ports, s.withdrawn())
 	gone = s.straySuspects(d, s.miswireSuspects(d, ports.cabled, gone))
-	for _, w := range s.groupSuspects(d, gone) {
+	for _, w := range s.groupSuspects(d, gone, ports) {
 		d.Suspects = append(d.Suspects, s.downSuspect(w))
 	}
 	over, then, rest := s.over(ports)

@@ -3,42 +3,71 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
 
-// groupSuspects tells of links that routing goes around all together as the shared-risk group that they are: that it failed is likelier than that each of them did. It returns
-// the other withdrawals.
-func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal) []withdrawal {
+// groupSuspects tells of links that routing goes around all together as the shared-risk group that they are: that it failed is likelier than that each of them did. Those
+// that are down by the word of their ports count as well where the agents of the others were not asked since, and are told with it. It returns the other withdrawals.
+func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal, ports *portWords) []withdrawal {
 	for g := range graphs.GroupID(s.fabric.NumGroups()) {
 		links := s.fabric.Group(g).Links
-		of := func(w withdrawal) bool {
+		around := func(w withdrawal) bool {
 			return w.class[0].node == graphs.None && slices.Contains(links, w.class[0].links[0])
 		}
-		var whole []withdrawal
-		for _, w := range gone {
-			if of(w) {
-				whole = append(whole, w)
-			}
+		down := func(x Suspect) bool {
+			l, ok := s.fabric.LinkByName(x.Link)
+			return ok && x.Kind == string(localize.Link) && x.Symptom == Down && x.Probability >= Named && slices.Contains(links, l)
 		}
-		if len(links) < 2 || len(whole) < len(links) {
+		rest, others := slices.DeleteFunc(slices.Clone(gone), around), slices.DeleteFunc(slices.Clone(d.Suspects), down)
+		said := len(d.Suspects) - len(others)
+		if len(links) < 2 || len(rest) == len(gone) || len(gone)-len(rest)+said < len(links) {
 			continue
 		}
-		cause := localize.Cause{Kind: localize.Group, ID: int32(g)}
-		w := withdrawal{class: []absent{{graphs.None, links}}, ways: whole[0].ways, chance: whole[0].chance}
-		for _, x := range whole {
-			w.ways, w.chance, w.since = max(w.ways, x.ways), max(w.chance, x.chance), later(w.since, x.since)
+		w, up := withdrawal{class: []absent{{graphs.None, links}}}, false
+		for _, x := range gone {
+			if around(x) {
+				_, is := s.portsUp(&x)
+				up = up || is
+				w.ways, w.chance, w.since = max(w.ways, x.ways), max(w.chance, x.chance), later(w.since, x.since)
+			}
 		}
+		if said > 0 && up {
+			continue // one is down, another one drained
+		}
+		name := s.name(localize.Cause{Kind: localize.Group, ID: int32(g)})
 		out := s.downSuspect(w)
-		out.Kind, out.ID, out.Link, out.Class = string(localize.Group), s.name(cause), "", []string{s.name(cause)}
-		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of its %d links, though each might (chance of one of them %s at most)", w.ways, len(links), chanceWords(w.chance))
+		out.Kind, out.ID, out.Link, out.Class = string(localize.Group), name, "", []string{name}
+		of := fmt.Sprintf("its %d links", len(links))
+		if said > 0 {
+			of = fmt.Sprintf("%d of %s", len(gone)-len(rest), of)
+		}
+		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of %s, though each might (chance of one of them %s at most)", w.ways, of, chanceWords(w.chance))
 		out.Evidence[0].Text = out.For
-		out.Next = []Step{{Why: "what they share is sick, not each link, or was drained", Do: "inspect " + out.ID}}
-		d.Suspects = append(d.Suspects, out)
-		gone = slices.DeleteFunc(slices.Clone(gone), of)
+		out.Next = []Step{{Why: "what they share is sick, not each link, or was drained", Do: "inspect " + name}}
+		if said > 0 {
+			out.tellDown(slices.DeleteFunc(d.Suspects, func(x Suspect) bool { return !down(x) }))
+			for _, l := range links {
+				ports.covered[l] = true
+			}
+		}
+		d.Suspects, gone = append(others, out), rest
 	}
 	return gone
+}
+
+// tellDown puts to a group that routing goes around what ports say of those of its links that are down by their word.
+func (x *Suspect) tellDown(said []Suspect) {
+	x.idle, x.Against, x.Next[0].Why = "", said[0].Against, "what they share is sick, not each link"
+	var words []string
+	for _, y := range said {
+		words = append(words, y.For)
+		x.Probability = min(x.Probability, y.Probability)
+		x.Evidence, x.Doubts = append(y.Evidence[:1:1], x.Evidence...), append(x.Doubts, y.Doubts...)
+	}
+	x.For = strings.Join(append(words, x.For), "; ")
 }
 
 // tellShared tells of links that are named each for itself that they are of one shared-risk group: where most of it is sick, it is rather what they share, at a loss of

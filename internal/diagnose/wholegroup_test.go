@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/graphs/generate"
+	"whichlink/internal/evidence"
 )
 
 // rebuilt is a fabric with the links that are kept, the shared-risk groups that are named, and a second uplink of each host to the switch after its own.
@@ -46,14 +48,24 @@ func rebuilt(t *testing.T, f *graphs.Fabric, kept func(l graphs.LinkID) bool, gr
 func all(graphs.LinkID) bool           { return true }
 func ungrouped(graphs.LinkID) []string { return nil }
 
-// Links of one shared-risk group that routing goes around are one fault, not three.
+// Links of one shared-risk group that routing goes around are one fault, not three; also where ports say of one that it is down, and nothing of the others yet.
 func TestWholeGroupIsGone(t *testing.T) {
 	plain, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 10, Degree: 4, Hosts: 1, Seed: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := []graphs.LinkID{2, 9, 14}
-	for _, part := range []int{3, 2} {
+	for _, c := range []struct {
+		name  string
+		part  int
+		ports map[graphs.LinkID]string // what is read at one of them
+		want  string
+	}{
+		{"all of it", 3, nil, "group down "},
+		{"part of it", 2, nil, "link down link down "},
+		{"one port is down", 3, map[graphs.LinkID]string{9: evidence.Down}, "group down "},
+		{"one port is down, one up", 3, map[graphs.LinkID]string{9: evidence.Down, 2: evidence.Up}, "link down link down link down "},
+	} {
 		plan := rebuilt(t, plain, all, func(l graphs.LinkID) []string {
 			if slices.Contains(in, l) {
 				return []string{"box-1"}
@@ -61,7 +73,13 @@ func TestWholeGroupIsGone(t *testing.T) {
 			return nil
 		}, false)
 		x := tracingOf(plan, 1)
-		x.run(rebuilt(t, plan, func(l graphs.LinkID) bool { return !slices.Contains(in[:part], l) }, ungrouped, false), 200, 5, 0, nil)
+		x.run(rebuilt(t, plan, func(l graphs.LinkID) bool { return !slices.Contains(in[:c.part], l) }, ungrouped, false), 200, 5, 0, nil)
+		for l, oper := range c.ports {
+			port := plan.PortName(plan.Link(l).Ends[0])
+			by, _, _ := strings.Cut(port, ":")
+			x.store.Add(&evidence.Record{V: 1, Time: x.start.Add(9 * time.Second), Source: evidence.SourceSNMP, By: by, Kind: evidence.KindCounters,
+				PortState: evidence.PortState{Port: port, IntervalMS: 5000, Oper: oper, Admin: evidence.Up}})
+		}
 		d := x.store.Diagnose()
 		named := ""
 		for _, y := range d.Suspects {
@@ -69,8 +87,8 @@ func TestWholeGroupIsGone(t *testing.T) {
 				named += y.Kind + " " + string(y.Symptom) + " "
 			}
 		}
-		if want := map[int]string{3: "group down ", 2: "link down link down "}[part]; named != want {
-			t.Errorf("%d of 3 links gone: %q, expected %q\n%s", part, named, want, d.Text())
+		if named != c.want {
+			t.Errorf("%s: %q, expected %q\n%s", c.name, named, c.want, d.Text())
 		}
 	}
 }

@@ -44,7 +44,7 @@ func device(ports int) *agentsim.Tree {
 
 // TestMisbehaviour: what an agent does wrong is told, bounds what it costs, and spoils nothing that it did right.
 func TestMisbehaviour(t *testing.T) {
-	quick := Limits{Timeout: 50 * time.Millisecond, Retries: 3, Time: 2 * time.Second, Rows: 2000}
+	quick := Limits{Timeout: 50 * time.Millisecond, Retries: 3, Time: 10 * time.Second, Rows: 2000}
 	for _, c := range []struct {
 		name  string
 		f     agentsim.Faults

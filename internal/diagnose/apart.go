@@ -21,7 +21,7 @@ const (
 // outagesApart finds the links, arcs and switches that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
 // and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
 func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
-	x := sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), blamed: map[stretch][]localize.Suspect{}}
+	x := sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), lists: s.observer(), blamed: map[stretch][]localize.Suspect{}}
 	var found, untimed []localize.Suspect
 	for _, sus := range before {
 		o := x.outageOf(sus.Cause, storms)
@@ -83,6 +83,7 @@ type sorter struct {
 	taken map[localize.Cause]downs
 	// traced is whether of most flows that lost packets it is known which way they went: then these are asked what is to blame, which takes far less time.
 	traced bool
+	lists  *observer // of the ways of flows that are not known
 	// blamed is what is to blame for what was lost in a storm by itself.
 	blamed map[stretch][]localize.Suspect
 }
@@ -199,24 +200,22 @@ func (x *sorter) downIn(arcs []graphs.ArcID, storms []stretch) (own []stretch, l
 	parts := make([]stormCounts, len(storms))
 	for _, l := range x.store.order {
 		for i := range l.echoes {
-			e := &l.echoes[i]
-			first, end := e.among(storms)
+			first, end := l.echoes[i].among(storms)
 			if first == end {
 				continue
 			}
-			path, back := l.at(e, true)
-			on := path.someOf(ours) || back.someOf(ours)
-			surely := path.certain() && back.certain()
-			if !path.known() || !back.known() || on && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
+			e, path, back, known := x.waysOf(l, &l.echoes[i])
+			on, surely := path.someOf(ours) || back.someOf(ours), path.allOf(ours) || back.allOf(ours)
+			if !path.known() || !back.known() || (on || !known) && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
 				continue
 			}
+			others := x.known.on(e, path, back)
 			if on {
-				known := x.known.on(e, path, back)
 				for b := first; b < end; b++ {
-					parts[b].send(storms[b], e, known)
+					parts[b].send(storms[b], e, others)
 				}
 			}
-			for b, at := range x.known.inStorms(storms, l, e) {
+			for b, at := range e.lossesIn(storms, others) {
 				parts[b].lose(storms[b].partAt(at), on)
 			}
 		}
@@ -233,6 +232,17 @@ func (x *sorter) downIn(arcs []graphs.ArcID, storms []stretch) (own []stretch, l
 		}
 	}
 	return own, lost
+}
+
+// waysOf returns the ways of an echo and what it tells of them. Where none was known and packets were lost, as of a flow that what went down has moved, these are the ways by which
+// it may have gone before, until the last loss.
+func (x *sorter) waysOf(l *flowLog, e *echo) (part *echo, path, back way, known bool) {
+	path, back = l.at(e, true)
+	if known = path.known() && back.known(); known || len(e.lostAt) == 0 {
+		return e, path, back, known
+	}
+	there, home := x.lists.waysOf(l, path, back)
+	return e.untilLost(), wayOf(there), wayOf(home), false
 }
 
 // stormCounts is what some arcs were sent and lost in the parts of a storm, and what was lost elsewhere.

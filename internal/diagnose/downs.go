@@ -109,11 +109,17 @@ func (e *echo) lossesBeside(bad []stretch) iter.Seq[time.Time] {
 
 // inStorms iterates over those of these losses that lie in storms, which are in the order of time, by the number of the storm.
 func (d downs) inStorms(storms []stretch, l *flowLog, e *echo) iter.Seq2[int, time.Time] {
+	if first, end := e.among(storms); first == end || e.lost == 0 {
+		return func(func(int, time.Time) bool) {}
+	}
+	path, back := l.at(e, true)
+	return e.lossesIn(storms, d.on(e, path, back))
+}
+
+// lossesIn iterates over when an echo lost packets in storms, which are in the order of time, at other times than some, by the number of the storm.
+func (e *echo) lossesIn(storms, beside []stretch) iter.Seq2[int, time.Time] {
 	return func(yield func(int, time.Time) bool) {
-		if first, end := e.among(storms); first == end {
-			return
-		}
-		for at := range d.losses(l, e) {
+		for at := range e.lossesBeside(beside) {
 			if b := stormAt(storms, at); b < len(storms) && !at.Before(storms[b].from) && !yield(b, at) {
 				return
 			}

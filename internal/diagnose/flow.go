@@ -167,6 +167,15 @@ func (w way) set() []localize.Alternative {
 	return set
 }
 
+// wayOf is a way that leaves open what alternatives do.
+func wayOf(set []localize.Alternative) way {
+	var w way
+	for _, a := range set {
+		w.alternatives = append(w.alternatives, a.Arcs)
+	}
+	return w
+}
+
 func (w way) equal(x way) bool { return slices.EqualFunc(w.alternatives, x.alternatives, slices.Equal) }
 
 // into returns what a way leaves open if packets come in over an arc, as the address tells to which they are sent, unless the way tells otherwise. None tells nothing.

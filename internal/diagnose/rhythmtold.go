@@ -98,37 +98,73 @@ func ceased(r *rhythm.Rhythm) bool {
 }
 
 // downWith names what was down whenever a cause lost some of its packets, if there is one and that is no chance: when a link goes down its flows move to others, where some of what it lost
-// is put.
+// is put. At its own switches all flows may move, some of them to what dies next: less says there that it is no chance, and that a cause lost all of what few flows sent is no proof either.
 func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
-	const chance = 0.01
-	if r.Kind != rhythm.Flapping && r.Kind != rhythm.Once || r.Loss >= stormLoss {
+	const chance, atSwitch, fewFlows = 0.01, 0.5, 3
+	if r.Kind != rhythm.Flapping && r.Kind != rhythm.Once {
 		return ""
 	}
-	links := linksOf(s.fabric, c)
+	bad, links := s.stretches(r.Episodes), linksOf(s.fabric, c)
 	var name string
 	for other, when := range s.fallen.outages {
-		if slices.ContainsFunc(linksOf(s.fabric, other), func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
+		others := linksOf(s.fabric, other)
+		if slices.ContainsFunc(others, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
 			continue
 		}
-		down := when.stretches()
-		likely := 1.0
-		for _, bad := range s.stretches(r.Episodes) {
-			met, near := false, time.Duration(0) // when it would meet one
-			for _, d := range down {
-				d = stretch{d.from.Add(-stormBin), d.to.Add(stormBin)}
-				met = met || bad.overlaps(d)
-				near += d.to.Sub(d.from) + bad.to.Sub(bad.from)
-			}
-			if likely *= near.Seconds() / s.flowing.to.Sub(s.flowing.from).Seconds(); !met {
-				likely = 1
-				break
-			}
+		down, most, few := when.stretches(), chance, false
+		if s.atOneSwitch(links, others) {
+			n := s.surelyLost(c, bad)
+			most, few = atSwitch, n <= fewFlows && n < s.surelyLost(other, down)
 		}
-		if x := s.name(other); likely <= chance && (name == "" || x < name) {
+		if x := s.name(other); (r.Loss < stormLoss || few) && s.metBy(bad, down) <= most && (name == "" || x < name) {
 			name = x
 		}
 	}
 	return name
+}
+
+// metBy is the probability that by chance each episode of some meets one of others, or 1 where not all of them do.
+func (s *Store) metBy(episodes, others []stretch) float64 {
+	likely := 1.0
+	for _, bad := range episodes {
+		met, near := false, time.Duration(0) // when it would meet one
+		for _, d := range others {
+			d = stretch{d.from.Add(-stormBin), d.to.Add(stormBin)}
+			met = met || bad.overlaps(d)
+			near += d.to.Sub(d.from) + bad.to.Sub(bad.from)
+		}
+		if !met {
+			return 1
+		}
+		likely *= near.Seconds() / s.flowing.to.Sub(s.flowing.from).Seconds()
+	}
+	return likely
+}
+
+// surelyLost is how many flows lost packets in some stretches that surely crossed a cause and nothing else that was down just then.
+func (s *Store) surelyLost(c localize.Cause, when []stretch) int {
+	others, _ := s.fallen.beside(s.fabric, c)
+	seen, n := s.observeStorms(when, s.fallen.dead, others, false), 0
+	for i := range seen.list {
+		if surely, _ := seen.crossing(&seen.list[i], c); surely && seen.list[i].Lost > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// atOneSwitch reports whether some links and others end at one switch.
+func (s *Store) atOneSwitch(links, others []graphs.LinkID) bool {
+	at := map[graphs.NodeID]bool{}
+	for _, l := range links {
+		for _, p := range s.fabric.Link(l).Ends {
+			n := s.fabric.Port(p).Node
+			at[n] = !s.fabric.Node(n).IsHost()
+		}
+	}
+	return slices.ContainsFunc(others, func(l graphs.LinkID) bool {
+		return slices.ContainsFunc(s.fabric.Link(l).Ends[:], func(p graphs.PortID) bool { return at[s.fabric.Port(p).Node] })
+	})
 }
 
 // isLink makes of a suspect its link: what goes down goes down both ways, whichever lost more probes, and an arc of it is no other answer.

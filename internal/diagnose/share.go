@@ -28,6 +28,13 @@ func (w way) someOf(arcs map[graphs.ArcID]bool) bool {
 	})
 }
 
+// allOf reports whether a way surely crosses one of some arcs.
+func (w way) allOf(arcs map[graphs.ArcID]bool) bool {
+	return w.known() && !slices.ContainsFunc(w.alternatives, func(path []graphs.ArcID) bool {
+		return !slices.ContainsFunc(path, func(a graphs.ArcID) bool { return arcs[a] })
+	})
+}
+
 // Shares are those of the ways there and back of a flow that cross some arcs, as long as these ways stay the same.
 type shares struct {
 	flow        *flowLog

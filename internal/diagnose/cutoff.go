@@ -47,20 +47,26 @@ func (s *Store) othersCutOff(u *unheard, since time.Time) bool {
 	})
 }
 
-// cutOffs returns when pairs were heard of for the last time that are probed in vain since, the latest first; of those that were so together the latest.
+// cutOffs returns when pairs were heard of for the last time that are probed in vain since, the latest first; of those that were so together the latest. Flows that were dead
+// already while others of their pair were heard of tell of no change.
 func (s *Store) cutOffs() []time.Time {
-	type ending struct{ heard, until time.Time }
-	asks := map[pairing]ending{}
+	heardOf, asked := map[pairing]time.Time{}, map[pairing]time.Time{}
 	for _, l := range s.order {
-		if heard, until := l.lastHeard(); l.src != graphs.None && l.dst != graphs.None && !until.IsZero() {
-			p := pairing{l.src, l.dst}
-			asks[p] = ending{later(asks[p].heard, heard), later(asks[p].until, until)}
+		if heard, _ := l.heardTill(); l.src != graphs.None && l.dst != graphs.None {
+			heardOf[pairing{l.src, l.dst}] = later(heardOf[pairing{l.src, l.dst}], heard)
+		}
+	}
+	for _, l := range s.order {
+		p := pairing{l.src, l.dst}
+		last := heardOf[p]
+		if heard, until := l.heardTill(); !last.IsZero() && (last.Sub(heard) < cutTogether || len(l.echoes) > 0 && !l.echoes[0].start.Before(last)) {
+			asked[p] = later(asked[p], until)
 		}
 	}
 	var list []time.Time
-	for _, x := range asks {
-		if !x.heard.IsZero() && x.until.Sub(x.heard) >= leastSilent {
-			list = append(list, x.heard)
+	for p, until := range asked {
+		if until.Sub(heardOf[p]) >= leastSilent {
+			list = append(list, heardOf[p])
 		}
 	}
 	slices.SortFunc(list, func(a, b time.Time) int { return b.Compare(a) })
@@ -89,7 +95,7 @@ func (s *Store) heardLast(u *unheard) map[pairing]time.Time {
 	heard := map[pairing]time.Time{}
 	for _, l := range s.order {
 		if p, dead := s.unheardAs(u, l.src, l.dst); dead {
-			at, _ := l.lastHeard()
+			at, _ := l.heardTill()
 			heard[p] = later(heard[p], at)
 		}
 	}
@@ -109,7 +115,7 @@ func (s *Store) leaveOutPair(x *weighedPair) {
 			continue
 		}
 		heard := last
-		if own, _ := l.lastHeard(); last.Sub(own) < cutTogether {
+		if own, _ := l.heardTill(); last.Sub(own) < cutTogether {
 			heard = own
 		}
 		if one := l.fate(heard); one.sent > 0 {
@@ -125,6 +131,16 @@ func (s *Store) leaveOutPair(x *weighedPair) {
 		}
 	}
 	s.cut = append(s.cut, *x)
+}
+
+// heardTill is lastHeard, of a flow that was answered more often than not until then. One on a dead link that others move while they flap is answered now and then: that it is not any more is no
+// change, and it counts as one that never was.
+func (l *flowLog) heardTill() (heard, until time.Time) {
+	heard, until = l.lastHeard()
+	if was := l.in(stretch{to: heard}); 2*was.lost > was.sent {
+		heard = time.Time{}
+	}
+	return heard, until
 }
 
 // lastHeard returns until when a flow was answered, as far as is known, zero if it never was, and until when it was measured.

@@ -160,6 +160,9 @@ func (s *Store) lossSuspects(d *Diagnosis, suspects []localize.Suspect, seen *ob
 		if l, ok := s.fabric.LinkByName(out.Link); ok && ports.behind[l] && (out.Symptom == Flap || out.Symptom == Down) {
 			continue
 		}
+		if slices.ContainsFunc(d.Suspects, func(x Suspect) bool { return x.sameFlap(&out) }) {
+			continue
+		}
 		s.corrupts(&out, &sus, heard, ports.counted)
 		s.queues(&out, sus.Cause, ports.counted)
 		s.prove(&out, sus.Cause, sus.Loss, heard, ports)
@@ -221,6 +224,19 @@ func (s *Store) told(d *Diagnosis, sus *localize.Suspect, beside map[string]loca
 	}
 	s.alsoLoses(x, sus, seen)
 	return true
+}
+
+// sameFlap reports whether a suspect goes up and down as another one does that cannot be told from it, whenever that does.
+func (x *Suspect) sameFlap(y *Suspect) bool {
+	if x.Symptom != Flap || y.Symptom != Flap || x.Probability < Named || !slices.Equal(slices.Sorted(slices.Values(x.Class)), slices.Sorted(slices.Values(y.Class))) {
+		return false
+	}
+	when := func(e Episode, verge time.Duration) stretch {
+		return stretch{e.Start.Add(e.From - verge), e.Start.Add(e.To + verge)}
+	}
+	return !slices.ContainsFunc(y.Episodes, func(e Episode) bool {
+		return !slices.ContainsFunc(x.Episodes, func(o Episode) bool { return when(e, 0).overlaps(when(o, stormBin)) })
+	})
 }
 
 // corruption looks for what changes payloads, by the same reasoning that looks for loss.

@@ -102,13 +102,16 @@ func arcsOf(f *graphs.Fabric, c localize.Cause) map[graphs.ArcID]bool {
 	return arcs
 }
 
-// beside returns the arcs of those suspects that are named and on none of some links.
+// beside returns the arcs of those suspects that are named and on none of some links, nor an arc or a link that cannot be told from one there.
 func (s *Store) beside(links []graphs.LinkID, suspects []localize.Suspect) map[graphs.ArcID]bool {
 	arcs := map[graphs.ArcID]bool{}
 	for i := range suspects {
 		x := &suspects[i]
-		theirs := linksOf(s.fabric, x.Cause)
-		if x.Probability < Named || slices.ContainsFunc(theirs, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
+		on := func(c localize.Cause) bool {
+			return (c == x.Cause || c.Kind == localize.Arc || c.Kind == localize.Link) &&
+				slices.ContainsFunc(linksOf(s.fabric, c), func(l graphs.LinkID) bool { return slices.Contains(links, l) })
+		}
+		if x.Probability < Named || on(x.Cause) || slices.ContainsFunc(x.Class, on) {
 			continue
 		}
 		maps.Copy(arcs, arcsOf(s.fabric, x.Cause))

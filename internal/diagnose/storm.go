@@ -72,7 +72,7 @@ func (s *Store) storms(known downs) []stretch {
 // stormsIn finds storms in what was lost in bins of time of a width, where so many losses in one are usual, and up to calm no part of a storm. It returns nil if they take up more than a
 // share of the time.
 func (s *Store) stormsIn(lost map[int]*spell, width time.Duration, usual, calm int, most float64, known downs) []stretch {
-	limit := func(usual float64) float64 { return stormLosses + 4*usual + 6*math.Sqrt(usual) }
+	limit := func(usual float64) float64 { return stormLosses + 2*usual + 4*math.Sqrt(usual) }
 	least := limit(float64(usual))
 	more := func(b int) bool { return lost[b] != nil && lost[b].n > calm }
 	var found []stretch

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
@@ -82,6 +83,33 @@ func TestRacksCutOff(t *testing.T) {
 	p.run(10, func(graphs.ArcID, int) float64 { return 0 })
 	if d := p.store.Diagnose(); len(d.Suspects) != 1 || d.Suspects[0].ID != "leaf2>leaf4" || d.Suspects[0].Probability < 0.8 {
 		t.Errorf("of a filter between two racks is told: %s", d.Text())
+	}
+}
+
+// TestDeadBefore plays a dead link, no way known, of which routes moved some flows for half a second, as they do while another one flaps. In the end these two hosts are asked by flows alone
+// that were dead before: no filter came between them.
+func TestDeadBefore(t *testing.T) {
+	p := newPlay(t, 400)
+	link, _ := p.f.LinkByName("leaf1:swp1--spine1:swp1")
+	dead := func(fl *playFlow) bool { return crosses(fl.path, link) || crosses(fl.back, link) }
+	moved := func(fl *playFlow) bool {
+		src, _ := p.f.Owner(fl.flow.Src)
+		dst, _ := p.f.Owner(fl.flow.Dst)
+		return pairingOf(src.Node, dst.Node) == pairingOf(p.f.Hosts()[0], p.f.Hosts()[4])
+	}
+	for i := range p.flows {
+		p.flows[i].untraced = true
+	}
+	at := 0
+	p.host = func(fl *playFlow, w, _ int) (there, home bool) { return dead(fl) && !(moved(fl) && at+w == 9), false }
+	lossless := func(graphs.ArcID, int) float64 { return 0 }
+	p.run(10, lossless)
+	p.start, at = p.start.Add(5*time.Second), 10
+	p.flows = slices.DeleteFunc(p.flows, func(fl playFlow) bool { return moved(&fl) && !dead(&fl) })
+	p.run(4, lossless)
+	d := p.store.Diagnose()
+	if len(d.Suspects) == 0 || !slices.Contains(d.Suspects[0].Class, p.f.LinkName(link)) || d.Suspects[0].Probability < Named || len(d.Notes) > 0 {
+		t.Errorf("of a dead link is told: %s", d.Text())
 	}
 }
 

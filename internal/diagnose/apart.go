@@ -206,7 +206,7 @@ func (x *sorter) downIn(arcs []graphs.ArcID, storms []stretch) (own []stretch, l
 			}
 			e, path, back, known := x.waysOf(l, &l.echoes[i])
 			on, surely := path.someOf(ours) || back.someOf(ours), path.allOf(ours) || back.allOf(ours)
-			if !path.known() || !back.known() || (on || !known) && !surely || path.someOf(x.dead) || back.someOf(x.dead) {
+			if !path.known() || !back.known() || (on || !known) && !surely || l.onDead(x.dead, path, back) {
 				continue
 			}
 			others := x.known.on(e, path, back)
@@ -307,7 +307,7 @@ func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[g
 				if there == nil {
 					there, home = lists.waysOf(l, path, back)
 				}
-				if path.someOf(dead) || back.someOf(dead) || len(there)+len(home) == 0 {
+				if l.onDead(dead, path, back) || len(there)+len(home) == 0 {
 					break
 				}
 				list[b].lost++

@@ -93,6 +93,23 @@ func TestFlapsAtOnce(t *testing.T) {
 	}
 }
 
+// TestFlapBesideDead reads what the probes of four hosts of a leaf-spine told of a link that goes down for half a second every three and of a dead one, where no switch answers
+// (testdata/besidedead.jsonl.gz): of flows that are always dead nothing is lost by what goes down, at whose moments a spine was named for both.
+func TestFlapBesideDead(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := recorded(t, f, "besidedead.jsonl").Diagnose()
+	flaps := func(x diagnose.Suspect) bool {
+		return x.Symptom == diagnose.Flap && x.Probability >= 0.9 && slices.Contains(x.Class, "leaf4:swp3--spine3:swp4")
+	}
+	node := func(x diagnose.Suspect) bool { return x.Kind == "node" && x.Probability >= diagnose.Named }
+	if !slices.ContainsFunc(d.Suspects, flaps) || slices.ContainsFunc(d.Suspects, node) {
+		t.Errorf("got\n%s", d.Text())
+	}
+}
+
 // TestFlapBesideLoss: a link that goes down every twelve seconds has that period, and an arc beside it that always loses two in a hundred has no episodes, though many flows cross both.
 func TestFlapBesideLoss(t *testing.T) {
 	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 8, Spines: 4, Hosts: 8})

@@ -25,7 +25,7 @@ func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, k
 			left := known.leave(storms[first:end], l, e)
 			x := inStorms{echo: e.within(left, true)}
 			path, back := l.at(&x.echo, true)
-			if path.someOf(without) || back.someOf(without) || traced && !(path.known() && back.known()) {
+			if l.onDead(without, path, back) || traced && !(path.known() && back.known()) {
 				continue
 			}
 			if e.lost == 0 && !e.torn {

@@ -175,6 +175,11 @@ func (l *flowLog) deadAlways() bool {
 	return first >= 0 && float64(l.echoes[first].lost) > stormLoss*float64(l.echoes[first].sent) && l.lostShare() > stormLoss
 }
 
+// onDead reports whether what crosses some ways of a flow crosses arcs that are always dead, or seems to, where its ways are not known.
+func (l *flowLog) onDead(dead map[graphs.ArcID]bool, path, back way) bool {
+	return path.someOf(dead) || back.someOf(dead) || len(dead) > 0 && !(path.known() && back.known()) && l.deadAlways()
+}
+
 // stormParts is into how many parts a storm is cut to find its edges.
 const stormParts = 64
 

@@ -51,15 +51,17 @@ func (s *Store) othersCutOff(u *unheard, since time.Time) bool {
 // already while others of their pair were heard of tell of no change.
 func (s *Store) cutOffs() []time.Time {
 	heardOf, asked := map[pairing]time.Time{}, map[pairing]time.Time{}
-	for _, l := range s.order {
-		if heard, _ := l.heardTill(); l.src != graphs.None && l.dst != graphs.None {
-			heardOf[pairing{l.src, l.dst}] = later(heardOf[pairing{l.src, l.dst}], heard)
+	heard := make([]time.Time, len(s.order)) // of each flow
+	for i, l := range s.order {
+		if heard[i], _ = l.heardTill(); l.src != graphs.None && l.dst != graphs.None {
+			heardOf[pairing{l.src, l.dst}] = later(heardOf[pairing{l.src, l.dst}], heard[i])
 		}
 	}
-	for _, l := range s.order {
+	for i, l := range s.order {
 		p := pairing{l.src, l.dst}
 		last := heardOf[p]
-		if heard, until := l.heardTill(); !last.IsZero() && (last.Sub(heard) < cutTogether || len(l.echoes) > 0 && !l.echoes[0].start.Before(last)) {
+		if !last.IsZero() && (last.Sub(heard[i]) < cutTogether || len(l.echoes) > 0 && !l.echoes[0].start.Before(last)) {
+			_, until := l.lastHeard()
 			asked[p] = later(asked[p], until)
 		}
 	}

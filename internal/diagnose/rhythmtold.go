@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"whichlink/graphs"
@@ -105,18 +106,19 @@ func (s *Store) downWith(c localize.Cause, r *rhythm.Rhythm) string {
 		return ""
 	}
 	bad, links := s.stretches(r.Episodes), linksOf(s.fabric, c)
+	own := sync.OnceValue(func() int { return s.surelyLost(c, bad) })
 	var name string
 	for other, when := range s.fallen.outages {
-		others := linksOf(s.fabric, other)
+		others, down := linksOf(s.fabric, other), when.stretches()
 		if slices.ContainsFunc(others, func(l graphs.LinkID) bool { return slices.Contains(links, l) }) {
 			continue
 		}
-		down, most, few := when.stretches(), chance, false
-		if s.atOneSwitch(links, others) {
-			n := s.surelyLost(c, bad)
-			most, few = atSwitch, n <= fewFlows && n < s.surelyLost(other, down)
+		met, beside := s.metBy(bad, down), s.atOneSwitch(links, others)
+		if met > atSwitch || !beside && met > chance {
+			continue
 		}
-		if x := s.name(other); (r.Loss < stormLoss || few) && s.metBy(bad, down) <= most && (name == "" || x < name) {
+		few := func() bool { return beside && own() <= fewFlows && own() < s.surelyLost(other, down) }
+		if x := s.name(other); (name == "" || x < name) && (r.Loss < stormLoss || few()) {
 			name = x
 		}
 	}

@@ -21,34 +21,32 @@ func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal, ports *portWords)
 			l, ok := s.fabric.LinkByName(x.Link)
 			return ok && x.Kind == string(localize.Link) && x.Symptom == Down && x.Probability >= Named && slices.Contains(links, l)
 		}
-		rest, others := slices.DeleteFunc(slices.Clone(gone), around), slices.DeleteFunc(slices.Clone(d.Suspects), down)
-		said := len(d.Suspects) - len(others)
-		if len(links) < 2 || len(rest) == len(gone) || len(gone)-len(rest)+said < len(links) {
+		of, rest := parted(gone, around)
+		said, others := parted(d.Suspects, down)
+		if len(links) < 2 || len(of) == 0 || len(of)+len(said) < len(links) {
 			continue
 		}
 		w, up := withdrawal{class: []absent{{graphs.None, links}}}, false
-		for _, x := range gone {
-			if around(x) {
-				_, is := s.portsUp(&x)
-				up = up || is
-				w.ways, w.chance, w.since = max(w.ways, x.ways), max(w.chance, x.chance), later(w.since, x.since)
-			}
+		for _, x := range of {
+			_, is := s.portsUp(&x)
+			up = up || is
+			w.ways, w.chance, w.since = max(w.ways, x.ways), max(w.chance, x.chance), later(w.since, x.since)
 		}
-		if said > 0 && up {
+		if len(said) > 0 && up {
 			continue // one is down, another one drained
 		}
 		name := s.name(localize.Cause{Kind: localize.Group, ID: int32(g)})
 		out := s.downSuspect(w)
 		out.Kind, out.ID, out.Link, out.Class = string(localize.Group), name, "", []string{name}
-		of := fmt.Sprintf("its %d links", len(links))
-		if said > 0 {
-			of = fmt.Sprintf("%d of %s", len(gone)-len(rest), of)
+		which := fmt.Sprintf("its %d links", len(links))
+		if len(said) > 0 {
+			which = fmt.Sprintf("%d of %s", len(of), which)
 		}
-		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of %s, though each might (chance of one of them %s at most)", w.ways, of, chanceWords(w.chance))
+		out.For = fmt.Sprintf("none of up to %d traced paths crosses any of %s, though each might (chance of one of them %s at most)", w.ways, which, chanceWords(w.chance))
 		out.Evidence[0].Text = out.For
 		out.Next = []Step{{Why: "what they share is sick, not each link, or was drained", Do: "inspect " + name}}
-		if said > 0 {
-			out.tellDown(slices.DeleteFunc(d.Suspects, func(x Suspect) bool { return !down(x) }))
+		if len(said) > 0 {
+			out.tellDown(said)
 			for _, l := range links {
 				ports.covered[l] = true
 			}
@@ -56,6 +54,18 @@ func (s *Store) groupSuspects(d *Diagnosis, gone []withdrawal, ports *portWords)
 		d.Suspects, gone = append(others, out), rest
 	}
 	return gone
+}
+
+// parted returns those of a list that meet a condition, and the others.
+func parted[T any](list []T, is func(T) bool) (those, others []T) {
+	for _, x := range list {
+		if is(x) {
+			those = append(those, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	return those, others
 }
 
 // tellDown puts to a group that routing goes around what ports say of those of its links that are down by their word.

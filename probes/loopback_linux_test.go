@@ -2,38 +2,47 @@ package probes
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"whichlink/internal/evidence"
 )
 
-// reflectorOn runs a reflector on a port of its own choice and returns the port.
-func reflectorOn(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
+// newReflector opens a reflector on a port of its own choice and returns the port.
+func newReflector(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
 	t.Helper()
 	for port := uint16(20862); ; port++ {
 		cfg.Ports = []uint16{port}
 		r, err := NewReflector(cfg)
-		if err != nil {
-			if port < 20900 {
-				continue
-			}
+		if err == nil {
+			return r, port
+		}
+		if port >= 20900 {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-done; err != nil {
-				t.Errorf("reflector: %v", err)
-			}
-		})
-		return r, port
 	}
+}
+
+// reflectorOn runs a reflector on a port of its own choice and returns the port.
+func reflectorOn(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
+	t.Helper()
+	r, port := newReflector(t, cfg)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("reflector: %v", err)
+		}
+	})
+	return r, port
 }
 
 func newEngine(t *testing.T, cfg Config) *Engine {
@@ -167,6 +176,45 @@ func TestReflectorGarbage(t *testing.T) {
 	s := r.Stats()
 	if int(s.Answered) != replies || s.Received+s.Truncated != 3000 || s.Answered == 0 || s.Short == 0 || s.Answers == 0 || s.Malformed == 0 || s.Truncated == 0 {
 		t.Errorf("%d answers came; %+v", replies, s)
+	}
+}
+
+// A reflector that is stopped answers what came until then, and what comes later is refused: nothing is lost in silence.
+func TestReflectorRetires(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1", "::1"} {
+		t.Run(addr, func(t *testing.T) {
+			r, port := newReflector(t, ReflectorConfig{})
+			c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(addr), port)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			const n = reflectorBatch + 1
+			b := make([]byte, 200)
+			b = b[:(&request{seq: 1, ssid: 3}).put(b)]
+			for range n {
+				if _, err := c.Write(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			stop()
+			if err := r.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			c.SetReadDeadline(time.Now().Add(time.Second))
+			for i := range n {
+				if _, err := c.Read(b); err != nil {
+					t.Fatalf("%d of %d answered: %v; %+v", i, n, err, r.Stats())
+				}
+			}
+			if _, err := c.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Read(b); !errors.Is(err, unix.ECONNREFUSED) {
+				t.Errorf("one more: %v", err)
+			}
+		})
 	}
 }
 

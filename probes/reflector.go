@@ -98,9 +98,13 @@ func (r *Reflector) open() error {
 	return nil
 }
 
-// Run answers until ctx is done, then closes the sockets. It returns nil if ctx ended it.
+// Run answers until ctx is done, and what came until then; then it closes the sockets. It returns nil if ctx ended it.
 func (r *Reflector) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { r.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		for _, s := range r.sockets {
+			s.retire()
+		}
+	})
 	defer stop()
 	var wg sync.WaitGroup
 	failed := make([]error, len(r.sockets))

@@ -49,13 +49,41 @@ func isNoFamily(err error) bool {
 	return errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL)
 }
 
-// serve answers until the socket is closed, and then returns nil.
+// serve answers until the socket is closed or retired, and then returns nil.
 func (r *reflectorSocket) serve() error {
 	err := r.drain(func() *batch { return r.in }, func(*batch) {}, r.arrived)
-	if errors.Is(err, os.ErrClosed) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		_ = r.raw.Control(r.answerLast)
+		return r.close()
+	case errors.Is(err, os.ErrClosed):
 		return nil
 	}
 	return err
+}
+
+// retire has the kernel refuse what comes from now on, which tells senders that nobody is here any more, and serve answer what came before and then close the socket. What a socket holds
+// when it is closed is lost in silence. One that is connected to itself gets nothing from others.
+func (r *reflectorSocket) retire() {
+	self := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if r.v6 {
+		self = netip.IPv6Loopback()
+	}
+	_ = r.raw.Control(func(fd uintptr) {
+		_ = unix.Connect(int(fd), sockaddr(netip.AddrPortFrom(self, r.at.Port()))) // without it, as much is lost as comes until the socket is closed
+	})
+	_ = r.file.SetReadDeadline(time.Unix(1, 0))
+}
+
+// answerLast answers all that came to a socket to which nothing comes any more.
+func (r *reflectorSocket) answerLast(fd uintptr) {
+	for {
+		n, _ := r.in.receive(fd, 0)
+		if n == 0 {
+			return
+		}
+		r.arrived(r.in, n, false)
+	}
 }
 
 // arrived answers a batch of requests, or notes a batch of errors. Each answer has a time of its own and is sent before the next gets one: where the host is busy,

@@ -39,6 +39,8 @@ func (r *reflectorSocket) local() netip.AddrPort { return r.at }
 
 func (r *reflectorSocket) close() error { return r.conn.Close() }
 
+func (r *reflectorSocket) retire() { r.close() }
+
 func (r *reflectorSocket) serve() error {
 	buf := make([]byte, maxPacket+1)
 	for {

@@ -50,12 +50,16 @@ func (s *Session) report(last bool) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, fl := range s.flows {
+	windows := make([]Window, len(s.flows))
+	for i, fl := range s.flows {
 		// Until a flow's path is known its counts wait: they are worth more then. But not for ever.
 		if fl.confirmed.IsZero() && now.Sub(fl.first) < 4*time.Second && !last {
 			continue
 		}
-		s.reportFlow(fl, now)
+		windows[i] = s.take(fl, now) // all before any is written: who is refused tells of what others lost as well
+	}
+	for i, fl := range s.flows {
+		s.reportWindow(fl, &windows[i], now)
 	}
 	s.emitStrains()
 	s.fade()
@@ -66,16 +70,29 @@ func (s *Session) report(last bool) {
 
 // reportFlow writes down what a flow counted since last time. The mutex is held.
 func (s *Session) reportFlow(fl *sessionFlow, now time.Time) {
+	w := s.take(fl, now)
+	s.reportWindow(fl, &w, now)
+}
+
+// take returns what a flow counted since last time. The mutex is held.
+func (s *Session) take(fl *sessionFlow, now time.Time) Window {
 	w := fl.stream.Take()
-	s.watchFor(fl, &w, now)
 	if w.Method == MethodPortUnreachable {
 		s.lackAgent(fl, now)
+	}
+	return w
+}
+
+// reportWindow writes down what a flow counted in a window, if it sent anything. The mutex is held.
+func (s *Session) reportWindow(fl *sessionFlow, w *Window, now time.Time) {
+	s.watchFor(fl, w, now)
+	if w.Method == MethodPortUnreachable {
 		return
 	}
 	if w.Sent > 0 && !s.lacksAgent(fl, now) {
-		s.cfg.Emit(s.echoRecord(fl, &w))
+		s.cfg.Emit(s.echoRecord(fl, w))
 	}
-	s.tellUnsent(fl, &w, now)
+	s.tellUnsent(fl, w, now)
 	for _, h := range w.Hops {
 		if h.Sent == 0 {
 			continue

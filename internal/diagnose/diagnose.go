@@ -63,8 +63,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
 	s.addUnheard(d)
+	var odd []*flowLog
 	if then == nil {
-		s.addSelective(d, seen, solved)
+		odd = s.addSelective(d, seen, solved)
 	}
 	s.doubtBeyond(d, seen, solved.Background)
 	s.tellSizes(d, seen)
@@ -78,6 +79,9 @@ func (s *Store) Diagnose() *Diagnosis {
 	d.Cleared = append(d.Cleared, s.cleared(solved, d.Suspects, seen)...)
 	s.tellSuffering(d)
 	s.conclude(d, seen, solved)
+	if d.Verdict == Suspects {
+		d.Notes = append(d.Notes, s.oddFlows(odd)...)
+	}
 	if then != nil && then.spells != nil {
 		d.Notes = append(d.Notes, then.spellNote())
 	}

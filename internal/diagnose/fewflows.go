@@ -43,15 +43,42 @@ func (s *Store) fewFlows() []string {
 	if few < leastOfFew || !mostly(few, total) || flows < fewOf*n {
 		return nil
 	}
-	var words []string
-	for _, x := range lossy[:n] {
-		words = append(words, x.words()+" "+s.lostWords(x.flowLog, x.sent, x.lost))
-	}
 	of := "all packets lost are"
 	if few < total {
 		of = fmt.Sprintf("%s of the %s packets lost are", thousands(few), thousands(total))
 	}
-	return append([]string{fmt.Sprintf("%s of %d of %s flows: %s", of, n, thousands(flows), strings.Join(words, "; "))}, s.traceOf(lossy[0].flowLog)...)
+	var logs []*flowLog
+	for _, x := range lossy[:n] {
+		logs = append(logs, x.flowLog)
+	}
+	return append([]string{fmt.Sprintf("%s of %d of %s flows: %s", of, n, thousands(flows), s.lossesWords(logs))}, s.traceOf(logs[0])...)
+}
+
+// oddFlows tells which of the flows that lose more than anything that is named explains are not heard of any more, and how to see where their packets end.
+func (s *Store) oddFlows(odd []*flowLog) []string {
+	odd = slices.DeleteFunc(odd, func(l *flowLog) bool {
+		heard, until := l.lastHeard()
+		return until.Sub(heard) < leastSilent
+	})
+	if len(odd) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(odd, func(a, b *flowLog) int { return -cmp.Compare(a.fate(time.Time{}).lost, b.fate(time.Time{}).lost) })
+	text := fmt.Sprintf("nothing that is named explains what %s of %s flows lost: %s", thousands(len(odd)), thousands(len(s.order)), s.lossesWords(odd[:min(mostShown, len(odd))]))
+	if len(odd) > mostShown {
+		text += fmt.Sprintf("; and %s more", thousands(len(odd)-mostShown))
+	}
+	return append([]string{text}, s.traceOf(odd[0])...)
+}
+
+// lossesWords says of flows what each lost.
+func (s *Store) lossesWords(flows []*flowLog) string {
+	var words []string
+	for _, l := range flows {
+		x := l.fate(time.Time{})
+		words = append(words, l.words()+" "+s.lostWords(l, x.sent, x.lost))
+	}
+	return strings.Join(words, "; ")
 }
 
 // words names a flow by its header.

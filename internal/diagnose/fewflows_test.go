@@ -39,3 +39,27 @@ func TestFewFlows(t *testing.T) {
 		}
 	}
 }
+
+// TestOddFlow: a flow that loses all is told beside a link that is named, which does not explain it; what one lost that is heard of again is not.
+func TestOddFlow(t *testing.T) {
+	for _, c := range []struct {
+		windows int
+		want    bool
+	}{{4, true}, {3, false}} {
+		s := newScene(t)
+		s.run(probing{flows: 60, packets: 20, windows: 4, lose: s.only(0.05, sickArc)})
+		window := 0
+		for _, r := range s.probe {
+			if r.Kind == evidence.KindEcho && r.Flow.SrcPort == 50007 {
+				if window < c.windows {
+					r.Lost, r.LostForward, r.LostBack = r.Sent, r.Sent, evidence.Int(0)
+				}
+				window++
+			}
+		}
+		d := s.diagnosed()
+		if len(d.Suspects) == 0 || d.Suspects[0].ID != sickArc || strings.Contains(strings.Join(d.Notes, "\n"), "nothing that is named explains what 1 of 60 flows lost: ") != c.want {
+			t.Errorf("all lost in %d windows of 4: it is said\n%s", c.windows, d.Text())
+		}
+	}
+}

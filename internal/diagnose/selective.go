@@ -24,17 +24,22 @@ const (
 )
 
 // addSelective tells what drops the packets of some flows and lets others pass, where flows lose more than what was found explains. Where cables are elsewhere than planned
-// it is not known what flows cross.
-func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result) {
+// it is not known what flows cross. It returns the flows that lose more than anything that is named explains.
+func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result) (odd []*flowLog) {
 	if len(s.misplaced) > 0 {
-		return
+		return nil
 	}
 	if times := d.flaps(); times != nil {
 		seen = s.observe(times, seen.since)
 	}
 	strange := s.unexplainedFlows(seen, solved)
+	for _, i := range strange {
+		if l := seen.flow(&seen.list[i]); !slices.Contains(odd, l) {
+			odd = append(odd, l)
+		}
+	}
 	if len(strange) < 2 {
-		return
+		return odd
 	}
 	var paths localize.PathSets // not a nil of another type
 	if s.spread != nil {
@@ -59,7 +64,13 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 			d.Suspects = slices.DeleteFunc(d.Suspects, same)
 		}
 		d.Suspects = append(d.Suspects, out)
+		if out.Probability >= Named {
+			odd = slices.DeleteFunc(odd, func(l *flowLog) bool {
+				return slices.ContainsFunc(x.Hit, func(i int32) bool { return seen.flow(&seen.list[i]) == l })
+			})
+		}
 	}
+	return odd
 }
 
 // flaps returns when what is named went down and came up, in the order of time: what flows lost then was lost to that, on whatever path they were for the moment.

@@ -60,7 +60,10 @@ func (s *Store) setClocks() {
 	s.from, s.to, s.flowing = time.Time{}, time.Time{}, stretch{}
 	for k, span := range s.spans {
 		if d := moved[k.by]; d != 0 && k.source == string(evidence.SourceProbe) {
-			span = span.moved(-d)
+			span.stretch = span.moved(-d)
+			if !span.flowsTo.IsZero() {
+				span.flowsTo = span.flowsTo.Add(-d)
+			}
 			s.spans[k], s.sources[k].Newest = span, span.to
 		}
 		s.from, s.to = soonest(s.from, span.from), later(s.to, span.to)

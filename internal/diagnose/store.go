@@ -76,7 +76,7 @@ type Store struct {
 	from, to time.Time
 	// flowing is from when until when flows were measured. Ports may be read for a day before that and long after: whatever is asked of losses in time is asked of this.
 	flowing  stretch
-	spans    map[sourceKey]stretch    // of each source
+	spans    map[sourceKey]sourceSpan
 	fast     map[string]time.Duration // by how much clocks of probers are ahead, which is taken off their times
 	slowness *slowness                // as last looked at
 	full     []graphs.ArcID           // arcs whose queues may be full, since they lose packets
@@ -109,7 +109,7 @@ func NewStore(f *graphs.Fabric, cfg Config) *Store {
 		arcs:      make(map[string]graphs.ArcID, f.NumArcs()),
 		flows:     map[flowKey]*tellers{},
 		sources:   map[sourceKey]*Source{},
-		spans:     map[sourceKey]stretch{},
+		spans:     map[sourceKey]sourceSpan{},
 		skipped:   map[string]int{},
 		strange:   map[string]int{},
 		strangers: strangers{},
@@ -218,14 +218,24 @@ func (s *Store) see(r *evidence.Record) {
 	s.from = soonest(s.from, r.Start())
 	span := s.spans[k]
 	span.from, span.to = soonest(span.from, r.Start()), later(span.to, r.Time)
+	if r.Source == evidence.SourceProbe && r.Kind == evidence.KindEcho || r.Source == evidence.SourcePcap {
+		span.flowsTo = later(span.flowsTo, r.Time)
+	}
 	s.spans[k] = span
 	s.flowed(k, span)
 }
 
+// A sourceSpan is from when until when a source told anything, and until when it measured flows; zero where it did not. What switches answered is told when all packets have met their fate: until
+// then nothing is sent, and that nothing is lost says nothing.
+type sourceSpan struct {
+	stretch
+	flowsTo time.Time
+}
+
 // flowed adds the span of a source to the time in which flows were measured, if that tells of flows.
-func (s *Store) flowed(k sourceKey, span stretch) {
-	if k.source == string(evidence.SourceProbe) || k.source == string(evidence.SourcePcap) {
-		s.flowing = stretch{soonest(s.flowing.from, span.from), later(s.flowing.to, span.to)}
+func (s *Store) flowed(k sourceKey, span sourceSpan) {
+	if !span.flowsTo.IsZero() {
+		s.flowing = stretch{soonest(s.flowing.from, span.from), later(s.flowing.to, span.flowsTo)}
 	}
 }
 

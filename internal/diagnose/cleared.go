@@ -9,7 +9,7 @@ import (
 	"whichlink/pathfind/localize"
 )
 
-// cleared names the switches that answer badly and yet pass traffic (trap T2).
+// cleared names the switches that answer badly and yet pass traffic (trap T2), but for those that are named since they pass hardly any.
 func (s *Store) cleared(solved *localize.Result, suspects []Suspect, seen *observer) []Cleared {
 	var out []Cleared
 	for _, r := range solved.Shy {
@@ -17,6 +17,11 @@ func (s *Store) cleared(solved *localize.Result, suspects []Suspect, seen *obser
 			continue
 		}
 		name := s.fabric.NodeName(r.Node)
+		if slices.ContainsFunc(suspects, func(x Suspect) bool {
+			return x.ID == name && x.Symptom == Loss && x.Probability >= Named && *x.Loss >= outageLoss
+		}) {
+			continue
+		}
 		how := fmt.Sprintf("answers none of %d TTL-expired probes (silent)", r.Sent)
 		if r.Answered > 0 {
 			how = fmt.Sprintf("answers only %d of %d TTL-expired probes (%s)", r.Answered, r.Sent, cmp.Or(seen.deafTo(r.Node), s.whyFew(&r, suspects)))

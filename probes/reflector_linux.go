@@ -75,14 +75,18 @@ func (r *reflectorSocket) retire() {
 	_ = r.file.SetReadDeadline(time.Unix(1, 0))
 }
 
-// answerLast answers all that came to a socket to which nothing comes any more.
+// answerLast answers all that came to a socket to which nothing comes any more but ICMP errors, each of which makes reading fail once.
 func (r *reflectorSocket) answerLast(fd uintptr) {
-	for {
-		n, _ := r.in.receive(fd, 0)
-		if n == 0 {
+	for failures := 0; failures < maxFailures; {
+		n, errno := r.in.receive(fd, 0)
+		switch {
+		case n > 0:
+			r.arrived(r.in, n, false)
+		case errno == unix.EAGAIN:
 			return
+		default:
+			failures++
 		}
-		r.arrived(r.in, n, false)
 	}
 }
 

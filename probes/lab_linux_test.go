@@ -39,15 +39,7 @@ func newBench(t testing.TB, f *graphs.Fabric, seed uint64, cfg Config, r Reflect
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- x.Run(ctx) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-done; err != nil {
-				t.Errorf("reflector: %v", err)
-			}
-		})
+		run(t, x)
 	}
 	cfg.Open = func(f func() error) error { return l.Do(b.hosts[0], f) }
 	b.engine, err = NewEngine(cfg)

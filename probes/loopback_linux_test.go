@@ -33,6 +33,13 @@ func newReflector(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
 func reflectorOn(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
 	t.Helper()
 	r, port := newReflector(t, cfg)
+	run(t, r)
+	return r, port
+}
+
+// run runs a reflector until the test ends.
+func run(t testing.TB, r *Reflector) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -42,7 +49,6 @@ func reflectorOn(t *testing.T, cfg ReflectorConfig) (*Reflector, uint16) {
 			t.Errorf("reflector: %v", err)
 		}
 	})
-	return r, port
 }
 
 func newEngine(t *testing.T, cfg Config) *Engine {

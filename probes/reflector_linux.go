@@ -54,8 +54,9 @@ func (r *reflectorSocket) serve() error {
 	err := r.drain(func() *batch { return r.in }, func(*batch) {}, r.arrived)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		_ = r.raw.Control(r.answerLast)
-		return r.close()
+		var broken error
+		err = r.raw.Control(func(fd uintptr) { broken = r.empty(fd, r.in, r.arrived) })
+		return errors.Join(err, broken, r.close())
 	case errors.Is(err, os.ErrClosed):
 		return nil
 	}
@@ -73,21 +74,6 @@ func (r *reflectorSocket) retire() {
 		_ = unix.Connect(int(fd), sockaddr(netip.AddrPortFrom(self, r.at.Port()))) // without it, as much is lost as comes until the socket is closed
 	})
 	_ = r.file.SetReadDeadline(time.Unix(1, 0))
-}
-
-// answerLast answers all that came to a socket to which nothing comes any more but ICMP errors, each of which makes reading fail once.
-func (r *reflectorSocket) answerLast(fd uintptr) {
-	for failures := 0; failures < maxFailures; {
-		n, errno := r.in.receive(fd, 0)
-		switch {
-		case n > 0:
-			r.arrived(r.in, n, false)
-		case errno == unix.EAGAIN:
-			return
-		default:
-			failures++
-		}
-	}
 }
 
 // arrived answers a batch of requests, or notes a batch of errors. Each answer has a time of its own and is sent before the next gets one: where the host is busy,

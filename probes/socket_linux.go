@@ -165,32 +165,8 @@ func (s *socket) drain(take func() *batch, give func(*batch), each func(b *batch
 	err := s.raw.Read(func(fd uintptr) bool {
 		b := take()
 		defer give(b)
-		failures := 0
-		for data, errors := true, true; data || errors; {
-			if data {
-				n, errno := b.receive(fd, 0)
-				if n > 0 {
-					each(b, n, false)
-				}
-				// A queue that did not fill the batch is empty: what comes later wakes this reader again. A read that fails with
-				// the error of an ICMP message (EHOSTUNREACH, ECONNREFUSED) clears it and says nothing about the queue.
-				data = errno != unix.EAGAIN && (errno != 0 || n == len(b.hdrs))
-				if errno != 0 && errno != unix.EAGAIN {
-					if failures++; failures > maxFailures {
-						broken = errno
-						return true
-					}
-				}
-			}
-			if errors {
-				n, _ := b.receive(fd, unix.MSG_ERRQUEUE)
-				if n > 0 {
-					each(b, n, true)
-				}
-				errors = n == len(b.hdrs)
-			}
-		}
-		return false
+		broken = s.empty(fd, b, each)
+		return broken != nil
 	})
 	switch {
 	case broken != nil:
@@ -199,6 +175,35 @@ func (s *socket) drain(take func() *batch, give func(*batch), each func(b *batch
 		return os.ErrClosed // the runtime's own error is no other's
 	}
 	return err
+}
+
+// empty calls each with what is in either queue. It fails where reading does again and again.
+func (s *socket) empty(fd uintptr, b *batch, each func(b *batch, n int, isError bool)) error {
+	failures := 0
+	for data, errors := true, true; data || errors; {
+		if data {
+			n, errno := b.receive(fd, 0)
+			if n > 0 {
+				each(b, n, false)
+			}
+			// A queue that did not fill the batch is empty: what comes later wakes the reader again. A read that fails with
+			// the error of an ICMP message (EHOSTUNREACH, ECONNREFUSED) clears it and says nothing about the queue.
+			data = errno != unix.EAGAIN && (errno != 0 || n == len(b.hdrs))
+			if errno != 0 && errno != unix.EAGAIN {
+				if failures++; failures > maxFailures {
+					return errno
+				}
+			}
+		}
+		if errors {
+			n, _ := b.receive(fd, unix.MSG_ERRQUEUE)
+			if n > 0 {
+				each(b, n, true)
+			}
+			errors = n == len(b.hdrs)
+		}
+	}
+	return nil
 }
 
 // maxFailures is how often in a row reading may fail: ICMP errors come in floods, a broken socket fails for ever.

@@ -67,7 +67,7 @@ func (s *Store) setClocks() {
 			s.spans[k], s.sources[k].Newest = span, span.to
 		}
 		s.from, s.to = soonest(s.from, span.from), later(s.to, span.to)
-		s.flowed(k, span)
+		s.flowed(span)
 	}
 }
 

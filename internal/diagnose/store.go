@@ -222,7 +222,7 @@ func (s *Store) see(r *evidence.Record) {
 		span.flowsTo = later(span.flowsTo, r.Time)
 	}
 	s.spans[k] = span
-	s.flowed(k, span)
+	s.flowed(span)
 }
 
 // A sourceSpan is from when until when a source told anything, and until when it measured flows; zero where it did not. What switches answered is told when all packets have met their fate: until
@@ -233,7 +233,7 @@ type sourceSpan struct {
 }
 
 // flowed adds the span of a source to the time in which flows were measured, if that tells of flows.
-func (s *Store) flowed(k sourceKey, span sourceSpan) {
+func (s *Store) flowed(span sourceSpan) {
 	if !span.flowsTo.IsZero() {
 		s.flowing = stretch{soonest(s.flowing.from, span.from), later(s.flowing.to, span.flowsTo)}
 	}

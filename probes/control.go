@@ -22,6 +22,8 @@ import (
 //	16-19  count, by the reflector: packets received in the session that was asked about
 //	20-23  highest sequence number of the sender that was received in that session
 //	24-27  cookie of that session
+//	12-27  address, by the sender: the one that the session which is asked about is sent from, IPv4 ones mapped into IPv6 (RFC 4291 section 2.5.5.2); zero if
+//	       the question comes from it, too
 //
 // A reflector that does not know it sends it back with the U flag set, as RFC 8972 section 4 demands.
 type control struct {
@@ -32,6 +34,7 @@ type control struct {
 	round       uint8
 	queryPort   uint16
 	querySSID   uint16
+	queryFrom   netip.Addr // of a question alone; not valid where it is the one that asks
 	crowded     uint16
 	cookie      uint32
 	count       uint32
@@ -49,7 +52,7 @@ const (
 	opVerify   = 1 << iota // the padding carries the pattern; say whether it came in whole
 	opReplyTTL             // answer with the reply TTL, and remember who lets the answer expire
 	opHops                 // tell what was remembered, in the hop list TLV
-	opCount                // tell the count of the session of the query port and SSID
+	opCount                // tell the count of the session of the query port, SSID and address
 )
 
 // Flags.
@@ -72,6 +75,10 @@ func (c *control) encode(b []byte) {
 	binary.BigEndian.PutUint16(b[6:], c.queryPort)
 	binary.BigEndian.PutUint16(b[8:], c.querySSID)
 	binary.BigEndian.PutUint16(b[10:], c.crowded)
+	if c.flags&flagAnswer == 0 {
+		putAddress(b[12:], c.queryFrom)
+		return
+	}
 	binary.BigEndian.PutUint32(b[12:], c.cookie)
 	binary.BigEndian.PutUint32(b[16:], c.count)
 	binary.BigEndian.PutUint32(b[20:], c.highest)
@@ -87,6 +94,10 @@ func (c *control) decode(b []byte) error {
 	c.queryPort = binary.BigEndian.Uint16(b[6:])
 	c.querySSID = binary.BigEndian.Uint16(b[8:])
 	c.crowded = binary.BigEndian.Uint16(b[10:])
+	if c.flags&flagAnswer == 0 {
+		c.queryFrom = addressAt(b[12:])
+		return nil
+	}
 	c.cookie = binary.BigEndian.Uint32(b[12:])
 	c.count = binary.BigEndian.Uint32(b[16:])
 	c.highest = binary.BigEndian.Uint32(b[20:])
@@ -125,22 +136,30 @@ func (h *backHop) encode(b []byte) {
 	b[0], b[1], b[2], b[3] = h.ttl, h.icmpType, h.icmpCode, 0
 	binary.BigEndian.PutUint16(b[4:], h.sent)
 	binary.BigEndian.PutUint16(b[6:], h.answered)
-	if h.addr.IsValid() {
-		a := h.addr.As16()
-		copy(b[8:], a[:])
-	} else {
-		clear(b[8:hopSize])
+	putAddress(b[8:], h.addr)
+}
+
+// putAddress writes an address in 16 bytes, zero if it is not valid; addressAt reads one.
+func putAddress(b []byte, addr netip.Addr) {
+	var a [16]byte
+	if addr.IsValid() {
+		a = addr.As16()
 	}
+	copy(b, a[:])
+}
+
+func addressAt(b []byte) netip.Addr {
+	if a := netip.AddrFrom16([16]byte(b[:16])); !a.IsUnspecified() {
+		return a.Unmap()
+	}
+	return netip.Addr{}
 }
 
 func (h *backHop) decode(b []byte) {
 	h.ttl, h.icmpType, h.icmpCode = b[0], b[1], b[2]
 	h.sent = binary.BigEndian.Uint16(b[4:])
 	h.answered = binary.BigEndian.Uint16(b[6:])
-	h.addr = netip.Addr{}
-	if a := netip.AddrFrom16([16]byte(b[8:hopSize])); !a.IsUnspecified() {
-		h.addr = a.Unmap()
-	}
+	h.addr = addressAt(b[8:])
 }
 
 // decodeHops reads the value of a hop list, and the round to which it belongs.

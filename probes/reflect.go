@@ -198,7 +198,11 @@ func (m *mirror) control(c *control, s *reflected, a arrival, hops []byte, now i
 		c.flags |= flagMore
 	}
 	if c.ops&opCount != 0 {
-		if q := m.sessions.find(keyOf(netip.AddrPortFrom(a.from.Addr(), c.queryPort), c.querySSID)); q != nil {
+		from := c.queryFrom
+		if !from.IsValid() {
+			from = a.from.Addr()
+		}
+		if q := m.sessions.find(keyOf(netip.AddrPortFrom(from, c.queryPort), c.querySSID)); q != nil {
 			c.flags |= flagCount
 			c.count, c.highest, c.queryCookie = q.count, q.highest, q.cookie
 		}

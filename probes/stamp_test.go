@@ -21,7 +21,7 @@ func newMirror() *mirror {
 // The bytes on the wire, field by field, as RFC 8762 and RFC 8972 draw them and control.go documents.
 func TestRequestBytes(t *testing.T) {
 	r := request{seq: 0x01020304, ssid: 0xabcd, at: 1_500_000_000, size: minRequest + tlvHeader + 8,
-		control: control{ops: opReplyTTL, replyTTL: 3, round: 9, queryPort: 50001, querySSID: 0x1234}}
+		control: control{ops: opReplyTTL, replyTTL: 3, round: 9, queryPort: 50001, querySSID: 0x1234, queryFrom: netip.MustParseAddr("10.1.2.3")}}
 	b := make([]byte, 200)
 	got := hex.EncodeToString(b[:r.put(b)])
 	want := strings.Join([]string{
@@ -32,7 +32,7 @@ func TestRequestBytes(t *testing.T) {
 		"80010008",               // extra padding, 8 bytes
 		hex.EncodeToString(pattern(8, 0xabcd, 0x01020304)),
 		"80fc001c", "01", "03", "03", "00", "00", "09", "c351", "1234", "0000", // control
-		strings.Repeat("00", 16),
+		strings.Repeat("00", 10), "ffff0a010203",
 	}, "")
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -206,10 +206,10 @@ func TestReflectTLVs(t *testing.T) {
 
 func TestCountAndHops(t *testing.T) {
 	m := newMirror()
-	send := func(port uint16, r request) answer {
+	sendFrom := func(addr netip.Addr, port uint16, r request) answer {
 		b := make([]byte, 1000)
 		b = b[:r.put(b)]
-		if _, ok := m.reflect(b, arrival{from: netip.AddrPortFrom(testSender.Addr(), port), ttl: 60, received: 1}, 1); !ok {
+		if _, ok := m.reflect(b, arrival{from: netip.AddrPortFrom(addr, port), ttl: 60, received: 1}, 1); !ok {
 			t.Fatal("no answer")
 		}
 		a, err := parseAnswer(b)
@@ -218,6 +218,7 @@ func TestCountAndHops(t *testing.T) {
 		}
 		return a
 	}
+	send := func(port uint16, r request) answer { return sendFrom(testSender.Addr(), port, r) }
 	for seq := range uint32(5) {
 		if a := send(50000, request{seq: 2 * seq, ssid: 6}); a.seq != seq {
 			t.Errorf("reflector's number %d of packet %d", a.seq, seq)
@@ -225,6 +226,11 @@ func TestCountAndHops(t *testing.T) {
 	}
 	if a := send(50001, request{ssid: 8, control: control{ops: opCount, queryPort: 50000, querySSID: 6}}); a.control.count != 5 || a.control.highest != 8 {
 		t.Errorf("count %+v", a.control)
+	}
+	// A host of several addresses asks from one about what it sent from another.
+	about := control{ops: opCount, queryPort: 50000, querySSID: 6, queryFrom: testSender.Addr()}
+	if a := sendFrom(testSender.Addr().Next(), 50001, request{ssid: 8, control: about}); a.control.count != 5 || a.control.highest != 8 {
+		t.Errorf("count of another address %+v", a.control)
 	}
 	// Of four replies that expire, one error is quoted in full, one with eight bytes of payload, one with none.
 	from := netip.MustParseAddr("10.9.9.9")

@@ -407,6 +407,9 @@ func (s *Stream) AskCount(about *Stream) bool {
 	upto := time.Now().UnixNano() - s.e.cfg.patience(about.longest).quick
 	about.mu.Unlock()
 	c := control{ops: opCount, queryPort: about.flow.SrcPort, querySSID: about.ssid}
+	if about.flow.Src != s.flow.Src { // else it is said by who sends, under whatever address that arrives
+		c.queryFrom = about.flow.Src
+	}
 	return s.send([]ask{{kind: askCount, about: about, upto: upto}}, c, 0) == 1
 }
 

@@ -128,7 +128,7 @@ func (m *model) ascend(b float64, from, to int) ascent {
 				continue
 			}
 		}
-		if t.n > 1 && t.whole > 0 {
+		if t.n > 1 && t.outright() {
 			all := 0.0
 			for x := t.first; x < t.first+t.n; {
 				// Ways that meet the same hazard, as most do, are told together.

@@ -241,7 +241,7 @@ func (m *model) compute(ti int32) {
 	}
 	sum := 0.0
 	last, likely, byPath := -1., 0., -1. // most ways meet the hazard that the one before them did
-	for b := t.first; t.whole > 0 && b < t.first+t.n; b++ {
+	for b := t.first; t.outright() && b < t.first+t.n; b++ {
 		if s := m.hazard[b]; s != last {
 			in, out := t.both(s)
 			if last, likely, byPath = s, in+out, -1; likely > 0 {
@@ -259,17 +259,32 @@ func (m *model) compute(ti int32) {
 		}
 		return
 	}
-	v := math.Inf(-1)
+	best, last, at := math.Inf(-1), -1., 0.
 	for b := t.first; b < t.first+t.n; b++ {
-		m.weight[b] = m.ev.share[b] + t.at(m.hazard[b])
-		v = logSum(v, m.weight[b])
+		if s := m.hazard[b]; s != last {
+			last, at = s, t.at(s)
+			best = max(best, at)
+		}
+		m.weight[b] = at
 	}
-	m.terms[ti] = v
+	sum, last = 0, math.NaN()
 	for b := t.first; b < t.first+t.n; b++ {
-		m.weight[b] = exp(m.weight[b] - v)
+		if m.weight[b] != last {
+			last = m.weight[b]
+			likely = exp(last - best)
+		}
+		m.weight[b] = m.portion[b] * likely
+		sum += m.weight[b]
+	}
+	m.terms[ti] = best + log(sum)
+	for b := t.first; b < t.first+t.n; b++ {
+		m.weight[b] /= sum
 		m.lift[b], m.byPath[b] = math.Inf(1), -1
 	}
 }
+
+// utter is how much likelier, in nats, a way may make a term: a likelihood holds no more.
+const utter = 690
 
 // leastLikelihood is the likelihood of a term from which on it is reckoned with as it is, not by its logarithm.
 const leastLikelihood = 1e-130
@@ -361,9 +376,15 @@ func (m *model) gainOfTerms(c int32, h float64) float64 {
 				}
 				now += m.lift[b] * likely
 			case t.lost > 0:
-				now += exp(m.ev.share[b] + t.at(m.hazard[b]+h*es[i].times) - was)
+				if s := m.hazard[b] + h*es[i].times; s != last {
+					last, likely = s, exp(min(t.at(s)-was, utter))
+				}
+				now += m.portion[b] * likely
 			case m.weight[b] > 1e-12:
-				now += m.weight[b] * exp(-t.passed*h*es[i].times)
+				if x := es[i].times; x != last {
+					last, likely = x, exp(-t.passed*h*x)
+				}
+				now += m.weight[b] * likely
 			}
 		}
 		if seen < t.n {

@@ -104,6 +104,7 @@ func (m *model) guess(c int32, from float64) (h, losses, bend float64) {
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
 	for range 8 {
+		term, last, byPath := int32(-1), 0., 0. // as in compute
 		slope := -m.ev.exposure[c]
 		losses, bend = 0, 0
 		for i := range es {
@@ -116,8 +117,10 @@ func (m *model) guess(c int32, from float64) (h, losses, bend float64) {
 			}
 			s := m.hazard[e.branch] + h*e.times
 			if t.outlier > often && t.meter == nil {
-				in, out := t.parts(s)
-				weight /= 1 + exp(out-in)
+				if e.term != term || s != last {
+					term, last, byPath = e.term, s, t.sureByPath(s)
+				}
+				weight *= byPath
 			}
 			x := e.times / (s * (1 + s*(1./2)*(1+s*(1./3)*(1+s*(1./4))))) // over exp(s)-1
 			slope += weight * (t.lost*x - t.passed*e.times)

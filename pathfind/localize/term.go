@@ -93,6 +93,9 @@ func (t *term) setOutlier(w float64) {
 	}
 }
 
+// outright reports whether both tells the two parts of the mixture.
+func (t *term) outright() bool { return t.lost > 0 && t.none == 0 && t.meter == nil }
+
 func lgamma(x float64) float64 {
 	if i := int(x); x < float64(len(lgammas)) && float64(i) == x && i > 0 {
 		return lgammas[i]
@@ -159,13 +162,24 @@ func (t *term) over(s float64) (in, out float64) {
 	return miss * e, out
 }
 
-// both returns the two parts of the mixture themselves, of an observation that lost whole packets: where several ways are added up, no logarithm is needed
-// of each.
+// both returns the two parts of the mixture themselves, as far as floating point tells them: where several ways are added up, no logarithm is needed of each.
 func (t *term) both(s float64) (in, out float64) {
 	miss := missed(s)
 	pass := 1 - miss
+	if t.lone {
+		lost, uniform := exp(t.lost*log(miss)), 1. // as other has it
+		if pass > 1e-9 {
+			uniform = (1 - lost*miss) / (pass * (t.lost + 1))
+		}
+		return t.stay * lost, (1 - t.stay) * (t.total + (1-t.total)*uniform)
+	}
 	arrive := exp(-t.passed * s)
-	lost := raise(miss, t.whole) * arrive
+	lost := arrive
+	if t.whole > 0 {
+		lost *= raise(miss, t.whole)
+	} else {
+		lost *= exp(t.lost * log(miss))
+	}
 	switch z := (pass - t.mean) * t.sharp; {
 	case z > 4:
 		out = t.bulk * exp(t.keep*s)
@@ -183,6 +197,17 @@ func (t *term) byPath(s float64) float64 {
 		return in / (in + out)
 	}
 	return -1
+}
+
+// sureByPath is byPath wherever packets were lost.
+func (t *term) sureByPath(s float64) float64 {
+	if t.outright() {
+		if in, out := t.both(s); in+out > 0 {
+			return in / (in + out)
+		}
+	}
+	in, out := t.parts(s)
+	return 1 / (1 + exp(out-in))
 }
 
 // raise returns the n-th power of x.

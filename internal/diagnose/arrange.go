@@ -43,7 +43,11 @@ func (s *Store) arrange() {
 			}
 		}
 	}
+	_, byAddress := s.arrivals.byAddress()
 	for _, l := range s.order {
+		if byAddress {
+			l.comeIn()
+		}
 		l.doubtWays()
 		l.settleWays()
 		l.markUnsplit()

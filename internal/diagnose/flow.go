@@ -187,7 +187,7 @@ func (w way) into(last graphs.ArcID) way {
 	if !slices.ContainsFunc(w.alternatives, func(arcs []graphs.ArcID) bool { return !elsewhere(arcs) }) {
 		return w
 	}
-	return way{slices.DeleteFunc(w.alternatives, elsewhere)}
+	return way{slices.DeleteFunc(slices.Clone(w.alternatives), elsewhere)}
 }
 
 // is reports whether two ways are one in memory, as those of echoes of a flow mostly are.

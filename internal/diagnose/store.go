@@ -32,6 +32,7 @@ type Store struct {
 	measured []bool                  // by arc, as that diagnosis has it
 	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for
 	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
+	arrivals arrivals                // how they come to these
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it
 	suffers  *suffering              // what all flows that lose packets have in common, as that diagnosis has it; nil where nothing
@@ -183,7 +184,8 @@ func (s *Store) Add(r *evidence.Record) {
 		}
 		return
 	}
-	path, back = path.into(l.intoDst), back.into(l.intoSrc)
+	s.arrivals.add(path, l.intoDst)
+	s.arrivals.add(back, l.intoSrc)
 	switch r.Kind {
 	case evidence.KindEcho:
 		s.addEcho(l, r, path, back)

@@ -53,6 +53,46 @@ func (s *Store) arcTo(a netip.Addr) graphs.ArcID {
 	return graphs.None
 }
 
+// arrivals are how many ways that are known lead to a host of several links over the one of the address that packets are sent to, and how many over another.
+type arrivals struct{ own, other int }
+
+// add takes in what a record tells of packets that are sent to an address of the port at which an arc ends, or of none.
+func (a *arrivals) add(w way, to graphs.ArcID) {
+	switch arcs := w.alternatives; {
+	case to == graphs.None || !w.certain():
+	case arcs[0][len(arcs[0])-1] == to:
+		a.own++
+	default:
+		a.other++
+	}
+}
+
+// byAddress reports whether packets come in over the link of their address, as where leaves announce the subnets of their ports, and not over any that leads to the host, as where hosts
+// announce their addresses themselves. Proven tells that it was seen, and not only never seen otherwise.
+func (a arrivals) byAddress() (yes, proven bool) {
+	const stray = 8 // a path that changes while it is traced may look as if it led elsewhere
+	yes = stray*a.other <= a.own
+	return yes, yes && a.own >= leastLeaving
+}
+
+// comeIn leaves out of the ways of a flow what comes in over another link of a host than the one of its address.
+func (l *flowLog) comeIn() {
+	if l.intoSrc == graphs.None && l.intoDst == graphs.None {
+		return
+	}
+	for i := range l.paths {
+		p := &l.paths[i]
+		p.path, p.back = p.path.into(l.intoDst), p.back.into(l.intoSrc)
+	}
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		e.path, e.back = e.path.into(l.intoDst), e.back.into(l.intoSrc)
+		if i > 0 {
+			e.path, e.back = e.path.shared(l.echoes[i-1].path), e.back.shared(l.echoes[i-1].back)
+		}
+	}
+}
+
 // leastLeaving is of how many traced flows none must leave otherwise for all to be taken to leave as they do.
 const leastLeaving = 8
 
@@ -119,7 +159,7 @@ func (s *Store) pathsBy(e *pathfind.ECMP, x trip) ([]pathfind.Path, float64) {
 
 // pathsInto lists the shortest paths from a node to the end of a trip, over the link by which its packets come in there.
 func (s *Store) pathsInto(e *pathfind.ECMP, from graphs.NodeID, x trip) ([]pathfind.Path, float64) {
-	if x.in == graphs.None {
+	if yes, _ := s.arrivals.byAddress(); x.in == graphs.None || !yes {
 		return e.Paths(from, x.dst, maxAlternatives)
 	}
 	at := s.fabric.Tail(x.in)

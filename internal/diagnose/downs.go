@@ -20,18 +20,41 @@ func (d downs) on(e *echo, path, back way) []stretch {
 	if len(d) == 0 {
 		return nil
 	}
-	var when []stretch
-	for _, w := range [...]way{path, back} {
-		for _, arcs := range w.alternatives {
-			for _, a := range arcs {
-				list := d[a]
-				for b := stormAt(list, e.start); b < len(list) && !list[b].from.After(e.end); b++ {
-					when = append(when, list[b])
-				}
+	return unbroken(append(d.onAny(e.start, e.end, path.alternatives), d.onAny(e.start, e.end, back.alternatives)...))
+}
+
+// onAny returns the times at which arcs of some paths were down in a time.
+func (d downs) onAny(from, to time.Time, paths [][]graphs.ArcID) (when []stretch) {
+	for _, arcs := range paths {
+		for _, a := range arcs {
+			list := d[a]
+			for b := stormAt(list, from); b < len(list) && !list[b].from.After(to); b++ {
+				when = append(when, list[b])
 			}
 		}
 	}
 	return unbroken(when)
+}
+
+// mostly returns the times at which one of the arcs was down that is down for most of a time.
+func (d downs) mostly(whole stretch) (long []stretch) {
+	for _, when := range d {
+		for _, st := range when {
+			if 2*st.to.Sub(st.from) > whole.to.Sub(whole.from) {
+				long = append(long, st)
+			}
+		}
+	}
+	return unbroken(long)
+}
+
+// deadIn reports whether a flow lost nearly all that it sent in some stretches of time.
+func (l *flowLog) deadIn(stretches []stretch) bool {
+	var sum fate
+	for _, st := range stretches {
+		sum.add(l.in(st))
+	}
+	return float64(sum.lost) > stormLoss*float64(sum.sent)
 }
 
 // stretches are all times at which one of the arcs was down.

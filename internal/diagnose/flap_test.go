@@ -110,6 +110,26 @@ func TestFlapBesideDead(t *testing.T) {
 	}
 }
 
+// TestFlapBesideDeadLeaf reads what the probes of three hosts of four rails told of a leaf that died as they began and of a link that goes down for a moment every four seconds
+// (testdata/rails.jsonl.gz; answers of switches left out). Hosts have four links each, of which any leads to all of their addresses, and a flow that is dead is not traced: an arc was named beside both
+// for those of the flows of unknown ways that cross the dead leaf.
+func TestFlapBesideDeadLeaf(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	d := recorded(t, f, "rails.jsonl").Diagnose()
+	for _, x := range d.Suspects {
+		if x.Probability >= diagnose.Named {
+			named = append(named, x.ID)
+		}
+	}
+	if wanted := []string{"leaf3-1", "leaf4-1:swp2--spine2:swp7"}; !slices.Equal(named, wanted) {
+		t.Errorf("named are %q, expected %q\n%s", named, wanted, d.Text())
+	}
+}
+
 // TestFlapBesideLoss: a link that goes down every twelve seconds has that period, and an arc beside it that always loses two in a hundred has no episodes, though many flows cross both.
 func TestFlapBesideLoss(t *testing.T) {
 	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 8, Spines: 4, Hosts: 8})

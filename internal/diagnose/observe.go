@@ -213,24 +213,8 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 	if l.leftOut {
 		return
 	}
-	path, _ := l.now()
-	if len(l.paths) > 0 {
-		path = l.paths[0].path
-		for _, p := range l.paths[1:] {
-			if p.at.After(h.start) {
-				if p.changed && p.previous.Before(h.at) {
-					return
-				}
-				break
-			}
-			path = p.path
-		}
-	}
-	if !path.certain() || h.ttl < 1 || h.ttl >= len(path.alternatives[0]) {
-		return
-	}
-	prefix := path.alternatives[0][:h.ttl]
-	if len(o.s.misplaced) > 0 && o.s.offPlan(l, prefix) {
+	prefix := l.until(h)
+	if prefix == nil || len(o.s.misplaced) > 0 && o.s.offPlan(l, prefix) {
 		return
 	}
 	responder := o.s.fabric.Head(prefix[h.ttl-1])
@@ -247,6 +231,27 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 	default:
 		o.addCertain(c, prefix, home)
 	}
+}
+
+// until returns the arcs that TTL-limited probes of a flow crossed before they expired; nil if that is not known.
+func (l *flowLog) until(h *hop) []graphs.ArcID {
+	path, _ := l.now()
+	if len(l.paths) > 0 {
+		path = l.paths[0].path
+		for _, p := range l.paths[1:] {
+			if p.at.After(h.start) {
+				if p.changed && p.previous.Before(h.at) {
+					return nil
+				}
+				break
+			}
+			path = p.path
+		}
+	}
+	if !path.certain() || h.ttl < 1 || h.ttl >= len(path.alternatives[0]) {
+		return nil
+	}
+	return path.alternatives[0][:h.ttl]
 }
 
 func (o *observer) add(c count, w way) {

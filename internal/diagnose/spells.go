@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 	"whichlink/pathfind/rhythm"
 )
@@ -40,15 +41,18 @@ func (s *Store) observeThen(spells []stretch, inside bool) *observer {
 	return s.observeSpells(spells, inside, nil)
 }
 
-// observeSpells does so of what did not cross arcs while they are known to have been bad.
+// observeSpells does so of what did not cross arcs while they are known to have been bad. Where some are bad most of the time and a way of a flow is not known that loses nearly all in that
+// time, it is taken to cross one: those that are known to are left out, and the others would speak for what lies beside these.
 func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *observer {
 	o := s.observer()
 	o.many = true
+	long := known.mostly(s.flowing)
 	for i, l := range s.order {
+		dead := l.deadIn(long)
 		for j := range l.echoes {
 			e := &l.echoes[j]
 			if len(known) > 0 {
-				if path, back := l.at(e, true); known.on(e, path, back) != nil {
+				if path, back := l.at(e, true); known.on(e, path, back) != nil || dead && !(path.known() && back.known()) {
 					continue
 				}
 			}
@@ -60,7 +64,7 @@ func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *obser
 			}
 		}
 		for j := range l.hops {
-			if h := &l.hops[j]; within(spells, h.start, h.at) == inside {
+			if h := &l.hops[j]; within(spells, h.start, h.at) == inside && known.onAny(h.start, h.at, [][]graphs.ArcID{l.until(h)}) == nil {
 				o.hop(i, l, h)
 			}
 		}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -103,5 +104,47 @@ func TestBoutsOfProbing(t *testing.T) {
 		if !some {
 			t.Errorf("%s: nothing lost enough", c.name)
 		}
+	}
+}
+
+// TestBesideDeadSwitch: beside a switch that is dead all the time, nothing is asked of what crosses it, nor of dead flows of unknown ways, which most likely do, nor of switches whose answers may come back over it.
+func TestBesideDeadSwitch(t *testing.T) {
+	p := newPlay(t, 128)
+	dead, whole := p.f.Head(p.flows[0].path[1]), stretch{p.start, p.start.Add(4 * time.Second)}
+	known := downs{}
+	for a := range arcsOf(p.f, localize.Cause{Kind: localize.Node, ID: int32(dead)}) {
+		known[a] = []stretch{whole}
+	}
+	bad := func(arcs []graphs.ArcID) bool {
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return known[a] != nil })
+	}
+	for i := range p.flows {
+		fl := &p.flows[i]
+		fl.untraced = i%3 == 0
+		for ttl := 1; ttl < len(fl.path) && !fl.untraced; ttl++ {
+			p.store.Add(&evidence.Record{V: 1, Time: p.start.Add(2 * time.Second), Source: evidence.SourceProbe, By: fl.by, Kind: evidence.KindHop, Flow: &fl.flow, WindowMS: 500, TTL: ttl,
+				Sent: evidence.Int(2), Answered: evidence.Int(2 * int(is(!bad(fl.path[:ttl]))))})
+		}
+	}
+	p.run(8, func(a graphs.ArcID, _ int) float64 { return is(known[a] != nil) })
+	p.store.arrange()
+	o := p.store.observeSpells([]stretch{{p.start.Add(time.Second), p.start.Add(3 * time.Second)}}, true, known)
+	var traced, untraced, answers int
+	for i := range o.list {
+		obs := &o.list[i]
+		open := slices.ContainsFunc(obs.Alternatives, func(x localize.Alternative) bool { return bad(x.Arcs) })
+		switch {
+		case bad(obs.Path), obs.Lost > 0, obs.Responder != graphs.None && open:
+			t.Errorf("%+v is asked", obs)
+		case obs.Responder != graphs.None:
+			answers++
+		case open:
+			untraced++
+		default:
+			traced++
+		}
+	}
+	if traced == 0 || untraced == 0 || answers == 0 {
+		t.Errorf("asked are %d traced flows, %d others and %d switches", traced, untraced, answers)
 	}
 }

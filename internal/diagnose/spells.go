@@ -64,7 +64,7 @@ func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *obser
 			}
 		}
 		for j := range l.hops {
-			if h := &l.hops[j]; within(spells, h.start, h.at) == inside && known.onAny(h.start, h.at, [][]graphs.ArcID{l.until(h)}) == nil {
+			if h := &l.hops[j]; within(spells, h.start, h.at) == inside && !o.hopOn(known, l, h) {
 				o.hop(i, l, h)
 			}
 		}
@@ -75,6 +75,19 @@ func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *obser
 		}
 	}
 	return o
+}
+
+// hopOn reports whether TTL-limited probes of a flow crossed arcs while they are known to have been bad, or their answers may have.
+func (o *observer) hopOn(known downs, l *flowLog, h *hop) bool {
+	path := l.until(h)
+	if len(known) == 0 || len(path) == 0 {
+		return false
+	}
+	ways := [][]graphs.ArcID{path}
+	for _, home := range o.set(l.trip(o.s.fabric.Head(path[len(path)-1]), l.src)) {
+		ways = append(ways, home.Arcs)
+	}
+	return known.onAny(h.start, h.at, ways) != nil
 }
 
 // looked is how much time was looked at, where that is not all.

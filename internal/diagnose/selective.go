@@ -175,8 +175,16 @@ func unlikely(obs *localize.Observation, p, enough float64) float64 {
 }
 
 // meanwhile returns the observations with nothing sent in those of flows that were measured only when no strange one lost packets: what comes and goes is no fault of some flows. A
-// strange flow counts once, and so does one on the same ways in several epochs.
+// strange flow counts once, and so does one on the same ways in several epochs. One that itself comes and goes does not count.
 func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) {
+	list := slices.Clone(o.list)
+	strange = slices.DeleteFunc(slices.Clone(strange), func(i int32) bool {
+		if !o.flow(&list[i]).revives() {
+			return false
+		}
+		list[i].Sent = 0
+		return true
+	})
 	var times []stretch
 	for _, i := range strange {
 		l := o.flow(&o.list[i])
@@ -193,7 +201,6 @@ func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) 
 	then := func(e echo) bool {
 		return e.sent > 0 && slices.ContainsFunc(bad, stretch{e.start, e.end}.overlaps)
 	}
-	list := slices.Clone(o.list)
 	most := map[crossing]int32{}
 	for _, i := range strange {
 		c := crossing{o.flow(&list[i]), list[i].Src}
@@ -210,6 +217,28 @@ func (o *observer) meanwhile(strange []int32) ([]localize.Observation, []int32) 
 		seen[k] = true
 	}
 	return list, slices.Sorted(maps.Values(most))
+}
+
+// revives reports whether a flow that lost most of its packets on its ways passed all on the same, and lost most again. It does so where routes move it from time to time onto a
+// way that is dead: nobody traces that way, and the flow seems to stay where it was traced last.
+func (l *flowLog) revives() bool {
+	const enough = 5 // probes, to tell
+	var before *echo // the last that lost most, or passed all after that
+	changes := 0
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		if e.sent < enough || e.lost > 0 && 2*e.lost < e.sent {
+			continue
+		}
+		if before == nil && e.lost == 0 {
+			continue
+		}
+		if before != nil && (e.lost == 0) != (before.lost == 0) && e.sameWays(before) {
+			changes++
+		}
+		before = e
+	}
+	return changes > 1 // a fault of some flows may have ended
 }
 
 // waysKey tells flows and their ways apart, whatever the epoch.

@@ -87,6 +87,28 @@ func TestSelectiveFew(t *testing.T) {
 	}
 }
 
+// TestSelectiveRevives: flows that are dead for a while on their ways, again and again, and pass in between, as where routes move them onto a dead way that nobody traces, are no proof of an arc
+// that drops the packets of some flows.
+func TestSelectiveRevives(t *testing.T) {
+	p := newPlay(t, 200)
+	var moved []*playFlow
+	for i := range p.flows {
+		if fl := &p.flows[i]; slices.Contains(fl.path, p.flows[0].path[1]) && len(moved) < 5 {
+			moved = append(moved, fl)
+		}
+	}
+	p.host = func(fl *playFlow, w, _ int) (there, home bool) {
+		i := slices.Index(moved, fl)
+		return i >= 0 && (w+3*i)%8 < 3, false
+	}
+	p.run(20, func(graphs.ArcID, int) float64 { return 0 })
+	for _, x := range p.store.Diagnose().Suspects {
+		if x.Hit != nil && x.Probability >= Named {
+			t.Errorf("%s is told to drop the packets of some flows, with %.2f", x.ID, x.Probability)
+		}
+	}
+}
+
 // TestSelectiveBusy: what some flows over an arc lose now and then is told, but not of hosts that stand still for most of the time: their flows do lose packets, and others may not.
 func TestSelectiveBusy(t *testing.T) {
 	for _, busy := range []bool{false, true} {

@@ -63,10 +63,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	load = append(load, s.addPauses(d)...)
 	s.sentThere(d)
 	s.addUnheard(d)
-	var odd []*flowLog
-	if then == nil {
-		odd = s.addSelective(d, seen, solved)
-	}
+	odd := s.addSelective(d, seen, solved, then != nil)
 	s.doubtBeyond(d, seen, solved.Background)
 	s.tellSizes(d, seen)
 	s.rank(d)

@@ -24,8 +24,9 @@ const (
 )
 
 // addSelective tells what drops the packets of some flows and lets others pass, where flows lose more than what was found explains. Where cables are elsewhere than planned
-// it is not known what flows cross. It returns the flows that lose more than anything that is named explains.
-func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result) (odd []*flowLog) {
+// it is not known what flows cross. Where something else goes down and comes up, and paths change with it, only what is named is told. It returns the flows that lose more than anything that
+// is named explains.
+func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Result, unsteady bool) (odd []*flowLog) {
 	if len(s.misplaced) > 0 {
 		return nil
 	}
@@ -45,9 +46,13 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	if s.spread != nil {
 		paths = s.spread
 	}
+	least := leastListed
+	if unsteady {
+		least = Named
+	}
 	flows, strange := seen.meanwhile(strange)
 	for _, x := range selective.Solve(s.fabric, flows, strange, paths) {
-		if x.Probability < leastListed || x.Clean == 0 {
+		if x.Probability < least || x.Clean == 0 {
 			continue // what hits all flows that cross it is no such fault
 		}
 		out := s.selectiveSuspect(&x, seen)

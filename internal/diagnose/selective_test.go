@@ -109,6 +109,33 @@ func TestSelectiveRevives(t *testing.T) {
 	}
 }
 
+// TestSelectiveBesideFlap: an arc that drops all packets of some flows is told beside a link that goes down and comes up.
+func TestSelectiveBesideFlap(t *testing.T) {
+	p := newPlay(t, 200)
+	var hit []*playFlow
+	bad := p.flows[0].path[1]
+	for i := range p.flows {
+		if fl := &p.flows[i]; slices.Contains(fl.path, bad) && i%2 == 0 {
+			hit = append(hit, fl)
+		}
+	}
+	flapping := p.f.Out(p.f.Head(p.flows[1].path[0]))[3].Link()
+	p.host = func(fl *playFlow, _, _ int) (there, home bool) { return slices.Contains(hit, fl), false }
+	p.run(32, func(a graphs.ArcID, w int) float64 { return is(a.Link() == flapping && w%8 == 5) })
+	d := p.store.Diagnose()
+	var named []string
+	for _, x := range d.Suspects {
+		if x.Probability >= Named {
+			named = append(named, fmt.Sprint(x.ID, x.Symptom, x.Hit != nil))
+		}
+	}
+	slices.Sort(named)
+	wanted := []string{fmt.Sprint(p.f.ArcName(bad), Loss, true), fmt.Sprint(p.f.LinkName(flapping), Flap, false)}
+	if slices.Sort(wanted); !slices.Equal(named, wanted) {
+		t.Errorf("named are %q, expected %q\n%s", named, wanted, d.Text())
+	}
+}
+
 // TestSelectiveBusy: what some flows over an arc lose now and then is told, but not of hosts that stand still for most of the time: their flows do lose packets, and others may not.
 func TestSelectiveBusy(t *testing.T) {
 	for _, busy := range []bool{false, true} {

@@ -86,6 +86,9 @@ func (l *flowLog) comeIn() {
 	}
 	for i := range l.echoes {
 		e := &l.echoes[i]
+		if len(e.path.alternatives) < 2 && len(e.back.alternatives) < 2 {
+			continue
+		}
 		e.path, e.back = e.path.into(l.intoDst), e.back.into(l.intoSrc)
 		if i > 0 {
 			e.path, e.back = e.path.shared(l.echoes[i-1].path), e.back.shared(l.echoes[i-1].back)

@@ -104,7 +104,7 @@ func (m *model) guess(c int32, from float64) (h, losses, bend float64) {
 	es := m.ev.entries[m.ev.start[c]:m.ev.start[c+1]]
 	m.work += len(es)
 	for range 8 {
-		term, last, byPath := int32(-1), 0., 0. // as in compute
+		ti, last, byPath := int32(-1), 0., 0. // as in compute
 		slope := -m.ev.exposure[c]
 		losses, bend = 0, 0
 		for i := range es {
@@ -117,8 +117,8 @@ func (m *model) guess(c int32, from float64) (h, losses, bend float64) {
 			}
 			s := m.hazard[e.branch] + h*e.times
 			if t.outlier > often && t.meter == nil {
-				if e.term != term || s != last {
-					term, last, byPath = e.term, s, t.sureByPath(s)
+				if e.term != ti || s != last {
+					ti, last, byPath = e.term, s, t.sureByPath(s)
 				}
 				weight *= byPath
 			}

@@ -29,6 +29,7 @@ func (s *Store) Diagnose() *Diagnosis {
 	s.setClocks()
 	s.prune()
 	s.leave = s.leavings()
+	s.anyLink = s.comesOverAny()
 	s.leaveOut()
 	s.leaveOutSilent()
 	s.leaveOutUnmet()

@@ -42,7 +42,7 @@ func (o *observer) spread(way trip) (spreading, bool) {
 	if way.out != graphs.None && !o.s.leave.weak {
 		up = []graphs.ArcID{way.out}
 	}
-	if yes, _ := o.s.arrivals.byAddress(); way.in != graphs.None && yes {
+	if way.in != graphs.None && !o.s.anyLink {
 		down = []graphs.ArcID{way.in.Reverse()}
 	}
 	if len(up) != 1 || len(down) != 1 {

@@ -3,9 +3,11 @@ package diagnose
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"whichlink/graphs"
 	"whichlink/pathfind"
+	"whichlink/pathfind/localize"
 )
 
 // A trip is from where to where packets go, and over which links they come in there and may leave, as the addresses tell at nodes of several links; None where they do not.
@@ -73,6 +75,34 @@ func (a arrivals) byAddress() (yes, proven bool) {
 	const stray = 8 // a path that changes while it is traced may look as if it led elsewhere
 	yes = stray*a.other <= a.own
 	return yes, yes && a.own >= leastLeaving
+}
+
+// comesOverAny reports whether packets come to hosts of several links over any of these. Where too few were traced to tell, it may be so unless what was lost
+// is explained far better otherwise: more is left open then, and nothing that is faulty ruled out.
+func (s *Store) comesOverAny() bool {
+	const better = 3 // nats
+	own, proven := s.arrivals.byAddress()
+	if !own || proven || !slices.ContainsFunc(s.order, func(l *flowLog) bool {
+		_, lost := l.sums()
+		return lost > 0 && (l.intoSrc != graphs.None || l.intoDst != graphs.None)
+	}) {
+		return !own
+	}
+	var score [2]float64
+	var sent [2]int
+	for i := range score {
+		s.anyLink = i == 1
+		o, cfg := s.observe(nil, time.Time{}), localize.Config{}
+		if s.spread != nil {
+			cfg.Paths = s.spread
+		}
+		score[i] = s.localize(o, cfg).Score
+		for j := range o.list {
+			sent[i] += o.list[j].Sent
+		}
+	}
+	s.lists = nil // of what was taken for granted just now
+	return sent[0] == sent[1] && score[0] < score[1]+better
 }
 
 // comeIn leaves out of the ways of a flow what comes in over another link of a host than the one of its address.
@@ -162,7 +192,7 @@ func (s *Store) pathsBy(e *pathfind.ECMP, x trip) ([]pathfind.Path, float64) {
 
 // pathsInto lists the shortest paths from a node to the end of a trip, over the link by which its packets come in there.
 func (s *Store) pathsInto(e *pathfind.ECMP, from graphs.NodeID, x trip) ([]pathfind.Path, float64) {
-	if yes, _ := s.arrivals.byAddress(); x.in == graphs.None || !yes {
+	if x.in == graphs.None || s.anyLink {
 		return e.Paths(from, x.dst, maxAlternatives)
 	}
 	at := s.fabric.Tail(x.in)

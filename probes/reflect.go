@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"sync"
@@ -198,10 +199,7 @@ func (m *mirror) control(c *control, s *reflected, a arrival, hops []byte, now i
 		c.flags |= flagMore
 	}
 	if c.ops&opCount != 0 {
-		from := c.queryFrom
-		if !from.IsValid() {
-			from = a.from.Addr()
-		}
+		from := cmp.Or(c.queryFrom, a.from.Addr())
 		if q := m.sessions.find(keyOf(netip.AddrPortFrom(from, c.queryPort), c.querySSID)); q != nil {
 			c.flags |= flagCount
 			c.count, c.highest, c.queryCookie = q.count, q.highest, q.cookie

@@ -228,12 +228,11 @@ func (x *boutSearch) add(flow int, e *echo, w way, bad []stretch) {
 func (x *boutSearch) explain(e *echo, w way) []stretch {
 	bad, crosses := x.known.on(e, w, way{}), 0
 	for _, arcs := range w.alternatives {
-		if len(bad) > 0 && x.known.on(e, way{[][]graphs.ArcID{arcs}}, way{}) != nil {
+		if len(bad) > 0 && x.known.onAny(e.start, e.end, [][]graphs.ArcID{arcs}) != nil {
 			crosses++
 		}
 	}
-	whole := x.store.flowing.to.Sub(x.store.flowing.from)
-	return slices.DeleteFunc(bad, func(st stretch) bool { return 2*crosses < len(w.alternatives) && 2*st.to.Sub(st.from) > whole })
+	return slices.DeleteFunc(bad, func(st stretch) bool { return 2*crosses < len(w.alternatives) && st.mostOf(x.store.flowing) })
 }
 
 // orAny returns a way, or where it is not known any that the model allows between two nodes.

@@ -115,11 +115,7 @@ func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest 
 
 // solver is what localization is told beside observations.
 func (s *Store) solver(ports *portWords) localize.Config {
-	cfg := localize.Config{Meters: ports.meters, Hints: ports.hints, Independent: s.atOnce}
-	if s.spread != nil {
-		cfg.Paths = s.spread
-	}
-	return cfg
+	return localize.Config{Meters: ports.meters, Hints: ports.hints, Independent: s.atOnce, Paths: s.askedSets()}
 }
 
 // solve localizes what packets were lost, of what was seen, and keeps what is asked about it later. Whole tells that this is all that tells of what goes on.

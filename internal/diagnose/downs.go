@@ -40,7 +40,7 @@ func (d downs) onAny(from, to time.Time, paths [][]graphs.ArcID) (when []stretch
 func (d downs) mostly(whole stretch) (long []stretch) {
 	for _, when := range d {
 		for _, st := range when {
-			if 2*st.to.Sub(st.from) > whole.to.Sub(whole.from) {
+			if st.mostOf(whole) {
 				long = append(long, st)
 			}
 		}

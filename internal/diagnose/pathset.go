@@ -25,6 +25,14 @@ func (s *Store) pathSets() *pathfind.EqualCost {
 	return s.spread
 }
 
+// askedSets returns the path sets of the fabric if anybody asked for them; nil, and not one of another type, where nobody did.
+func (s *Store) askedSets() localize.PathSets {
+	if s.spread == nil {
+		return nil
+	}
+	return s.spread
+}
+
 // A spreading is where the packets of a flow of which no path is known are spread over many: between two switches. The links of the hosts are
 // certain.
 type spreading struct {

@@ -42,16 +42,12 @@ func (s *Store) addSelective(d *Diagnosis, seen *observer, solved *localize.Resu
 	if len(strange) < 2 {
 		return odd
 	}
-	var paths localize.PathSets // not a nil of another type
-	if s.spread != nil {
-		paths = s.spread
-	}
 	least := leastListed
 	if unsteady {
 		least = Named
 	}
 	flows, strange := seen.meanwhile(strange)
-	for _, x := range selective.Solve(s.fabric, flows, strange, paths) {
+	for _, x := range selective.Solve(s.fabric, flows, strange, s.askedSets()) {
 		if x.Probability < least || x.Clean == 0 {
 			continue // what hits all flows that cross it is no such fault
 		}
@@ -232,10 +228,7 @@ func (l *flowLog) revives() bool {
 	changes := 0
 	for i := range l.echoes {
 		e := &l.echoes[i]
-		if e.sent < enough || e.lost > 0 && 2*e.lost < e.sent {
-			continue
-		}
-		if before == nil && e.lost == 0 {
+		if e.sent < enough || e.lost > 0 && 2*e.lost < e.sent || e.lost == 0 && before == nil {
 			continue
 		}
 		if before != nil && (e.lost == 0) != (before.lost == 0) && e.sameWays(before) {

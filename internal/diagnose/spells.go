@@ -79,8 +79,11 @@ func (s *Store) observeSpells(spells []stretch, inside bool, known downs) *obser
 
 // hopOn reports whether TTL-limited probes of a flow crossed arcs while they are known to have been bad, or their answers may have.
 func (o *observer) hopOn(known downs, l *flowLog, h *hop) bool {
+	if len(known) == 0 {
+		return false
+	}
 	path := l.until(h)
-	if len(known) == 0 || len(path) == 0 {
+	if path == nil {
 		return false
 	}
 	ways := [][]graphs.ArcID{path}

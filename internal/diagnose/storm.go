@@ -19,6 +19,9 @@ func (st stretch) overlaps(other stretch) bool {
 	return st.from.Before(other.to) && other.from.Before(st.to)
 }
 
+// mostOf reports whether it lasts for most of another.
+func (st stretch) mostOf(whole stretch) bool { return 2*st.to.Sub(st.from) > whole.to.Sub(whole.from) }
+
 const (
 	// stormBin is the resolution at which storms are told from calm: about half of what routing takes to go around a dead link. Where fewer than stormSent probes are sent in that time, it is
 	// as long as these take, up to mostBin: some must come together to tell of an outage.

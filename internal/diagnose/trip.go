@@ -92,11 +92,8 @@ func (s *Store) comesOverAny() bool {
 	var sent [2]int
 	for i := range score {
 		s.anyLink = i == 1
-		o, cfg := s.observe(nil, time.Time{}), localize.Config{}
-		if s.spread != nil {
-			cfg.Paths = s.spread
-		}
-		score[i] = s.localize(o, cfg).Score
+		o := s.observe(nil, time.Time{})
+		score[i] = s.localize(o, localize.Config{Paths: s.askedSets()}).Score
 		for j := range o.list {
 			sent[i] += o.list[j].Sent
 		}

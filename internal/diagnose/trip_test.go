@@ -26,12 +26,11 @@ func TestRails(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ strong, own, traced bool }{{true, true, false}, {false, true, false}, {false, false, true}, {false, false, false}} {
-		strong := c.strong
 		p := newPlayOn(f, 0)
 		in := func(a graphs.ArcID) graphs.ArcID { return a.Reverse() }
 		way := func(src, dst graphs.ArcID) []graphs.ArcID { // of packets from one card to another, each given by its arc from the host
 			from := f.Tail(src)
-			if strong {
+			if c.strong {
 				from = f.Head(src)
 			}
 			if !c.own {
@@ -41,7 +40,7 @@ func TestRails(t *testing.T) {
 				return []graphs.ArcID{src, in(dst)}
 			}
 			arcs := p.walk(from, f.Head(dst))
-			if strong {
+			if c.strong {
 				arcs = append([]graphs.ArcID{src}, arcs...)
 			}
 			return append(arcs, in(dst))

@@ -167,11 +167,8 @@ func (t *term) both(s float64) (in, out float64) {
 	miss := missed(s)
 	pass := 1 - miss
 	if t.lone {
-		lost, uniform := exp(t.lost*log(miss)), 1. // as other has it
-		if pass > 1e-9 {
-			uniform = (1 - lost*miss) / (pass * (t.lost + 1))
-		}
-		return t.stay * lost, (1 - t.stay) * (t.total + (1-t.total)*uniform)
+		lost := exp(t.lost * log(miss))
+		return t.stay * lost, (1 - t.stay) * t.losesAll(pass, lost*miss)
 	}
 	arrive := exp(-t.passed * s)
 	lost := arrive
@@ -259,12 +256,7 @@ func (t *term) parts(s float64) (in, out float64) {
 func (t *term) other(s, miss, in float64) float64 {
 	pass := 1 - miss
 	if t.lone {
-		// Exactly: the integral of (1-q*pass)^lost over q, and the chance of total loss.
-		uniform := 1.0
-		if pass > 1e-9 {
-			uniform = (1 - exp((t.lost+1)*log(miss))) / (pass * (t.lost + 1))
-		}
-		return t.outlier + log(t.total+(1-t.total)*uniform)
+		return t.outlier + log(t.losesAll(pass, exp((t.lost+1)*log(miss))))
 	}
 	// The integral of (q*pass)^passed (1-q*pass)^lost over q is an incomplete Beta function. Its normal approximation is good enough for
 	// a nuisance; far below the mean the integrand is an exponential that ends at q=1.
@@ -276,6 +268,16 @@ func (t *term) other(s, miss, in float64) float64 {
 	default:
 		return t.outlier + log((1-t.total)*t.part*t.keep) + in - t.inlier - log(t.keep+max(0, t.passed-t.lost*pass/miss))
 	}
+}
+
+// losesAll returns how likely an outlier loses everything, where a share of packets would pass and more is the chance that one packet more than were lost would all be missed. Exactly: the
+// integral of (1-q*pass)^lost over q, and the chance of total loss.
+func (t *term) losesAll(pass, more float64) float64 {
+	uniform := 1.0
+	if pass > 1e-9 {
+		uniform = (1 - more) / (pass * (t.lost + 1))
+	}
+	return t.total + (1-t.total)*uniform
 }
 
 // missed returns the share of packets lost under hazard s.

@@ -38,10 +38,15 @@ func (r *Result) doubtFew(obs []Observation, cfg Config) {
 	told := func(p float64) float64 { return max(again*p, min(suspicion, p)) }
 	r.Healthy = max(r.Healthy, 1-told(1-r.Healthy))
 	for i := range r.Suspects {
-		x := &r.Suspects[i]
-		*x = x.Believed(told(x.Probability))
-		if x.Against.RunnerUp.Kind == "" {
-			x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
-		}
+		r.Suspects[i] = r.Suspects[i].doubted(told(r.Suspects[i].Probability))
 	}
+}
+
+// doubted returns the suspect with a lower probability: that there is no such fault is so much likelier.
+func (x Suspect) doubted(probability float64) Suspect {
+	x = x.Believed(probability)
+	if x.Against.RunnerUp.Kind == "" {
+		x.Against.Nats = min(x.Against.Nats, math.Log(x.Probability)-math.Log1p(-x.Probability))
+	}
+	return x
 }

@@ -269,6 +269,9 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 		}
 	}
 	r := s.result()
+	if s.rival != nil {
+		r.beside(s.rival.result(), s.part)
+	}
 	r.doubtFew(obs, cfg)
 	r.Tail, r.Run = tail, cfg.bursts.length
 	return r, Touched{s.ev.lossy, s.crossing, s.ev.routes}

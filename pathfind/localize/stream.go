@@ -10,12 +10,20 @@ import (
 // A stream is flows whose ends are as far from hosts, and from each other.
 type stream struct {
 	streamKey
-	pairs        []ends          // by where they end, then by where they begin
-	share        []float64       // by component: how often a flow crosses it in the mean, if traffic is even
-	began, ended []float64       // by switch: the share of flows that come from it or its hosts, and that go there
-	lossy        map[int]float64 // by its packets, how many flows lost some on their way
-	lost, every  float64         // how many these are, and how many flows there are at all
-	innocent     float64         // how many lost some by no fault
+	pairs    []ends          // by where they end, then by where they begin
+	even     spread          // if traffic is even
+	spread                   // as it is taken to be
+	lossy    map[int]float64 // by its packets, how many flows lost some on their way
+	lost     float64         // how many these are
+	innocent float64         // how many lost some by no fault
+	logs     float64         // the sum, over these, of the logs of how many flows of their size there are
+}
+
+// A spread is how flows are spread over a fabric.
+type spread struct {
+	share        []float64 // by component: how often a flow crosses it in the mean
+	between      []float64 // by pair of ends: the share of flows
+	began, ended []float64 // by switch: the share of flows that come from it or its hosts, and that go there
 }
 
 // A streamKey tells how far the ends of a path are from the next host, how many arcs it has, and whether hosts are told to have had a part.
@@ -35,7 +43,7 @@ type ends struct {
 }
 
 // newStream finds what a stream crosses.
-func newStream(ix *index, ps PathSets, key streamKey, far []int) stream {
+func newStream(ix *index, ps PathSets, key streamKey, far []int, hosts *access) stream {
 	t := stream{streamKey: key, lossy: map[int]float64{}}
 	hops := key.arcs
 	number := func(level int) []float64 {
@@ -81,7 +89,8 @@ func newStream(ix *index, ps PathSets, key streamKey, far []int) stream {
 			}
 		}
 	}
-	t.spread(ix, ps, sources, targets)
+	t.even = t.under(ix, ps, hosts, nil)
+	t.spread = t.even
 	return t
 }
 
@@ -111,60 +120,97 @@ func (t *stream) has(from, to graphs.NodeID) bool {
 	return ok
 }
 
-// spread works out how often flows cross each component, given how many hosts or switches they begin and end at, by switch.
-func (t *stream) spread(ix *index, ps PathSets, sources, targets []float64) {
-	t.share, t.began, t.ended = make([]float64, ix.n), make([]float64, len(ix.host)), make([]float64, len(ix.host))
+// under works out how flows are spread if traffic is as some demand tells, nil if it is even.
+func (t *stream) under(ix *index, ps PathSets, hosts *access, d *demands) spread {
+	x := spread{make([]float64, ix.n), make([]float64, len(t.pairs)), make([]float64, len(ix.host)), make([]float64, len(ix.host))}
 	all := 0.0
-	w := wave{ix: ix, ps: ps, share: t.share, flow: make([]float64, len(ix.host))}
+	w := wave{ix: ix, ps: ps, share: x.share, flow: make([]float64, len(ix.host))}
 	for i := 0; i < len(t.pairs); {
 		to := t.pairs[i].to
 		w.begin(t.arcs)
 		for ; i < len(t.pairs) && t.pairs[i].to == to; i++ {
 			p := &t.pairs[i]
-			w.add(p.from, ps.Hops(p.from, to), p.flows)
-			t.began[p.from], t.ended[to], all = t.began[p.from]+p.flows, t.ended[to]+p.flows, all+p.flows
+			flows := p.flows * d.between(p.from, to)
+			w.add(p.from, ps.Hops(p.from, to), flows)
+			x.between[i] = flows
+			x.began[p.from], x.ended[to], all = x.began[p.from]+flows, x.ended[to]+flows, all+flows
 		}
 		w.flood(to)
 	}
 	for n := range ix.host {
 		if !t.up() {
-			t.share[ix.nodes+int32(n)] -= t.began[n] // an end is not passed
+			x.share[ix.nodes+int32(n)] -= x.began[n] // an end is not passed
 		}
 		if !t.down() {
-			t.share[ix.nodes+int32(n)] -= t.ended[n]
+			x.share[ix.nodes+int32(n)] -= x.ended[n]
 		}
-		if !ix.host[n] {
+	}
+	t.atHosts(hosts, d, &x)
+	for a := range ix.links {
+		l := graphs.ArcID(a).Link()
+		x.share[ix.link(l)] += x.share[a]
+		for _, g := range ix.f.Link(l).Groups {
+			x.share[ix.inGroup(g)] += x.share[a]
+		}
+		if n := ix.tail[a]; t.src && ix.host[n] {
+			x.share[ix.node(n)] += x.share[a]
+		}
+		if n := ix.head[a]; t.dst && ix.host[n] {
+			x.share[ix.node(n)] += x.share[a]
+		}
+	}
+	for _, of := range [...][]float64{x.share, x.between, x.began, x.ended} {
+		for i := range of {
+			of[i] = max(of[i]/max(all, 1e-300), 0)
+		}
+	}
+	return x
+}
+
+// atHosts shares out what begins and ends at the hosts of a switch over their arcs.
+func (t *stream) atHosts(hosts *access, d *demands, x *spread) {
+	up, down := make([]float64, len(x.began)), make([]float64, len(x.ended)) // by switch, over all that is there
+	for i, at := range hosts.at {
+		up[at] += hosts.part[i] * d.sends(i)
+		down[at] += hosts.part[i] * d.gets(i)
+	}
+	for i, at := range hosts.at {
+		a := hosts.arcs[i]
+		if t.up() && up[at] > 0 {
+			x.share[a] = x.began[at] * hosts.part[i] * d.sends(i) / up[at]
+		}
+		if t.down() && down[at] > 0 {
+			x.share[a.Reverse()] = x.ended[at] * hosts.part[i] * d.gets(i) / down[at]
+		}
+	}
+}
+
+// Access is the arcs by which hosts reach switches.
+type access struct {
+	arcs  []graphs.ArcID
+	at    []graphs.NodeID // the switch of each
+	part  []float64       // what of the host's traffic each carries
+	place []int32         // by arc and by its reverse, which of these it is, or -1
+}
+
+func newAccess(ix *index) access {
+	x := access{place: make([]int32, ix.links)}
+	for a := range x.place {
+		x.place[a] = -1
+	}
+	for n, host := range ix.host {
+		if !host {
 			continue
 		}
 		out := ix.f.Out(graphs.NodeID(n))
 		for _, a := range out {
-			at, part := ix.head[a], 1/float64(len(out))
-			if t.up() && sources[at] > 0 && !ix.host[at] {
-				t.share[a] = t.began[at] * part / sources[at]
-			}
-			if t.down() && targets[at] > 0 && !ix.host[at] {
-				t.share[a.Reverse()] = t.ended[at] * part / targets[at]
+			if to := ix.head[a]; !ix.host[to] {
+				x.place[a], x.place[a.Reverse()] = int32(len(x.arcs)), int32(len(x.arcs))
+				x.arcs, x.at, x.part = append(x.arcs, a), append(x.at, to), append(x.part, 1/float64(len(out)))
 			}
 		}
 	}
-	for a := range ix.links {
-		l := graphs.ArcID(a).Link()
-		t.share[ix.link(l)] += t.share[a]
-		for _, g := range ix.f.Link(l).Groups {
-			t.share[ix.inGroup(g)] += t.share[a]
-		}
-		if n := ix.tail[a]; t.src && ix.host[n] {
-			t.share[ix.node(n)] += t.share[a]
-		}
-		if n := ix.head[a]; t.dst && ix.host[n] {
-			t.share[ix.node(n)] += t.share[a]
-		}
-	}
-	for _, of := range [...][]float64{t.share, t.began, t.ended} {
-		for i := range of {
-			of[i] = max(of[i]/max(all, 1), 0)
-		}
-	}
+	return x
 }
 
 // A wave is flows on their way to one switch.

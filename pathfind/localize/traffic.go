@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"math/bits"
@@ -20,6 +21,7 @@ type traffic struct {
 	streams []stream
 	of      []journey // by observation
 	seen    []float64 // by component, how many of the flows that are known cross it
+	access  access
 }
 
 // A journey is between which ends a flow goes that is known.
@@ -39,7 +41,7 @@ type imputed struct {
 // newTraffic sorts the flows that are known, all of which lost packets. It returns nil if it cannot be told what others cross: where some of them may have gone
 // several ways, or went one that no flow takes.
 func newTraffic(ix *index, ev *evidence, ps PathSets) *traffic {
-	c, far, known := &traffic{of: make([]journey, len(ev.obs)), seen: make([]float64, ix.n)}, ix.fromHosts(), map[streamKey]int{}
+	c, far, known := &traffic{of: make([]journey, len(ev.obs)), seen: make([]float64, ix.n), access: newAccess(ix)}, ix.fromHosts(), map[streamKey]int{}
 	crossed := collector{ix: ix, times: make([]float64, ix.n)}
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -51,7 +53,7 @@ func newTraffic(ix *index, ev *evidence, ps PathSets) *traffic {
 		at, ok := known[key]
 		if !ok {
 			at, known[key] = len(c.streams), len(c.streams)
-			c.streams = append(c.streams, newStream(ix, ps, key, far))
+			c.streams = append(c.streams, newStream(ix, ps, key, far, &c.access))
 		}
 		from, to := c.streams[at].ends(ix, first, last)
 		if !c.streams[at].has(from, to) {
@@ -103,7 +105,7 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 	for i := range c.streams {
 		t := &c.streams[i]
 		rest := background * float64(t.arcs)
-		var every, sent, passed float64
+		var every, sent, passed, logs float64
 		kept := make(map[int32]float64, len(excess)) // of passed, what passes what is bad
 		for _, n := range slices.Sorted(maps.Keys(t.lossy)) {
 			size, lossy := float64(n), t.lossy[n]
@@ -113,6 +115,9 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 			}
 			some := lossy / min(chance, 1)
 			every, sent = every+some, sent+size*some
+			if lossy > 0 {
+				logs += lossy * log(some)
+			}
 			pass := size * some * exp(-size*rest)
 			passed += pass
 			for x, h := range excess {
@@ -122,7 +127,7 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 			flows[at] += some - lossy
 			packets[at] += (some - lossy) * size
 		}
-		t.every = every
+		t.logs = logs
 		for x, share := range t.share {
 			if share == 0 {
 				continue
@@ -150,16 +155,18 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 	return out
 }
 
-// explain searches for what explains flows that all lost packets if traffic is even. Where it is likelier that it is not, what flows have in common tells no more than
-// they do, and what explains them is what they lost beyond that there is some of it.
+// explain searches for what explains flows that all lost packets if traffic is even, and if it is not. Both answers count by how well they explain the evidence: that a host
+// sends more than others is as good a reason for many lossy flows as that its link is bad.
 func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
-	s, h := c.search(ix, seen, cfg)
-	even, uneven := c.likely(s, &h), c.uneven(s)
+	h := hypothesis{background: usualBackground}
+	s := newSearch(newModel(ix, seen, cfg))
+	s.recall(&h)
+	s, h = c.search(ix, seen, cfg, s, h)
+	score := c.likely(s, &h)
+
+	// What explains the losses wherever they were is another place to begin.
 	alone := newSearch(newModel(ix, seen, cfg))
 	alone.run()
-	if uneven > 0 {
-		return alone
-	}
 	h = alone.likeliestSoFar()
 	alone.recall(&h)
 	c.weigh(alone)
@@ -168,17 +175,72 @@ func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
 	again := c.expecting(ix, seen, cfg, &h)
 	again.refit(&h)
 	again.recall(&h)
-	if c.likely(again, &h)+c.uneven(again) > even {
-		return alone
+	if least := c.likely(again, &h); least > score+outvoted {
+		x, g := c.search(ix, seen, cfg, again, h)
+		if s, score = x, c.likely(x, &g); least > score+outvoted {
+			s, score = alone, least
+		}
+	}
+	other, uneven := c.explainUneven(ix, seen, cfg, again, h)
+	if score, uneven = score+log(1-usuallyUneven), uneven+log(usuallyUneven); uneven > score {
+		s, score, other, uneven = other, uneven, s, score
+	}
+	if uneven > score-outvoted {
+		s.rival, s.part = other, 1/(1+exp(uneven-score))
 	}
 	return s
 }
 
-// search does so until what flows are to be expected beside them changes little, and returns what explains all.
-func (c *traffic) search(ix *index, seen *evidence, cfg Config) (s *search, h hypothesis) {
-	h = hypothesis{background: usualBackground}
-	s = newSearch(newModel(ix, seen, cfg))
-	s.recall(&h)
+// explainUneven does so where traffic is as uneven as flows tell that no fault explains, beginning with a hypothesis that is loaded. It returns the log of how likely that is, -Inf and nil
+// where traffic seems even.
+func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) (best *search, score float64) {
+	score = math.Inf(-1)
+	for range mostRounds {
+		c.weigh(s)
+		by, gained := c.uneven(s)
+		if gained == 0 {
+			break
+		}
+		c.adapt(ix, cfg.Paths, by)
+		was := h.comps
+		s, h = c.search(ix, seen, cfg, s, h)
+		if sum := c.likely(s, &h) + gained; sum > score {
+			best, score = s, sum
+		}
+		if slices.Equal(was, h.comps) {
+			break
+		}
+	}
+	return best, score
+}
+
+// beside takes in another answer, so that this one counts for a part only.
+func (r *Result) beside(o *Result, part float64) {
+	met := make([]bool, len(o.Suspects))
+	for i := range r.Suspects {
+		x := &r.Suspects[i]
+		p := part * x.Probability
+		for j := range o.Suspects {
+			if y := &o.Suspects[j]; !met[j] && slices.ContainsFunc(y.Class, func(c Cause) bool { return slices.Contains(x.Class, c) }) {
+				met[j] = true
+				p += (1 - part) * y.Probability
+				break
+			}
+		}
+		*x = x.doubted(p)
+	}
+	for j := range o.Suspects {
+		if p := (1 - part) * o.Suspects[j].Probability; !met[j] && p >= listed {
+			r.Suspects = append(r.Suspects, o.Suspects[j].doubted(p))
+		}
+	}
+	r.Healthy = part*r.Healthy + (1-part)*o.Healthy
+	r.Suspects = slices.DeleteFunc(r.Suspects, func(x Suspect) bool { return x.Probability < listed })
+	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
+}
+
+// search begins with a hypothesis, loaded in a search, and puts flows without loss in their place until what is to be expected changes little. It returns what explains all.
+func (c *traffic) search(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) (*search, hypothesis) {
 	c.weigh(s)
 	for round := 0; ; round++ {
 		s = c.expecting(ix, seen, cfg, &h)
@@ -210,82 +272,20 @@ func (c *traffic) expecting(ix *index, seen *evidence, cfg Config, h *hypothesis
 	return newSearch(newModel(ix, compile(ix, seen.all, cfg), cfg))
 }
 
-// likely returns the log of how likely a hypothesis, which is loaded, makes the flows that are known, but for a constant, if traffic is even: of each that it is one of
-// all that there are, and loses what it loses.
+// likely returns the log of how likely a hypothesis, which is loaded, makes the flows that are known, but for a constant: of each that it is one of all of its size that there
+// are, and loses what it loses.
 func (c *traffic) likely(s *search, h *hypothesis) float64 {
-	sum := h.score + s.background*s.ev.linear
+	z := log(s.background/usualBackground) / usually
+	sum := h.score + s.background*s.ev.linear - z*z/2
 	for i, x := range h.comps {
 		sum += h.rates[i] * s.ev.exposure[x]
 	}
 	c.weigh(s)
 	c.impute(s.ix, h.comps, h.rates, h.background)
 	for i := range c.streams {
-		if t := &c.streams[i]; t.lost > 0 {
-			sum += t.lost * log(t.every)
-		}
+		sum += c.streams[i].logs
 	}
 	return sum
-}
-
-// uneven returns how many nats likelier it is that traffic is not even, as the loaded hypothesis has it, by which flows are counted.
-func (c *traffic) uneven(s *search) (gained float64) {
-	for _, at := range [...][2]bool{{true, true}, {true, false}, {false, true}} { // whether flows begin, and end, at hosts
-		gained += c.unevenOf(s, func(t *stream) bool { return t.up() == at[0] && t.down() == at[1] })
-	}
-	return gained
-}
-
-// unevenOf returns that of some streams.
-func (c *traffic) unevenOf(s *search, some func(t *stream) bool) (gained float64) {
-	n := len(s.ix.host)
-	sent, got, first, last := newDemand(n), newDemand(n), newDemand(int(s.ix.links)), newDemand(int(s.ix.links))
-	for i := range c.streams {
-		t := &c.streams[i]
-		if !some(t) {
-			continue
-		}
-		for n := range s.ix.host {
-			sent.even[n] += t.innocent * t.began[n]
-			got.even[n] += t.innocent * t.ended[n]
-		}
-	}
-	innocent := make([]float64, s.ev.flows)
-	for i := range innocent {
-		t := &s.ev.terms[i]
-		innocent[i] = s.innocent(t, s.onWay(t))
-		if way := c.of[t.obs]; some(&c.streams[way.stream]) {
-			sent.innocent[way.from] += innocent[i]
-			got.innocent[way.to] += innocent[i]
-			if c.streams[way.stream].up() {
-				first.innocent[way.first] += innocent[i]
-			}
-			if c.streams[way.stream].down() {
-				last.innocent[way.last] += innocent[i]
-			}
-		}
-	}
-	gained = sent.find() + got.find()
-	for i := range c.streams {
-		t := &c.streams[i]
-		if !some(t) {
-			continue
-		}
-		for a := range s.ix.links {
-			if t.up() && s.ix.host[s.ix.tail[a]] {
-				first.even[a] += t.innocent * t.share[a] * sent.factor[s.ix.head[a]]
-			}
-			if t.down() && s.ix.host[s.ix.head[a]] {
-				last.even[a] += t.innocent * t.share[a] * got.factor[s.ix.tail[a]]
-			}
-		}
-	}
-	gained += first.find() + last.find()
-	for i, x := range innocent {
-		if way := c.of[s.ev.terms[i].obs]; gained > 0 && some(&c.streams[way.stream]) {
-			gained += (1 - x) * log(sent.factor[way.from]*got.factor[way.to]*first.factor[way.first]*last.factor[way.last])
-		}
-	}
-	return gained
 }
 
 // onWay returns how much of a flow lost packets on its way, not by itself, as the loaded hypothesis has it.
@@ -300,6 +300,10 @@ const (
 	// usualBackground is the background that is expected before any evidence, within a factor of exp(usually).
 	usualBackground, usually = 2e-5, 1.5
 	mostRounds               = 4
+	// usuallyUneven is how likely it is that traffic is uneven, before any evidence.
+	usuallyUneven = 0.9
+	// outvoted is by how many nats less likely an answer is that is not looked at.
+	outvoted = 7
 )
 
 // weigh counts flows anew as far as they lost packets on their way, and by no fault, as the loaded hypothesis has it.

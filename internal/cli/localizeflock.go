@@ -169,6 +169,10 @@ func flockDiagnosis(f *graphs.Fabric, seen *flock.Observed, r *flaps.Result) *di
 	if r.Selected {
 		d.Notes = append(d.Notes, "of flows only those are known that lost packets: several bad arcs of one switch look like the switch")
 	}
+	const perhaps = 0.05
+	if r.Uneven >= perhaps {
+		d.Notes = append(d.Notes, fmt.Sprintf("some hosts or racks seem to have more traffic than others (with %.2f), which makes more of their flows lose packets: how many flows each of them has would tell a busy one from a bad one", min(r.Uneven, surest)))
+	}
 	d.Notes = append(d.Notes, diagnose.TailNote(r.Result)...)
 	if r.Congested > 0 {
 		d.Notes = append(d.Notes, plural(r.Congested, "arc")+" lost packets for moments, by about as much as each other, as where queues overflow: none of them stands out")

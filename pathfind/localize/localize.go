@@ -163,6 +163,8 @@ type Result struct {
 	// Selected tells that only flows that lost packets are known, so that nothing is known of what arrived: what they lost beyond that counts, and where they went
 	// if it can be told how many others went elsewhere.
 	Selected bool
+	// Uneven is then how likely it is that some hosts, switches or pairs of switches have more traffic than others, as far as that makes a difference; else 0.
+	Uneven float64
 	// Run is how many packets are lost in a row in the mean, where that is learnt and they seem to be lost in runs; else 0.
 	Run float64
 	// Own is how much flows lose that lose packets by themselves, where it is learnt from many that do.

@@ -33,7 +33,7 @@ func (s *search) result() *Result {
 	}
 	s.devicesFirst(causes, marginal, rank)
 
-	r := &Result{Score: s.score(), Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected}
+	r := &Result{Score: s.score(), Exposure: s.ev.sent, Ignored: s.ev.ignored, Selected: s.ev.selected, Uneven: s.tilted}
 	if learnt := &s.views[0].habits; !s.ev.selected && learnt.shape != unknownHabits(s.cfg).shape {
 		r.Own = Own{learnt.total, learnt.shape[0]}
 	}

@@ -34,6 +34,7 @@ type search struct {
 	lossless   []losslessFlows  // flows without loss; where only others are known, those that are to be expected
 	rival      *search          // another answer, by other traffic, if there is one, and
 	part       float64          // how likely this is beside it: see traffic
+	tilted     float64          // how likely it is that traffic is uneven, if that is asked
 	crossing   []int32          // of all observations, those whose path crosses an arc of a suspect; known with the result
 	bounds     bounds           // of the component looked at last
 	barred     func(int32) bool // those that grow may not add; none if nil

@@ -181,12 +181,15 @@ func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
 			s, score = alone, least
 		}
 	}
-	other, uneven := c.explainUneven(ix, seen, cfg, again, h)
-	if score, uneven = score+log(1-usuallyUneven), uneven+log(usuallyUneven); uneven > score {
-		s, score, other, uneven = other, uneven, s, score
+	other, busy := c.explainUneven(ix, seen, cfg, again, h)
+	even := 1 / (1 + exp(busy-score)*usuallyUneven/(1-usuallyUneven))
+	uneven, part := 1-even, even
+	if uneven > even {
+		s, other, part = other, s, uneven
 	}
-	if uneven > score-outvoted {
-		s.rival, s.part = other, 1/(1+exp(uneven-score))
+	s.tilted = uneven
+	if 1-part > listed/4 {
+		s.rival, s.part = other, part
 	}
 	return s
 }
@@ -302,7 +305,7 @@ const (
 	mostRounds               = 4
 	// usuallyUneven is how likely it is that traffic is uneven, before any evidence.
 	usuallyUneven = 0.9
-	// outvoted is by how many nats less likely an answer is that is not looked at.
+	// outvoted is by how many nats likelier another answer must be to be looked for from another beginning.
 	outvoted = 7
 )
 

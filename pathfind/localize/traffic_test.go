@@ -75,17 +75,18 @@ func TestOnlyLossyFlows(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		weights func(rng *rand.Rand, host, rack bool) (sends, gets float64)
-		find    int // of ten faults, at least
-		sure    int // innocents above .9 in a hundred worlds, at most
+		find    int  // of ten faults, at least
+		sure    int  // innocents above .9 in a hundred worlds, at most
+		uneven  bool // whether that is to be told in a third of the worlds, or that it is not
 	}{
-		{"even", func(*rand.Rand, bool, bool) (float64, float64) { return 1, 1 }, 9, 0},
-		{"a host of four times the traffic", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 4), more(host, 4) }, 9, 0},
-		{"a host of fifteen times the traffic", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 15), more(host, 15) }, 9, 5},
-		{"a host that sends fifteen times as much", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 15), 1 }, 9, 0},
-		{"a rack of twelve times the traffic", func(_ *rand.Rand, _, rack bool) (float64, float64) { return more(rack, 12), more(rack, 12) }, 8, 0},
-		{"Pareto", func(rng *rand.Rand, _, _ bool) (float64, float64) { return 1 / rng.Float64(), 1 / rng.Float64() }, 8, 0},
+		{"even", func(*rand.Rand, bool, bool) (float64, float64) { return 1, 1 }, 9, 0, false},
+		{"a host of four times the traffic", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 4), more(host, 4) }, 9, 0, true},
+		{"a host of fifteen times the traffic", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 15), more(host, 15) }, 9, 5, true},
+		{"a host that sends fifteen times as much", func(_ *rand.Rand, host, _ bool) (float64, float64) { return more(host, 15), 1 }, 9, 0, true},
+		{"a rack of twelve times the traffic", func(_ *rand.Rand, _, rack bool) (float64, float64) { return more(rack, 12), more(rack, 12) }, 8, 0, true},
+		{"Pareto", func(rng *rand.Rand, _, _ bool) (float64, float64) { return 1 / rng.Float64(), 1 / rng.Float64() }, 8, 0, true},
 	} {
-		var all struct{ worlds, faults, found, sure int }
+		var all struct{ worlds, faults, found, sure, uneven int }
 		for _, f := range []*graphs.Fabric{clos, leaves, random} {
 			e := pathfind.NewEqualCost(f, pathfind.PerPath)
 			faults, found, sure := 0, 0, 0
@@ -104,7 +105,11 @@ func TestOnlyLossyFlows(t *testing.T) {
 				}
 				faults += len(loss)
 				obs := lossyFlows(f, e, rng, 6000, sends, gets, loss, []float64{0, 1e-5, 5e-5, 1e-4}[seed%4])
-				for _, x := range localize.Solve(f, obs, localize.Config{Selected: true, Paths: e}).Suspects {
+				r := localize.Solve(f, obs, localize.Config{Selected: true, Paths: e})
+				if r.Uneven > 0.5 == c.uneven {
+					all.uneven++
+				}
+				for _, x := range r.Suspects {
 					right := slices.ContainsFunc(x.Class, func(c localize.Cause) bool { return c.Kind == localize.Arc && loss[graphs.ArcID(c.ID)] > 0 })
 					switch {
 					case right && x.Probability > 0.5:
@@ -117,7 +122,9 @@ func TestOnlyLossyFlows(t *testing.T) {
 			t.Logf("%s, %d switches: %d of %d found, %d innocents above .9", c.name, len(f.Switches()), found, faults, sure)
 			all.worlds, all.faults, all.found, all.sure = all.worlds+int(*unevenWorlds), all.faults+faults, all.found+found, all.sure+sure
 		}
-		if 10*all.found < c.find*all.faults || 100*all.sure > c.sure*all.worlds {
+		// In some too few flows lose packets by no fault for traffic to be known.
+		t.Logf("%s: in %d of %d worlds traffic is said to be as it is", c.name, all.uneven, all.worlds)
+		if 10*all.found < c.find*all.faults || 100*all.sure > c.sure*all.worlds || 3*all.uneven < all.worlds {
 			t.Errorf("%s: %d of %d found, %d innocents above .9 in %d worlds", c.name, all.found, all.faults, all.sure, all.worlds)
 		}
 	}

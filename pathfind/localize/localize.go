@@ -98,8 +98,8 @@ type Config struct {
 	Hints  []Hint
 	// OneWay tells that the evidence knows arcs and switches only: links do not fail as a whole, and a link that is bad both ways is two faults.
 	OneWay bool
-	// Selected tells that only flows that lost packets are known. Where all of many did, over paths that are known, it is found out. If Paths are given, and traffic seems
-	// to be spread evenly over hosts, where these flows went counts, too.
+	// Selected tells that only flows that lost packets are known. Where all of many did, over paths that are known, it is found out. If Paths are given,
+	// where these flows went counts, too, beside where others are to be expected if traffic is even, or as uneven as these flows tell.
 	Selected bool
 	// MaxFaults bounds the size of a hypothesis. 0 means 96.
 	MaxFaults int

@@ -270,9 +270,9 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 			s = explain(f, obs, cfg)
 		}
 	}
-	r := s.result()
+	r := s.judged()
 	if s.rival != nil {
-		r.beside(s.rival.result(), s.part)
+		r.beside(s.rival.judged(), s.part)
 	}
 	r.doubtFew(obs, cfg)
 	r.Tail, r.Run = tail, cfg.bursts.length

@@ -30,15 +30,16 @@ type search struct {
 	listed     [2][]prospect // see prospects
 	moves      []move        // those found so far that make the hypothesis in expansion likelier, if moving
 	moving     bool
-	views      []view           // by habits of flows, the likeliest first; its hypotheses are those of the search
-	lossless   []losslessFlows  // flows without loss; where only others are known, those that are to be expected
-	rival      *search          // another answer, by other traffic, if there is one, and
-	part       float64          // how likely this is beside it: see traffic
-	tilted     float64          // how likely it is that traffic is uneven, if that is asked
-	crossing   []int32          // of all observations, those whose path crosses an arc of a suspect; known with the result
-	bounds     bounds           // of the component looked at last
-	barred     func(int32) bool // those that grow may not add; none if nil
-	careful    bool             // grow adds one at a time
+	views      []view            // by habits of flows, the likeliest first; its hypotheses are those of the search
+	lossless   []losslessFlows   // flows without loss; where only others are known, those that are to be expected
+	rival      *search           // another answer, by other traffic, if there is one, and
+	part       float64           // how likely this is beside it: see traffic
+	ratherBad  map[Cause]float64 // how likely arcs of hosts are bad that may be busy instead: see busy
+	tilted     float64           // how likely it is that traffic is uneven, if that is asked
+	crossing   []int32           // of all observations, those whose path crosses an arc of a suspect; known with the result
+	bounds     bounds            // of the component looked at last
+	barred     func(int32) bool  // those that grow may not add; none if nil
+	careful    bool              // grow adds one at a time
 	occam      []float64
 	dispensed  []int // components of the hypothesis that is refitted, by place, that gain little beside the others
 	system     system

@@ -181,7 +181,8 @@ func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
 			s, score = alone, least
 		}
 	}
-	other, busy := c.explainUneven(ix, seen, cfg, again, h)
+	x := c.reconsider(ix, seen, cfg, c.explainUneven(ix, seen, cfg, again, h))
+	other, busy := x.s, x.score
 	even := 1 / (1 + exp(busy-score)*usuallyUneven/(1-usuallyUneven))
 	uneven, part := 1-even, even
 	if uneven > even {
@@ -194,10 +195,10 @@ func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
 	return s
 }
 
-// explainUneven does so where traffic is as uneven as flows tell that no fault explains, beginning with a hypothesis that is loaded. It returns the log of how likely that is, -Inf and nil
-// where traffic seems even.
-func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) (best *search, score float64) {
-	score = math.Inf(-1)
+// explainUneven does so where traffic is as uneven as flows tell that no fault explains, beginning with a hypothesis that is loaded. It returns no search, and a score of -Inf, where
+// traffic seems even.
+func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) outlook {
+	best := outlook{score: math.Inf(-1)}
 	for range mostRounds {
 		c.weigh(s)
 		by, gained := c.uneven(s)
@@ -207,14 +208,14 @@ func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search
 		c.adapt(ix, cfg.Paths, by)
 		was := h.comps
 		s, h = c.search(ix, seen, cfg, s, h)
-		if sum := c.likely(s, &h) + gained; sum > score {
-			best, score = s, sum
+		if sum := c.likely(s, &h) + gained; sum > best.score {
+			best = outlook{s, h, by, sum}
 		}
 		if slices.Equal(was, h.comps) {
 			break
 		}
 	}
-	return best, score
+	return best
 }
 
 // beside takes in another answer, so that this one counts for a part only.

@@ -130,6 +130,44 @@ func TestOnlyLossyFlows(t *testing.T) {
 	}
 }
 
+// TestBusyOrBad: where a rack has much of the traffic, hosts elsewhere may be busy, too. An arc of a host that loses half a percent is told all the same, by how much the flows that cross it lose.
+func TestBusyOrBad(t *testing.T) {
+	f, err := generate.RandomRegular(generate.RandomRegularConfig{Switches: 40, Degree: 6, Hosts: 4, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := pathfind.NewEqualCost(f, pathfind.PerPath)
+	found, sure := 0, 0
+	const worlds = 16
+	for seed := range uint64(worlds) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		hosts := f.Hosts()
+		busy := f.Head(f.Out(hosts[rng.IntN(len(hosts))])[0])
+		var sends, gets []float64
+		for _, h := range hosts {
+			x := more(f.Head(f.Out(h)[0]) == busy, 20)
+			sends, gets = append(sends, x), append(gets, x)
+		}
+		bad := f.Out(hosts[rng.IntN(len(hosts))])[0]
+		if seed%2 == 1 {
+			bad = bad.Reverse()
+		}
+		obs := lossyFlows(f, e, rng, 12000, sends, gets, map[graphs.ArcID]float64{bad: 0.005}, 1e-4)
+		for _, x := range localize.Solve(f, obs, localize.Config{Selected: true, Paths: e}).Suspects {
+			switch right := x.Cause == (localize.Cause{Kind: localize.Arc, ID: int32(bad)}); {
+			case right && x.Probability > 0.5:
+				found++
+			case !right && x.Probability > 0.9:
+				sure++
+			}
+		}
+	}
+	if found < worlds-1 || sure > 0 {
+		t.Errorf("%d of %d found, %d innocents above .9", found, worlds, sure)
+	}
+	t.Logf("%d of %d found, %d innocents above .9", found, worlds, sure)
+}
+
 // more is how much traffic one has that may have more than others.
 func more(has bool, times float64) float64 {
 	if has {

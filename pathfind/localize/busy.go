@@ -28,12 +28,12 @@ const (
 )
 
 // reconsider asks of each arc of a host that seems to have much traffic whether it is bad instead.
-func (c *traffic) reconsider(ix *index, seen *evidence, cfg Config, x outlook) outlook {
+func (c *traffic) reconsider(x outlook) outlook {
 	if x.s == nil {
 		return x
 	}
 	best := x
-	if y := c.anew(ix, seen, cfg, x.h, x.by); y.score > x.score {
+	if y := c.anew(x.h, x.by); y.score > x.score {
 		best = y // of what is tried next traffic is learnt once more, too
 	}
 	bad := map[Cause]float64{}
@@ -41,7 +41,7 @@ func (c *traffic) reconsider(ix *index, seen *evidence, cfg Config, x outlook) o
 		if slices.Contains(best.h.comps, int32(a)) {
 			continue
 		}
-		if y := c.instead(ix, seen, cfg, &best, a); y.score > best.score {
+		if y := c.instead(&best, a); y.score > best.score {
 			bad[Cause{Arc, int32(a)}] = 1 / (1 + exp(best.score-y.score))
 			best = y
 		}
@@ -49,8 +49,8 @@ func (c *traffic) reconsider(ix *index, seen *evidence, cfg Config, x outlook) o
 	if len(bad) == 0 {
 		return x
 	}
-	c.adapt(ix, cfg.Paths, best.by)
-	best.s, best.h = c.search(ix, seen, cfg, best.s, best.h)
+	c.adapt(best.by)
+	best.s, best.h = c.search(best.s, best.h)
 	best.s.ratherBad = bad
 	return best
 }
@@ -66,6 +66,7 @@ func (s *search) judged() *Result {
 			}
 		}
 	}
+	r.rank()
 	return r
 }
 
@@ -76,11 +77,9 @@ func (c *traffic) busiest(x *outlook) []graphs.ArcID {
 		more float64
 	}
 	var all []busy
-	crossed := make([]float64, x.s.ix.links)
-	for i := range x.s.ev.flows {
-		t := &x.s.ev.terms[i]
-		way := &c.of[t.obs]
-		innocent := x.s.innocent(t, x.s.onWay(t))
+	crossed := make([]float64, c.ix.links)
+	for i, innocent := range x.s.innocents() {
+		way := &c.of[x.s.ev.terms[i].obs]
 		crossed[way.first] += innocent
 		crossed[way.last] += innocent
 	}
@@ -109,28 +108,23 @@ func (c *traffic) busiest(x *outlook) []graphs.ArcID {
 }
 
 // instead returns what explains the flows where an arc of a host is bad, and the host no busier than others.
-func (c *traffic) instead(ix *index, seen *evidence, cfg Config, x *outlook, a graphs.ArcID) outlook {
+func (c *traffic) instead(x *outlook, a graphs.ArcID) outlook {
 	h := hypothesis{background: x.h.background}
 	at, _ := slices.BinarySearch(x.h.comps, int32(a))
 	h.comps, h.rates = slices.Insert(slices.Clone(x.h.comps), at, int32(a)), slices.Insert(slices.Clone(x.h.rates), at, usualLoss)
-	return c.anew(ix, seen, cfg, h, x.by.without(int(c.access.place[a]), ix.host[ix.tail[a]]))
+	return c.anew(h, x.by.without(int(c.access.place[a]), c.ix.host[c.ix.tail[a]]))
 }
 
 // anew fits a hypothesis and learns how traffic is with it, beginning with some demands.
-func (c *traffic) anew(ix *index, seen *evidence, cfg Config, h hypothesis, by tilt) outlook {
+func (c *traffic) anew(h hypothesis, by tilt) outlook {
 	x := outlook{h: h, by: by}
 	x.h.rates = slices.Clone(h.rates)
-	fit := func() {
-		c.adapt(ix, cfg.Paths, x.by)
-		x.s = c.expecting(ix, seen, cfg, &x.h)
-		x.s.refit(&x.h)
-		x.s.recall(&x.h)
-	}
-	fit()
+	c.adapt(x.by)
+	x.s = c.fitting(&x.h)
 	c.weigh(x.s)
 	by, gained := c.uneven(x.s)
-	x.by = by
-	fit()
+	c.adapt(by)
+	x.by, x.s = by, c.fitting(&x.h)
 	x.score = c.likely(x.s, &x.h) + gained
 	return x
 }
@@ -142,13 +136,12 @@ func (by tilt) without(place int, there bool) tilt {
 			continue
 		}
 		x := *d
+		side := &x.got
 		if there {
-			x.sent[byPlace] = slices.Clone(x.sent[byPlace])
-			x.sent[byPlace][place] = 1
-		} else {
-			x.got[byPlace] = slices.Clone(x.got[byPlace])
-			x.got[byPlace][place] = 1
+			side = &x.sent
 		}
+		side[byPlace] = slices.Clone(side[byPlace])
+		side[byPlace][place] = 1
 		by[i] = &x
 	}
 	return by

@@ -72,22 +72,18 @@ func (t *stream) group() (group int) {
 }
 
 // adapt takes traffic to be as some demands tell.
-func (c *traffic) adapt(ix *index, ps PathSets, by tilt) {
+func (c *traffic) adapt(by tilt) {
 	for i := range c.streams {
 		t := &c.streams[i]
 		if t.spread = t.even; by[t.group()] != nil {
-			t.spread = t.under(ix, ps, &c.access, by[t.group()])
+			t.spread = t.under(c.ix, c.cfg.Paths, &c.access, by[t.group()])
 		}
 	}
 }
 
 // uneven returns by what demands traffic seems not to be even, as the loaded hypothesis has it, by which flows are counted, and how many nats likelier it is so.
 func (c *traffic) uneven(s *search) (by tilt, gained float64) {
-	innocent := make([]float64, s.ev.flows)
-	for i := range innocent {
-		t := &s.ev.terms[i]
-		innocent[i] = s.innocent(t, s.onWay(t))
-	}
+	innocent := s.innocents()
 	for group := range by {
 		d, more := c.demandsOf(s, group, innocent)
 		by[group], gained = d, gained+more
@@ -293,12 +289,16 @@ func tune(by int, sides ...*side) float64 {
 // itself alone. It keeps what explains most, and returns how much that is.
 func find(begin, end *side, alike bool) (most float64) {
 	var best [2]side
-	for way := range 4 {
+	ways := 2
+	if alike {
+		ways = 4
+	}
+	for way := range ways {
 		begin.forget()
 		end.forget()
 		gained := 0.0
 		for _, by := range [...][2]int{{bySwitch, byPlace}, {byPlace, bySwitch}}[way%2] {
-			if alike && way < 2 {
+			if way < ways-2 {
 				gained += tune(by, begin, end)
 			}
 			gained += tune(by, begin) + tune(by, end)

@@ -96,7 +96,7 @@ func compile(ix *index, obs []Observation, cfg Config) *evidence {
 	case cfg.imputed != nil:
 		ev.expect(cfg.imputed)
 	case ev.beyond && ev.crossings == 0 && cfg.Paths != nil:
-		ev.traffic = newTraffic(ix, ev, cfg.Paths)
+		ev.traffic = newTraffic(ix, ev, cfg)
 	}
 	ev.reserve(&c)
 	made := ev.makeTerms(cfg)

@@ -272,7 +272,7 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 	}
 	r := s.judged()
 	if s.rival != nil {
-		r.beside(s.rival.judged(), s.part)
+		r.beside(s.rival.judged(), max(s.tilted, 1-s.tilted))
 	}
 	r.doubtFew(obs, cfg)
 	r.Tail, r.Run = tail, cfg.bursts.length
@@ -284,7 +284,7 @@ func explain(f *graphs.Fabric, obs []Observation, cfg Config) *search {
 	ix := newIndex(f, cfg)
 	ev := compile(ix, obs, cfg)
 	if ev.traffic != nil {
-		return ev.traffic.explain(ix, ev, cfg)
+		return ev.traffic.explain()
 	}
 	s := newSearch(newModel(ix, ev, cfg))
 	s.run()

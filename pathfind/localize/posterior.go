@@ -61,13 +61,19 @@ func (s *search) result() *Result {
 		}
 	}
 	s.crossing = s.ix.count(r.Suspects, comps, s.ev)
-	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
+	r.rank()
 
 	r.Early = s.ev.early(func(comps []int32) float64 { return s.probability(comps...) })
 	s.loadLikeliest(weights, -1)
 	r.Background, r.Normal, r.Least = -math.Expm1(-s.background), -math.Expm1(-s.normal[len(s.normal)-1]), -math.Expm1(-s.bad[0])
 	r.Shy = s.shyResponders()
 	return r
+}
+
+// rank puts the suspects that are likely enough to be listed into their order.
+func (r *Result) rank() {
+	r.Suspects = slices.DeleteFunc(r.Suspects, func(x Suspect) bool { return x.Probability < listed })
+	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
 }
 
 // score is the log of how probable the evidence is by all views together, but for a constant.

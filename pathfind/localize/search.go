@@ -32,8 +32,7 @@ type search struct {
 	moving     bool
 	views      []view            // by habits of flows, the likeliest first; its hypotheses are those of the search
 	lossless   []losslessFlows   // flows without loss; where only others are known, those that are to be expected
-	rival      *search           // another answer, by other traffic, if there is one, and
-	part       float64           // how likely this is beside it: see traffic
+	rival      *search           // another answer, by other traffic, if there is one: see traffic
 	ratherBad  map[Cause]float64 // how likely arcs of hosts are bad that may be busy instead: see busy
 	tilted     float64           // how likely it is that traffic is uneven, if that is asked
 	crossing   []int32           // of all observations, those whose path crosses an arc of a suspect; known with the result

@@ -1,7 +1,6 @@
 package localize
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"math/bits"
@@ -18,6 +17,9 @@ import (
 
 // Traffic is all flows where only those are known that lost packets, by what they are like.
 type traffic struct {
+	ix      *index
+	known   *evidence // the flows that are known
+	cfg     Config
 	streams []stream
 	of      []journey // by observation
 	seen    []float64 // by component, how many of the flows that are known cross it
@@ -40,8 +42,8 @@ type imputed struct {
 
 // newTraffic sorts the flows that are known, all of which lost packets. It returns nil if it cannot be told what others cross: where some of them may have gone
 // several ways, or went one that no flow takes.
-func newTraffic(ix *index, ev *evidence, ps PathSets) *traffic {
-	c, far, known := &traffic{of: make([]journey, len(ev.obs)), seen: make([]float64, ix.n), access: newAccess(ix)}, ix.fromHosts(), map[streamKey]int{}
+func newTraffic(ix *index, ev *evidence, cfg Config) *traffic {
+	c, far, known := &traffic{ix: ix, known: ev, cfg: cfg, of: make([]journey, len(ev.obs)), seen: make([]float64, ix.n), access: newAccess(ix)}, ix.fromHosts(), map[streamKey]int{}
 	crossed := collector{ix: ix, times: make([]float64, ix.n)}
 	for i := range ev.obs {
 		o := &ev.obs[i]
@@ -53,7 +55,7 @@ func newTraffic(ix *index, ev *evidence, ps PathSets) *traffic {
 		at, ok := known[key]
 		if !ok {
 			at, known[key] = len(c.streams), len(c.streams)
-			c.streams = append(c.streams, newStream(ix, ps, key, far, &c.access))
+			c.streams = append(c.streams, newStream(ix, cfg.Paths, key, far, &c.access))
 		}
 		from, to := c.streams[at].ends(ix, first, last)
 		if !c.streams[at].has(from, to) {
@@ -89,18 +91,18 @@ func (ix *index) fromHosts() []int {
 
 // impute returns what flows without loss are to be expected where components have some excess of hazard above a background: what passes them, and no more than
 // is left of all flows beside those that are known.
-func (c *traffic) impute(ix *index, comps []int32, rates []float64, background float64) *imputed {
+func (c *traffic) impute(comps []int32, rates []float64, background float64) *imputed {
 	excess := map[int32]float64{}
 	for i, x := range comps {
 		excess[x] += rates[i]
-		if x >= ix.links {
-			for _, a := range ix.parts(nil, x) {
+		if x >= c.ix.links {
+			for _, a := range c.ix.parts(nil, x) {
 				excess[a] += rates[i]
 			}
 		}
 	}
-	out := &imputed{exposure: make([]float64, ix.n), clean: newLossless()}
-	all, whole := make([]float64, ix.n), make([]float64, ix.n) // flows, and their packets
+	out := &imputed{exposure: make([]float64, c.ix.n), clean: newLossless()}
+	all, whole := make([]float64, c.ix.n), make([]float64, c.ix.n) // flows, and their packets
 	var flows, packets [65]float64
 	for i := range c.streams {
 		t := &c.streams[i]
@@ -146,7 +148,7 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 			out.exposure[x] = min(out.exposure[x], whole[x]*max(1-seen/all[x], 0))
 		}
 	}
-	for a := range ix.links {
+	for a := range c.ix.links {
 		out.linear += out.exposure[a]
 	}
 	for i := range flows {
@@ -157,47 +159,44 @@ func (c *traffic) impute(ix *index, comps []int32, rates []float64, background f
 
 // explain searches for what explains flows that all lost packets if traffic is even, and if it is not. Both answers count by how well they explain the evidence: that a host
 // sends more than others is as good a reason for many lossy flows as that its link is bad.
-func (c *traffic) explain(ix *index, seen *evidence, cfg Config) *search {
+func (c *traffic) explain() *search {
 	h := hypothesis{background: usualBackground}
-	s := newSearch(newModel(ix, seen, cfg))
+	s := newSearch(newModel(c.ix, c.known, c.cfg))
 	s.recall(&h)
-	s, h = c.search(ix, seen, cfg, s, h)
+	s, h = c.search(s, h)
 	score := c.likely(s, &h)
 
 	// What explains the losses wherever they were is another place to begin.
-	alone := newSearch(newModel(ix, seen, cfg))
+	alone := newSearch(newModel(c.ix, c.known, c.cfg))
 	alone.run()
 	h = alone.likeliestSoFar()
 	alone.recall(&h)
 	c.weigh(alone)
 	h.rates = slices.Clone(h.rates)
 	h.scale(alone.scale())
-	again := c.expecting(ix, seen, cfg, &h)
-	again.refit(&h)
-	again.recall(&h)
+	again := c.fitting(&h)
 	if least := c.likely(again, &h); least > score+outvoted {
-		x, g := c.search(ix, seen, cfg, again, h)
+		x, g := c.search(again, h)
 		if s, score = x, c.likely(x, &g); least > score+outvoted {
 			s, score = alone, least
 		}
 	}
-	x := c.reconsider(ix, seen, cfg, c.explainUneven(ix, seen, cfg, again, h))
+	x := c.reconsider(c.explainUneven(again, h))
 	other, busy := x.s, x.score
 	even := 1 / (1 + exp(busy-score)*usuallyUneven/(1-usuallyUneven))
-	uneven, part := 1-even, even
+	uneven := 1 - even
 	if uneven > even {
-		s, other, part = other, s, uneven
+		s, other = other, s
 	}
-	s.tilted = uneven
-	if 1-part > listed/4 {
-		s.rival, s.part = other, part
+	if s.tilted = uneven; min(even, uneven) > listed/4 {
+		s.rival = other
 	}
 	return s
 }
 
 // explainUneven does so where traffic is as uneven as flows tell that no fault explains, beginning with a hypothesis that is loaded. It returns no search, and a score of -Inf, where
 // traffic seems even.
-func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) outlook {
+func (c *traffic) explainUneven(s *search, h hypothesis) outlook {
 	best := outlook{score: math.Inf(-1)}
 	for range mostRounds {
 		c.weigh(s)
@@ -205,9 +204,9 @@ func (c *traffic) explainUneven(ix *index, seen *evidence, cfg Config, s *search
 		if gained == 0 {
 			break
 		}
-		c.adapt(ix, cfg.Paths, by)
+		c.adapt(by)
 		was := h.comps
-		s, h = c.search(ix, seen, cfg, s, h)
+		s, h = c.search(s, h)
 		if sum := c.likely(s, &h) + gained; sum > best.score {
 			best = outlook{s, h, by, sum}
 		}
@@ -239,15 +238,14 @@ func (r *Result) beside(o *Result, part float64) {
 		}
 	}
 	r.Healthy = part*r.Healthy + (1-part)*o.Healthy
-	r.Suspects = slices.DeleteFunc(r.Suspects, func(x Suspect) bool { return x.Probability < listed })
-	slices.SortStableFunc(r.Suspects, func(a, b Suspect) int { return cmp.Compare(b.Probability, a.Probability) })
+	r.rank()
 }
 
 // search begins with a hypothesis, loaded in a search, and puts flows without loss in their place until what is to be expected changes little. It returns what explains all.
-func (c *traffic) search(ix *index, seen *evidence, cfg Config, s *search, h hypothesis) (*search, hypothesis) {
+func (c *traffic) search(s *search, h hypothesis) (*search, hypothesis) {
 	c.weigh(s)
 	for round := 0; ; round++ {
-		s = c.expecting(ix, seen, cfg, &h)
+		s = c.expecting(&h)
 		s.run()
 		was := h.comps
 		h = s.likeliestSoFar()
@@ -271,9 +269,18 @@ func (h *hypothesis) scale(by float64) {
 }
 
 // expecting returns a search among the flows that are known and those that are to be expected beside them under a hypothesis.
-func (c *traffic) expecting(ix *index, seen *evidence, cfg Config, h *hypothesis) *search {
-	cfg.imputed = c.impute(ix, h.comps, h.rates, h.background)
-	return newSearch(newModel(ix, compile(ix, seen.all, cfg), cfg))
+func (c *traffic) expecting(h *hypothesis) *search {
+	cfg := c.cfg
+	cfg.imputed = c.impute(h.comps, h.rates, h.background)
+	return newSearch(newModel(c.ix, compile(c.ix, c.known.all, cfg), cfg))
+}
+
+// fitting returns one in which the hypothesis, refitted, is loaded.
+func (c *traffic) fitting(h *hypothesis) *search {
+	s := c.expecting(h)
+	s.refit(h)
+	s.recall(h)
+	return s
 }
 
 // likely returns the log of how likely a hypothesis, which is loaded, makes the flows that are known, but for a constant: of each that it is one of all of its size that there
@@ -285,7 +292,7 @@ func (c *traffic) likely(s *search, h *hypothesis) float64 {
 		sum += h.rates[i] * s.ev.exposure[x]
 	}
 	c.weigh(s)
-	c.impute(s.ix, h.comps, h.rates, h.background)
+	c.impute(h.comps, h.rates, h.background)
 	for i := range c.streams {
 		sum += c.streams[i].logs
 	}
@@ -298,6 +305,16 @@ func (s *search) onWay(t *term) float64 { return 1 - t.ownShare(s.oddsOfOwn(t)) 
 // innocent returns how much of what lost packets on its way did so by no fault.
 func (s *search) innocent(t *term, onWay float64) float64 {
 	return onWay * s.background * s.ev.arcs[t.first] / s.hazard[t.first]
+}
+
+// innocents returns how much of each flow lost packets by no fault, as the loaded hypothesis has it.
+func (s *search) innocents() []float64 {
+	out := make([]float64, s.ev.flows)
+	for i := range out {
+		t := &s.ev.terms[i]
+		out[i] = s.innocent(t, s.onWay(t))
+	}
+	return out
 }
 
 const (

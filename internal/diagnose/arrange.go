@@ -50,6 +50,7 @@ func (s *Store) arrange() {
 		}
 		l.doubtWays()
 		l.settleWays()
+		l.noteDead()
 		l.markUnsplit()
 		l.markTorn()
 	}

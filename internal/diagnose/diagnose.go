@@ -98,13 +98,18 @@ func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest 
 		return nil, nil, s.observe(nil, doubtful)
 	}
 	suspects, then, told := s.outages(s.storms(nil))
-	if suspects != nil { // else they are not of the kind that a link makes which goes down
-		return suspects, then, s.observe(told, time.Time{})
-	}
 	var since time.Time
-	switch bad, kind := s.failing(); kind {
-	case rhythm.Since:
+	bad, kind := s.failing()
+	if kind == rhythm.Since {
 		since = bad.from
+	}
+	if suspects != nil { // else they are not of the kind that a link makes which goes down
+		if !since.IsZero() && 2*overlap(&echo{start: since, end: s.flowing.to}, told) > s.flowing.to.Sub(since) {
+			since = time.Time{} // it is what is told
+		}
+		return suspects, then, s.observe(told, since)
+	}
+	switch kind {
 	case rhythm.Until, rhythm.Once:
 		if suspects, then = s.past(bad, ports); suspects != nil {
 			return suspects, then, s.observeThen([]stretch{bad}, false)

@@ -31,6 +31,8 @@ type flowLog struct {
 	leftOut          bool                    // it is none of those that suffer
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
+	haunts           []haunt                 // of a flow that was dead for a while, and stays: see noteDead; nil mostly
+	stays            map[string]string
 }
 
 func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
@@ -99,6 +101,11 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	}
 	if e.beside != nil {
 		path, back = union(path, e.beside.path), union(back, e.beside.back)
+	}
+	if 2*e.lost > e.sent {
+		for _, h := range l.haunts {
+			path, back = union(path, h.path), union(back, h.back)
+		}
 	}
 	first := sort.Search(len(l.paths), func(i int) bool { return l.paths[i].at.After(e.start) })
 	for i := max(first, 1); i < len(l.paths); i++ {

@@ -89,10 +89,13 @@ type era struct {
 }
 
 // identity returns a number for a flow whose path is not known, another for each epoch: a flow has one path, but only as long as paths do
-// not change. What is known of its path in one epoch tells nothing of the next.
+// not change. What is known of its path in one epoch tells nothing of the next, but where it is dead in both: see noteDead.
 func (o *observer) identity(e era) int {
 	if e.epoch == "" {
 		return e.flow
+	}
+	if since, ok := o.s.order[e.flow].stays[e.epoch]; ok {
+		e.epoch = since
 	}
 	id, ok := o.eras[e]
 	if !ok {

@@ -1,0 +1,67 @@
+package diagnose
+
+import "slices"
+
+// A haunt is the ways that a flow was traced on at some time.
+type haunt struct{ path, back way }
+
+const (
+	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
+	leastDead = 20
+	// mostHaunts is on how many ways a flow may be traced for these to tell where it may be when it is not traced.
+	mostHaunts = 4
+)
+
+// noteDead notes of a flow that was dead for a while on which ways it was traced, if they are several, and in which epochs it stayed where it was.
+func (l *flowLog) noteDead() {
+	l.haunts, l.stays = nil, nil
+	run := 0
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		if e.lost < e.sent {
+			run = 0
+		} else if run += e.lost; run >= leastDead {
+			l.haunts, l.stays = l.haunted(), l.stayed()
+			return
+		}
+	}
+}
+
+// haunted returns the ways that a flow was traced on. One that loses everything is not traced, and no one sees it move: what a link that comes and goes takes off a dead way, and gives back, is
+// traced only while it is away from it.
+func (l *flowLog) haunted() (haunts []haunt) {
+	for i := range l.paths {
+		p := &l.paths[i]
+		here := func(h haunt) bool { return p.path.equal(h.path) && p.back.equal(h.back) }
+		if p.path.known() && p.back.known() && !slices.ContainsFunc(haunts, here) {
+			haunts = append(haunts, haunt{p.path, p.back})
+		}
+	}
+	if n := len(haunts); n < 2 || n > mostHaunts {
+		return nil
+	}
+	return haunts
+}
+
+// stayed returns by epoch, where a flow lost everything in that and in those before it, the first of these: it is where it was, though paths of others changed. Taken for a flow by itself in each
+// epoch, it would tell again and again of all that lies on more of its ways than what is dead on one of them.
+func (l *flowLog) stayed() map[string]string {
+	alive, stays := map[string]bool{}, map[string]string{}
+	for i := range l.echoes {
+		if e := &l.echoes[i]; e.lost < e.sent {
+			alive[e.epoch] = true
+		}
+	}
+	first := ""
+	for i := range l.echoes {
+		switch e := &l.echoes[i]; {
+		case alive[e.epoch]:
+			first = ""
+		case first == "":
+			first = e.epoch
+		case first != e.epoch:
+			stays[e.epoch] = first
+		}
+	}
+	return stays
+}

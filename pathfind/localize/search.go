@@ -35,6 +35,7 @@ type search struct {
 	rival      *search           // another answer, by other traffic, if there is one: see traffic
 	ratherBad  map[Cause]float64 // how likely arcs of hosts are bad that may be busy instead: see busy
 	tilted     float64           // how likely it is that traffic is uneven, if that is asked
+	flooded    bool              // what grew from nothing took all effort: see flood
 	crossing   []int32           // of all observations, those whose path crosses an arc of a suspect; known with the result
 	bounds     bounds            // of the component looked at last
 	barred     func(int32) bool  // those that grow may not add; none if nil
@@ -185,6 +186,7 @@ func (s *search) explore() {
 		s.follow()
 	}
 	if s.exhausted() {
+		s.flooded = true
 		s.flood()
 	}
 }

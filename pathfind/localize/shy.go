@@ -172,11 +172,11 @@ func (s *search) ifAsLossy() func(t *term) float64 {
 
 // reconsider asks whether what many switches seem to hold back is lost on the way to them: then each of their answers speaks against what loses it, the more the shyer
 // they look. So what is looked for once more is what explains the evidence if they hold back no more than what packets from end to end leave to them, and what the
-// switches are then; and what explains it clearly better stays. That takes about twice as long as what was done so far: it is not asked where that was long, or faults
-// are many.
+// switches are then; and what explains it clearly better stays. That takes about twice as long as what was done so far: it is not asked where that was long, as where all
+// effort was taken to no end, or faults are many.
 func (s *search) reconsider() {
 	h := s.likeliestSoFar()
-	if !s.ev.answers || len(h.comps) > handful || s.work > effort {
+	if !s.ev.answers || len(h.comps) > handful || s.flooded || s.work > effort {
 		return
 	}
 	held := s.ifAsLossy()

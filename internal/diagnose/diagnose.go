@@ -104,7 +104,7 @@ func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest 
 		since = bad.from
 	}
 	if suspects != nil { // else they are not of the kind that a link makes which goes down
-		if !since.IsZero() && 2*overlap(&echo{start: since, end: s.flowing.to}, told) > s.flowing.to.Sub(since) {
+		if !since.IsZero() && 2*overlap(stretch{since, s.flowing.to}, told) > s.flowing.to.Sub(since) {
 			since = time.Time{} // it is what is told
 		}
 		return suspects, then, s.observe(told, since)

@@ -72,30 +72,23 @@ func TestFlapsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		f      *graphs.Fabric
-		name   string
-		wanted []string
-	}{
-		{polar, "atonce.jsonl", []string{"w-sw2:swp3--c2-sw3:swp1", "w-sw4:swp3--c4-sw4:swp1"}},
-		{leaves, "hashed.jsonl", []string{"leaf2:swp1--spine1:swp2", "leaf2:swp4--spine4:swp2"}},
-	} {
-		d := recorded(t, c.f, c.name).Diagnose()
-		if named := names(d); !slices.Equal(named, c.wanted) {
-			t.Errorf("%s: named are %q, expected %q\n%s", c.name, named, c.wanted, d.Text())
-		}
-	}
+	tells(t, polar, "atonce.jsonl", "w-sw2:swp3--c2-sw3:swp1", "w-sw4:swp3--c4-sw4:swp1")
+	tells(t, leaves, "hashed.jsonl", "leaf2:swp1--spine1:swp2", "leaf2:swp4--spine4:swp2")
 }
 
-// names returns what is named, in order.
-func names(d *diagnose.Diagnosis) (named []string) {
+// tells asserts what is named, in any order, by what was recorded of a fabric.
+func tells(t *testing.T, f *graphs.Fabric, name string, wanted ...string) {
+	t.Helper()
+	var named []string
+	d := recorded(t, f, name).Diagnose()
 	for _, x := range d.Suspects {
 		if x.Probability >= diagnose.Named {
 			named = append(named, x.ID)
 		}
 	}
-	slices.Sort(named)
-	return named
+	if slices.Sort(named); !slices.Equal(named, wanted) {
+		t.Errorf("%s: named are %q, expected %q\n%s", name, named, wanted, d.Text())
+	}
 }
 
 // TestFlapBesideDead reads what the probes of four hosts of a leaf-spine told of a link that goes down for half a second every three and of a dead one, where no switch answers
@@ -123,10 +116,7 @@ func TestFlapBesideDeadLeaf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := recorded(t, f, "rails.jsonl").Diagnose()
-	if named := names(d); !slices.Equal(named, []string{"leaf3-1", "leaf4-1:swp2--spine2:swp7"}) {
-		t.Errorf("named are %q\n%s", named, d.Text())
-	}
+	tells(t, f, "rails.jsonl", "leaf3-1", "leaf4-1:swp2--spine2:swp7")
 }
 
 // TestFlapLuresBack reads what the probes of three hosts of four rails told of a leaf that died as they began, and of a link that goes down for .7 s every three (testdata/lured.jsonl.gz; answers of
@@ -137,10 +127,7 @@ func TestFlapLuresBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := recorded(t, f, "lured.jsonl").Diagnose()
-	if named := names(d); !slices.Equal(named, []string{"leaf1-1:swp1--spine1:swp1", "leaf3-1"}) {
-		t.Errorf("named are %q\n%s", named, d.Text())
-	}
+	tells(t, f, "lured.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-1")
 }
 
 // TestDeadSoonBesideFlap reads what the probes of four hosts of three tiers told of a link that died both ways a quarter of a second after they began, beside one that goes down for a moment every three
@@ -150,10 +137,7 @@ func TestDeadSoonBesideFlap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := recorded(t, f, "deadsoon.jsonl").Diagnose()
-	if named := names(d); !slices.Equal(named, []string{"rtsw1-1:swp1--ctsw1-1:swp1", "rtsw1-2:swp1--ctsw1-1:swp2"}) {
-		t.Errorf("named are %q\n%s", named, d.Text())
-	}
+	tells(t, f, "deadsoon.jsonl", "rtsw1-1:swp1--ctsw1-1:swp1", "rtsw1-2:swp1--ctsw1-1:swp2")
 }
 
 // TestFlapBesideLoss: a link that goes down every twelve seconds has that period, and an arc beside it that always loses two in a hundred has no episodes, though many flows cross both.

@@ -31,7 +31,7 @@ type flowLog struct {
 	leftOut          bool                    // it is none of those that suffer
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
-	haunts           []haunt                 // of a flow that was dead for a while, and stays: see noteDead; nil mostly
+	haunts           []sighting              // of a flow that was dead for a while, and stays: see noteDead; nil mostly
 	stays            map[string]string
 }
 
@@ -90,6 +90,7 @@ func sendTimes(sent, window int) []int {
 // at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
 // packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
 // A storm may itself be what paths change for: what was lost in it before the flow was first traced may have gone any way.
+// Where a flow that was dead lost most, it may have gone any way that it was traced on: see haunted.
 //
 // A flow that is probed goes on being counted on its old path until it is traced anew. Of what was sent meanwhile and answered it is not known either
 // which way it went: to count it on a dead link, which it had left, would clear that link.

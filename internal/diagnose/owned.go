@@ -87,8 +87,9 @@ func stops(cuts ...*cut) bool {
 
 // pausedIn is in which part of a strain, of what of it fell into an echo, the host stood still: the rest is its margins.
 func (c *cut) pausedIn(e *echo) float64 {
-	during := overlap(e, []stretch{c.stretch})
-	return min(1, overlap(e, meeting(e, c.idle)).Seconds()/max(1e-9, during.Seconds()))
+	whole := stretch{e.start, e.end}
+	during := overlap(whole, []stretch{c.stretch})
+	return min(1, overlap(whole, meeting(e, c.idle)).Seconds()/max(1e-9, during.Seconds()))
 }
 
 // count is what the host says that it did.

@@ -270,7 +270,7 @@ func (e *echo) kept(lists [][]*cut) []echo {
 		return []echo{*e}
 	}
 	parts, answered, at := e.beyond(gone), 0, time.Duration(0)
-	left := max(time.Millisecond, e.end.Sub(e.start)-overlap(e, gone))
+	left := max(time.Millisecond, e.end.Sub(e.start)-overlap(stretch{e.start, e.end}, gone))
 	for i := range parts {
 		at += parts[i].end.Sub(parts[i].start)
 		n := int(math.Round(float64(e.sent-e.lost) * min(1, at.Seconds()/left.Seconds())))
@@ -352,20 +352,22 @@ func cutShare(l *flowLog, e *echo, cuts []*cut) float64 {
 			idle = append(idle, meeting(e, c.idle)...)
 		}
 	}
-	sent := e.end.Sub(e.start) - overlap(e, idle)
+	whole := stretch{e.start, e.end}
+	stood := overlap(whole, idle)
+	sent := e.end.Sub(e.start) - stood
 	if sent <= 0 {
 		return 1
 	}
-	return min(1, max(0, (overlap(e, in)-overlap(e, idle)).Seconds()/sent.Seconds()))
+	return min(1, max(0, (overlap(whole, in)-stood).Seconds()/sent.Seconds()))
 }
 
-// overlap returns for how long any of some stretches held during an echo.
-func overlap(e *echo, list []stretch) time.Duration {
+// overlap returns for how long any of some stretches held during another.
+func overlap(whole stretch, list []stretch) time.Duration {
 	slices.SortFunc(list, func(a, b stretch) int { return a.from.Compare(b.from) })
 	var sum time.Duration
-	at := e.start
+	at := whole.from
 	for _, st := range list {
-		from, to := later(at, st.from), earlier(e.end, st.to)
+		from, to := later(at, st.from), earlier(whole.to, st.to)
 		if to.After(from) {
 			sum += to.Sub(from)
 			at = to
@@ -380,7 +382,7 @@ func stoodStill(e *echo, lists [][]*cut) time.Duration {
 	for _, c := range e.meets(lists) {
 		idle = append(idle, meeting(e, c.idle)...)
 	}
-	return overlap(e, idle)
+	return overlap(stretch{e.start, e.end}, idle)
 }
 
 // meeting returns those of some stretches that fell into an echo. They are in the order of time, none overlapping another.

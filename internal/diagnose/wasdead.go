@@ -2,9 +2,6 @@ package diagnose
 
 import "slices"
 
-// A haunt is the ways that a flow was traced on at some time.
-type haunt struct{ path, back way }
-
 const (
 	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
 	leastDead = 20
@@ -27,14 +24,14 @@ func (l *flowLog) noteDead() {
 	}
 }
 
-// haunted returns the ways that a flow was traced on. One that loses everything is not traced, and no one sees it move: what a link that comes and goes takes off a dead way, and gives back, is
+// haunted returns a sighting of each of the ways that a flow was traced on. One that loses everything is not traced, and no one sees it move: what a link that comes and goes takes off a dead way, and gives back, is
 // traced only while it is away from it.
-func (l *flowLog) haunted() (haunts []haunt) {
+func (l *flowLog) haunted() (haunts []sighting) {
 	for i := range l.paths {
 		p := &l.paths[i]
-		here := func(h haunt) bool { return p.path.equal(h.path) && p.back.equal(h.back) }
+		here := func(h sighting) bool { return p.path.equal(h.path) && p.back.equal(h.back) }
 		if p.path.known() && p.back.known() && !slices.ContainsFunc(haunts, here) {
-			haunts = append(haunts, haunt{p.path, p.back})
+			haunts = append(haunts, *p)
 		}
 	}
 	if n := len(haunts); n < 2 || n > mostHaunts {

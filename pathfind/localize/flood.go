@@ -24,6 +24,7 @@ func (s *search) flood() {
 	if !s.floods() {
 		return
 	}
+	s.flooded = true
 	best := s.best
 	s.work, s.best, s.bonus, s.parent, s.atHand = effort-abundance, math.Inf(-1), 0, 0, -1
 	comps := slices.DeleteFunc(slices.Clone(s.candidates), func(c int32) bool { return s.ix.kindOf(c) != 0 })

@@ -186,7 +186,6 @@ func (s *search) explore() {
 		s.follow()
 	}
 	if s.exhausted() {
-		s.flooded = true
 		s.flood()
 	}
 }

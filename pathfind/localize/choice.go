@@ -251,11 +251,16 @@ func (s *search) relocated(comps []int32, at int32) map[graphs.NodeID][]int32 {
 
 // massOf returns how likely members are with the rates of those that are loaded, beside these; 0 if one occurs twice.
 func (s *search) massOf(comps []int32, rates []float64, base float64) float64 {
-	if sorted := slices.Sorted(slices.Values(comps)); len(slices.Compact(sorted)) < len(comps) {
+	if repeats(comps) {
 		return 0
 	}
 	s.load(comps, rates)
 	return math.Exp(min(s.sum-base, alike))
+}
+
+// repeats reports whether a component is among members twice.
+func repeats(comps []int32) bool {
+	return len(slices.Compact(slices.Sorted(slices.Values(comps)))) < len(comps)
 }
 
 // inPlaceOf returns, by other switches, what may be faulty there in place of a component that lies at one: of several the one that is in the same place among those.

@@ -9,7 +9,7 @@ import (
 // Of a flow that is not answered nobody knows which way its packets were lost. Then two arcs that are dead may as well both be dead the other way, though neither alone could
 // be: how many flows meet both tells how they lie to each other.
 
-// mirrored returns members with the j-th, and all arcs that share losses with it, or with one that does, the other way; nil where that is no arc, or shares with none.
+// mirrored returns members with the j-th, and all arcs that share losses with it, or with one that does, the other way; nil where that is no arc, shares with none, or is a member both ways.
 func (s *search) mirrored(comps []int32, j int) []int32 {
 	image, turned := slices.Clone(comps), []int{j}
 	for at := 0; at < len(turned); at++ {
@@ -25,7 +25,7 @@ func (s *search) mirrored(comps []int32, j int) []int32 {
 			}
 		}
 	}
-	if len(turned) < 2 {
+	if len(turned) < 2 || repeats(image) {
 		return nil
 	}
 	return image

@@ -31,6 +31,7 @@ type flowLog struct {
 	leftOut          bool                    // it is none of those that suffer
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
+	died             time.Time               // see diedSince; zero mostly
 	haunts           []sighting              // of a flow that was dead for a while, and stays: see noteDead; nil mostly
 	stays            map[string]string
 }

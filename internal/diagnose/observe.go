@@ -43,20 +43,21 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	o := s.observer()
 	o.many, o.since = true, since
 	for i, l := range s.order {
+		since := later(since, l.died)
 		for j := range l.echoes {
 			e := &l.echoes[j]
 			if storms != nil {
 				calm := e.within(storms, false)
 				e = &calm
 			}
-			if !o.since.IsZero() {
-				fresh := e.after(o.since)
+			if !since.IsZero() {
+				fresh := e.after(since)
 				e = &fresh
 			}
 			o.echo(i, l, e, false)
 		}
 		for j := range l.hops {
-			if !l.hops[j].start.Before(o.since) {
+			if !l.hops[j].start.Before(since) {
 				o.hop(i, l, &l.hops[j])
 			}
 		}

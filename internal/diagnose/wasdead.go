@@ -1,6 +1,9 @@
 package diagnose
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
@@ -11,7 +14,7 @@ const (
 
 // noteDead notes of a flow that was dead for a while on which ways it was traced, if they are several, and in which epochs it stayed where it was.
 func (l *flowLog) noteDead() {
-	l.haunts, l.stays = nil, nil
+	l.haunts, l.stays, l.died = nil, nil, l.diedSince()
 	run := 0
 	for i := range l.echoes {
 		e := &l.echoes[i]
@@ -22,6 +25,31 @@ func (l *flowLog) noteDead() {
 			return
 		}
 	}
+}
+
+// diedSince returns when a flow died that lost nothing until then, and everything since; zero where it did not. What it told before says nothing of the time since.
+func (l *flowLog) diedSince() (at time.Time) {
+	run, i := 0, len(l.echoes)-1
+	for ; i >= 0 && l.echoes[i].lost == l.echoes[i].sent; i-- {
+		run += l.echoes[i].lost
+	}
+	if i < 0 || run < leastDead {
+		return time.Time{}
+	}
+	last, before := &l.echoes[i], i
+	if at = l.echoes[i+1].start; last.lost > 0 { // it died meanwhile
+		times := last.lossTimes()
+		if at = last.start; len(times) > 0 {
+			at = at.Add(time.Duration(times[0]) * time.Millisecond)
+		}
+		before--
+	}
+	for ; before >= 0; before-- {
+		if l.echoes[before].lost > 0 {
+			return time.Time{}
+		}
+	}
+	return at
 }
 
 // haunted returns a sighting of each of the ways that a flow was traced on. One that loses everything is not traced, and no one sees it move: what a link that comes and goes takes off a dead way, and gives back, is

@@ -131,3 +131,20 @@ func TestTwinInPart(t *testing.T) {
 		t.Errorf("told is %+v", x)
 	}
 }
+
+// TestCrowding: two of four spines that look alike can be chosen in six ways, not in sixteen, three of them in four, and all in one.
+func TestCrowding(t *testing.T) {
+	m := model{twins: []float64{0, math.Log(4), math.Log(4), math.Log(4), math.Log(4), math.Log(2)}, looks: []int32{0, 1, 1, 1, 1, 5}}
+	for _, c := range []struct {
+		comps []int32
+		ways  float64
+	}{{[]int32{0}, 1}, {[]int32{1}, 4}, {[]int32{0, 1, 5}, 8}, {[]int32{1, 3}, 6}, {[]int32{0, 1, 2, 4}, 4}, {[]int32{1, 2, 3, 4, 5}, 2}} {
+		ways := 0.0
+		for _, x := range c.comps {
+			ways += m.twins[x]
+		}
+		if ways = math.Exp(ways - m.crowding(c.comps)); math.Abs(ways-c.ways) > 1e-6 {
+			t.Errorf("%v can be chosen in %g ways, not in %g", c.comps, ways, c.ways)
+		}
+	}
+}

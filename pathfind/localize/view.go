@@ -171,6 +171,9 @@ func (s *search) carriedOver(c int32) (n float64) {
 // view returns what the search found under the habits that are set.
 func (s *search) view(h habits) view {
 	s.placeDevices()
+	for i := range s.hyps { // with that while it goes on, the search would not get from a switch to many of its arcs
+		s.hyps[i].score -= s.crowding(s.hyps[i].comps)
+	}
 	v := view{share: 1, habits: h, hyps: s.hyps, by: s.by, best: s.best}
 	v.weights, v.score = s.weights()
 	single, less := s.apart(v.weights)

@@ -29,25 +29,21 @@ func (l *flowLog) noteDead() {
 
 // diedSince returns when a flow died that lost nothing until then, and everything since; zero where it did not. What it told before says nothing of the time since.
 func (l *flowLog) diedSince() (at time.Time) {
-	run, i := 0, len(l.echoes)-1
-	for ; i >= 0 && l.echoes[i].lost == l.echoes[i].sent; i-- {
-		run += l.echoes[i].lost
+	run, n := 0, len(l.echoes)
+	for ; n > 0 && l.echoes[n-1].lost == l.echoes[n-1].sent; n-- {
+		run += l.echoes[n-1].lost
 	}
-	if i < 0 || run < leastDead {
+	if n == 0 || run < leastDead {
 		return time.Time{}
 	}
-	last, before := &l.echoes[i], i
-	if at = l.echoes[i+1].start; last.lost > 0 { // it died meanwhile
-		times := last.lossTimes()
-		if at = last.start; len(times) > 0 {
-			at = at.Add(time.Duration(times[0]) * time.Millisecond)
+	before, at := l.echoes[:n], l.echoes[n].start
+	if last := &before[n-1]; last.lost > 0 { // it died meanwhile
+		if before, at = before[:n-1], last.start; len(last.lostAt) > 0 {
+			at = at.Add(time.Duration(last.lostAt[0]) * time.Millisecond)
 		}
-		before--
 	}
-	for ; before >= 0; before-- {
-		if l.echoes[before].lost > 0 {
-			return time.Time{}
-		}
+	if slices.ContainsFunc(before, func(e echo) bool { return e.lost > 0 }) {
+		return time.Time{}
 	}
 	return at
 }

@@ -208,3 +208,13 @@ func TestFlapBesideLoss(t *testing.T) {
 		t.Errorf("%s", d.Text())
 	}
 }
+
+// TestTracedAstray reads what the probes of three hosts of four rails told of two links, one of which goes down for half a second every two (testdata/astray.jsonl.gz; answers of switches left out). A
+// quarter of its flows are traced while they are on other ways, and what they lose when it goes down again was lost there.
+func TestTracedAstray(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells(t, f, "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
+}

@@ -32,8 +32,8 @@ type flowLog struct {
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
 	died             time.Time               // see diedSince; zero mostly
-	haunts           []sighting              // of a flow that was dead for a while, and stays: see noteDead; nil mostly
-	stays            map[string]string
+	haunts           []sighting              // see haunted; nil mostly
+	stays            map[string]string       // of a flow that was dead for a while, see noteDead; nil mostly
 }
 
 func (s *Store) addEcho(l *flowLog, r *evidence.Record, path, back way) {
@@ -91,7 +91,7 @@ func sendTimes(sent, window int) []int {
 // at returns the ways of a flow in a stretch of time: those of the record itself, unless the path was seen to change while
 // packets were lost. Then either may have been the way of the lost ones, so both are given: evidence of two paths is never mixed.
 // A storm may itself be what paths change for: what was lost in it before the flow was first traced may have gone any way.
-// Where a flow that was dead lost most, it may have gone any way that it was traced on: see haunted.
+// Where a flow lost packets in a storm, or most of them and was dead, it may have gone any way that it was traced on: see haunted.
 //
 // A flow that is probed goes on being counted on its old path until it is traced anew. Of what was sent meanwhile and answered it is not known either
 // which way it went: to count it on a dead link, which it had left, would clear that link.
@@ -104,7 +104,7 @@ func (l *flowLog) at(e *echo, storm bool) (path, back way) {
 	if e.beside != nil {
 		path, back = union(path, e.beside.path), union(back, e.beside.back)
 	}
-	if 2*e.lost > e.sent {
+	if storm && e.lost > 0 || l.stays != nil && 2*e.lost > e.sent {
 		for _, h := range l.haunts {
 			path, back = union(path, h.path), union(back, h.back)
 		}

@@ -12,16 +12,16 @@ const (
 	mostHaunts = 4
 )
 
-// noteDead notes of a flow that was dead for a while on which ways it was traced, if they are several, and in which epochs it stayed where it was.
+// noteDead notes on which ways a flow was traced, if they are several, and of one that was dead for a while in which epochs it stayed where it was.
 func (l *flowLog) noteDead() {
-	l.haunts, l.stays, l.died = nil, nil, l.diedSince()
+	l.haunts, l.stays, l.died = l.haunted(), nil, l.diedSince()
 	run := 0
 	for i := range l.echoes {
 		e := &l.echoes[i]
 		if e.lost < e.sent {
 			run = 0
 		} else if run += e.lost; run >= leastDead {
-			l.haunts, l.stays = l.haunted(), l.stayed()
+			l.stays = l.stayed()
 			return
 		}
 	}
@@ -48,8 +48,8 @@ func (l *flowLog) diedSince() (at time.Time) {
 	return at
 }
 
-// haunted returns a sighting of each of the ways that a flow was traced on. One that loses everything is not traced, and no one sees it move: what a link that comes and goes takes off a dead way, and gives back, is
-// traced only while it is away from it.
+// haunted returns a sighting of each of the ways that a flow was traced on, if they are several and not many. A link that comes and goes takes flows off their ways and gives them back, sooner than they are traced
+// anew: some are known by the ways that they took while it was down, and what they lose when it goes down again would be lost there. One that is dead on its own way is traced on no other.
 func (l *flowLog) haunted() (haunts []sighting) {
 	for i := range l.paths {
 		p := &l.paths[i]

@@ -18,14 +18,16 @@ const (
 	leastLost = 3
 )
 
-// outagesApart finds the links, arcs and switches that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
+// apart finds the links, arcs and switches that go down each at its own times, beside those that are found already. Next to a link that many flows cross another hardly shows,
 // and where outages overlap neither lost nearly all in the storm that they make: what the ones lost while they were down is taken away for the others to be seen.
-func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead map[graphs.ArcID]bool) []localize.Suspect {
-	x := sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), lists: s.observer(), blamed: map[stretch][]localize.Suspect{}}
+func (x *sorter) apart(storms []stretch, before []localize.Suspect) []localize.Suspect {
+	s, dead := x.store, x.dead
 	var found, untimed []localize.Suspect
+	whole := storms
+	storms = dead.onsets(whole)
 	for _, sus := range before {
 		o := x.outageOf(sus.Cause, storms)
-		if x.take(o); !o.timed {
+		if x.take(o, whole); !o.timed {
 			untimed = append(untimed, sus)
 		}
 	}
@@ -42,8 +44,9 @@ func (s *Store) outagesApart(storms []stretch, before []localize.Suspect, dead m
 		if !worst.timed {
 			untimed = append(untimed, worst.suspect)
 		}
-		x.take(worst)
-		storms = s.storms(x.known)
+		x.take(worst, whole)
+		whole = s.storms(x.known)
+		storms = dead.onsets(whole)
 	}
 	s.fallen = fallen{dead: dead, outages: x.taken}
 	return found
@@ -77,7 +80,7 @@ type outage struct {
 type sorter struct {
 	store *Store
 	// dead are arcs that lose nearly all between storms, too.
-	dead  map[graphs.ArcID]bool
+	dead  deadArcs
 	known downs
 	// taken are the outages that are known, by what was down.
 	taken map[localize.Cause]downs
@@ -88,13 +91,34 @@ type sorter struct {
 	blamed map[stretch][]localize.Suspect
 }
 
-// take takes an outage for known.
-func (x *sorter) take(o *outage) {
+// sorter returns one that has told nothing yet.
+func (s *Store) sorter(dead deadArcs) *sorter {
+	return &sorter{store: s, dead: dead, known: downs{}, taken: map[localize.Cause]downs{}, traced: s.mostlyTraced(), lists: s.observer(), blamed: map[stretch][]localize.Suspect{}}
+}
+
+// confirmed returns those of what went down in storms, by what was lost in all of them, that are to blame for one or another by itself. A flow that was traced only while what went down had moved it
+// loses packets in all of them on a way on which nothing is wrong.
+func (x *sorter) confirmed(found []localize.Suspect, storms []stretch) (sure []localize.Suspect) {
+	causes, _ := x.fallen(storms)
+	for _, sus := range found {
+		if slices.Contains(causes, sus.Cause) {
+			sure = append(sure, sus)
+		}
+	}
+	if sure == nil {
+		return found
+	}
+	return sure
+}
+
+// take takes an outage for known, which lies in whole storms.
+func (x *sorter) take(o *outage, whole []stretch) {
 	if x.taken[o.cause] == nil {
 		x.taken[o.cause] = downs{}
 	}
 	for a, when := range o.when {
-		x.known[a], x.taken[o.cause][a] = unbroken(append(x.known[a], when...)), unbroken(append(x.taken[o.cause][a], when...))
+		x.taken[o.cause][a] = unbroken(append(x.taken[o.cause][a], when...))
+		x.known[a] = unbroken(append(x.known[a], x.dead.goingOn(when, whole)...))
 	}
 	all := o.when.stretches()
 	maps.DeleteFunc(x.blamed, func(storm stretch, _ []localize.Suspect) bool {
@@ -187,7 +211,7 @@ func (x *sorter) blame(storms []stretch) {
 	}
 	halves.Each(len(trials), func(i int) { trials[i].solved = x.store.solveStorms(trials[i].seen) })
 	for _, t := range trials {
-		x.blamed[t.storm] = x.store.outagesOf(t.seen, t.solved, 0)
+		x.blamed[t.storm] = x.dead.living(x.store.fabric, []stretch{t.storm}, x.store.outagesOf(t.seen, t.solved, 0))
 	}
 }
 
@@ -206,7 +230,7 @@ func (x *sorter) downIn(arcs []graphs.ArcID, storms []stretch) (own []stretch, l
 			}
 			e, path, back, known := x.waysOf(l, &l.echoes[i])
 			on, surely := path.someOf(ours) || back.someOf(ours), path.allOf(ours) || back.allOf(ours)
-			if !path.known() || !back.known() || (on || !known) && !surely || l.onDead(x.dead, path, back) {
+			if !path.known() || !back.known() || (on || !known) && !surely || l.onDead(x.dead, e, path, back) {
 				continue
 			}
 			others := x.known.on(e, path, back)
@@ -291,7 +315,7 @@ func (c *stormCounts) worst() (from, to, lost int) {
 
 // explained reports of each storm whether nearly all of what was lost in it may have been on what is told to have been down, by flows that may not have crossed what is dead, nor a link while it was
 // known to be down.
-func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[graphs.ArcID]bool, known downs) []bool {
+func (s *Store) explained(storms []stretch, links []localize.Suspect, dead deadArcs, known downs) []bool {
 	type counts struct{ lost, told int }
 	list := make([]counts, len(storms))
 	lists := s.observer() // of the ways of flows that were never traced
@@ -307,7 +331,7 @@ func (s *Store) explained(storms []stretch, links []localize.Suspect, dead map[g
 				if there == nil {
 					there, home = lists.waysOf(l, path, back)
 				}
-				if l.onDead(dead, path, back) || len(there)+len(home) == 0 {
+				if l.onDead(dead, e, path, back) || len(there)+len(home) == 0 {
 					break
 				}
 				list[b].lost++

@@ -23,7 +23,7 @@ const LeastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
-	s.lists = nil
+	s.lists, s.stormy, s.deadly = nil, nil, nil
 	s.restore()
 	s.arrange()
 	s.setClocks()
@@ -90,14 +90,15 @@ func (s *Store) Diagnose() *Diagnosis {
 // over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
 // nothing of the kind.
 func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
-	s.cut = nil
+	s.cut, s.stormy = nil, nil
 	if short, ok := s.longSuffer(); ok { // when long packets were sent says nothing of what comes and goes
 		return nil, nil, s.longer(short)
 	}
 	if doubtful := s.leaveOutCutOff(ports); !doubtful.IsZero() { // between a filter and a link that carries nothing any more
 		return nil, nil, s.observe(nil, doubtful)
 	}
-	suspects, then, told := s.outages(s.storms(nil))
+	s.stormy = s.storms(nil)
+	suspects, then, told := s.outages(s.stormy)
 	var since time.Time
 	bad, kind := s.failing()
 	if kind == rhythm.Since {

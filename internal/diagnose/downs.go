@@ -69,7 +69,7 @@ func (d downs) stretches() []stretch {
 // fallen is when arcs went down, by what that is told of: an arc alone, its link, or a switch of which all links went down.
 type fallen struct {
 	outages map[localize.Cause]downs
-	dead    map[graphs.ArcID]bool // arcs that lost nearly all at other times, too
+	dead    deadArcs // arcs that lost nearly all at other times, too
 }
 
 // beside returns when arcs were down, or may have been, for another cause than one, and of these those of the cause itself: a link lies at two switches.

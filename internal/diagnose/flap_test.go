@@ -218,3 +218,27 @@ func TestTracedAstray(t *testing.T) {
 	}
 	tells(t, f, "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
 }
+
+// TestDeadThenBackBesideFlap reads what the probes of three hosts of three tiers, each of two links, told of a link that goes down for .3 s every five, and of an arc at its switch that dies
+// after 7.5 s (testdata/revived.jsonl.gz; answers of switches left out). Flows had lost packets before they died, which acquitted the arc by what they told then; and they are alive for as long as the
+// link is down and they are on other ways, where nobody traces them: the links of hosts were named.
+func TestDeadThenBackBesideFlap(t *testing.T) {
+	tells(t, threeTier(t), "revived.jsonl", "ctsw1-1:swp2>rtsw1-2:swp1", "ctsw1-1:swp3--atsw1:swp1")
+}
+
+// TestMovedOntoDead reads what the probes of three hosts of three tiers, each of two links, told of a dead link, and of one that is down for a second every four
+// (testdata/ontodead.jsonl.gz; answers of switches left out). Its flows are moved, some of them onto the dead link, and lose packets for as long as it is down: other links that these flows
+// share were named.
+func TestMovedOntoDead(t *testing.T) {
+	tells(t, threeTier(t), "ontodead.jsonl", "ctsw2-1:swp3--atsw1:swp3", "rtsw2-2:swp2--ctsw2-2:swp2")
+}
+
+// threeTier is two zones of two racks, whose hosts have two links each.
+func threeTier(t *testing.T) *graphs.Fabric {
+	t.Helper()
+	f, err := generate.ThreeTier(generate.ThreeTierConfig{Zones: 2, Racks: 2, ClusterSwitches: 2, Aggregation: 2, Hosts: 2, NICs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -31,7 +31,7 @@ type flowLog struct {
 	leftOut          bool                    // it is none of those that suffer
 	late             bool                    // something was added that is older than what was there
 	settled          map[string]*settledWays // by epoch, where ways of some echoes are open; nil mostly: see settleWays
-	died             time.Time               // see diedSince; zero mostly
+	gone, came       time.Time               // see goneSince and deadUntil; zero mostly
 	haunts           []sighting              // see haunted; nil mostly
 	stays            map[string]string       // of a flow that was dead for a while, see noteDead; nil mostly
 }

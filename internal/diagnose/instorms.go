@@ -5,13 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"whichlink/graphs"
 	"whichlink/pathfind/localize"
 )
 
 // observeStorms sums up what was measured in storms, which are in the order of time, of what may not have crossed some arcs, or links while they were down; with traced, of flows
 // of which both ways are known.
-func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, known downs, traced bool) *observer {
+func (s *Store) observeStorms(storms []stretch, without deadArcs, known downs, traced bool) *observer {
 	o := s.observer()
 	o.storms = len(storms)
 	for i, l := range s.order {
@@ -25,7 +24,7 @@ func (s *Store) observeStorms(storms []stretch, without map[graphs.ArcID]bool, k
 			left := known.leave(storms[first:end], l, e)
 			x := inStorms{echo: e.within(left, true)}
 			path, back := l.at(&x.echo, true)
-			if l.onDead(without, path, back) || traced && !(path.known() && back.known()) {
+			if l.onDead(without, &x.echo, path, back) || traced && !(path.known() && back.known()) {
 				continue
 			}
 			if e.lost == 0 && !e.torn {

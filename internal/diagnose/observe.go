@@ -43,7 +43,7 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 	o := s.observer()
 	o.many, o.since = true, since
 	for i, l := range s.order {
-		since := later(since, l.died)
+		since := later(since, l.diedSince(s.stormy))
 		for j := range l.echoes {
 			e := &l.echoes[j]
 			if storms != nil {

@@ -30,7 +30,7 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	if r.Kind == rhythm.Since && r.Loss >= outageLoss && s.recovered(s.flowing.from.Add(duration(last.From)), end) {
 		r.Kind, last.Lasting = rhythm.Once, false // nothing crosses the link any more, and that is why nothing is lost
 	}
-	oneWay := (r.Kind == rhythm.Once || r.Kind == rhythm.Flapping) && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), nil, nil, false).oneWay(sus.Cause)
+	oneWay := (r.Kind == rhythm.Once || r.Kind == rhythm.Flapping) && r.Loss >= outageLoss && s.observeStorms(s.stretches(r.Episodes), deadArcs{}, nil, false).oneWay(sus.Cause)
 	if r.Kind == rhythm.Once && !(flaps(&r) && !oneWay && r.Loss >= stormLoss) && r.To-last.To < milliseconds(lastWindows(&r)) {
 		r.Kind, last.Lasting = rhythm.Since, true // of what loses a part, some arrive last by chance, or on the way back
 	}

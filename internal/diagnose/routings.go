@@ -56,9 +56,9 @@ func (x routings) either() (set []localize.Alternative, differ bool) {
 // counts as much as it explains. Flow by flow, either would be likely however many flows speak for one.
 func (s *Store) localize(seen *observer, cfg localize.Config) *localize.Result {
 	if len(seen.either) == 0 {
-		return localize.Solve(s.laid(), seen.list, cfg)
+		return localize.Solve(s.laid(), s.loosened(seen.list), cfg)
 	}
-	without, with := localize.Solve(s.laid(), seen.routed(0), cfg), localize.Solve(s.laid(), seen.routed(1), cfg)
+	without, with := localize.Solve(s.laid(), s.loosened(seen.routed(0)), cfg), localize.Solve(s.laid(), s.loosened(seen.routed(1)), cfg)
 	return mixed(without, with)
 }
 

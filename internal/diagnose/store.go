@@ -33,6 +33,8 @@ type Store struct {
 	lists    *observer               // of what the forwarding model allows, for that diagnosis; nil until asked for
 	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
 	arrivals arrivals                // how they come to these, as all records tell
+	stormy   []stretch               // the storms of that diagnosis
+	deadly   map[graphs.ArcID]bool   // see deadlyArcs, for that diagnosis; nil until asked for
 	anyLink  bool                    // they come over any of their links, for that diagnosis, and not over the one of the address that they are sent to
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it

@@ -264,7 +264,7 @@ func TestFlapBesideUntraced(t *testing.T) {
 	})
 	p.store.arrange()
 	storms := p.store.storms(nil)
-	seen := p.store.observeStorms(storms, nil, nil, false)
+	seen := p.store.observeStorms(storms, deadArcs{}, nil, false)
 	if found := p.store.outagesOf(seen, p.store.solveStorms(seen), stormLoss); len(storms) != 2 || len(found) != 1 || graphs.LinkID(found[0].ID) != flaps || found[0].Loss < 0.9 {
 		t.Errorf("in %d storms: %+v", len(storms), found)
 	}

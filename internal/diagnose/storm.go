@@ -149,6 +149,9 @@ func (s *Store) weather(width time.Duration, known downs) map[int]*spell {
 				continue
 			}
 			for at := range known.losses(l, e) {
+				if l.longDead(at) {
+					continue
+				}
 				if x := lost[bin(at)]; x != nil {
 					x.add(at)
 				}
@@ -176,11 +179,6 @@ func (l *flowLog) lostShare() float64 {
 func (l *flowLog) deadAlways() bool {
 	first := slices.IndexFunc(l.echoes, func(e echo) bool { return e.sent > 0 })
 	return first >= 0 && float64(l.echoes[first].lost) > stormLoss*float64(l.echoes[first].sent) && l.lostShare() > stormLoss
-}
-
-// onDead reports whether what crosses some ways of a flow crosses arcs that are always dead, or seems to, where its ways are not known.
-func (l *flowLog) onDead(dead map[graphs.ArcID]bool, path, back way) bool {
-	return path.someOf(dead) || back.someOf(dead) || len(dead) > 0 && !(path.known() && back.known()) && l.deadAlways()
 }
 
 // stormParts is into how many parts a storm is cut to find its edges.
@@ -259,32 +257,21 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 		return nil, nil, nil
 	}
 	dead := s.deadBetween(storms)
-	all := s.observeStorms(storms, dead, nil, false)
-	if found = s.outagesOf(all, s.solveStorms(all), stormLoss); all.lostOn(found) < stormTold {
+	begun := dead.onsets(storms)
+	all := s.observeStorms(begun, dead, nil, false)
+	if found = dead.living(s.fabric, begun, s.outagesOf(all, s.solveStorms(all), stormLoss)); all.lostOn(found) < stormTold {
 		found = nil
 	}
-	if more := s.outagesApart(storms, found, dead); len(more) > 0 {
+	x := s.sorter(dead)
+	if !dead.none() && len(found) > 1 {
+		found = x.confirmed(found, begun)
+	}
+	if more := x.apart(storms, found); len(more) > 0 {
 		found = append(found, more...)
 	} else if found == nil {
 		return nil, all, nil
 	}
 	return found, all, where(storms, s.explained(storms, found, dead, nil), true)
-}
-
-// deadBetween returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
-// together would be taken for what flows cross before or behind them.
-func (s *Store) deadBetween(storms []stretch) map[graphs.ArcID]bool {
-	if !slices.ContainsFunc(s.order, (*flowLog).deadAlways) {
-		return nil
-	}
-	var dead []localize.Suspect
-	for _, x := range s.localize(s.observe(storms, time.Time{}), localize.Config{Independent: s.atOnce}).Suspects {
-		if (x.Kind == localize.Arc || x.Kind == localize.Link) && x.Loss > stormLoss {
-			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(linksOf(s.fabric, x.Cause)[0])} // of what is dead one way, little is known of the other
-			dead = append(dead, x)
-		}
-	}
-	return s.beside(nil, dead)
 }
 
 // solveStorms localizes what was lost in storms.

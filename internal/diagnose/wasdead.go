@@ -8,13 +8,15 @@ import (
 const (
 	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
 	leastDead = 20
+	// goneShare is the share that it loses at least.
+	goneShare = 0.9
 	// mostHaunts is on how many ways a flow may be traced for these to tell where it may be when it is not traced.
 	mostHaunts = 4
 )
 
 // noteDead notes on which ways a flow was traced, if they are several, and of one that was dead for a while in which epochs it stayed where it was.
 func (l *flowLog) noteDead() {
-	l.haunts, l.stays, l.died = l.haunted(), nil, l.diedSince()
+	l.haunts, l.stays, l.gone, l.came = l.haunted(), nil, l.goneSince(), l.deadUntil()
 	run := 0
 	for i := range l.echoes {
 		e := &l.echoes[i]
@@ -27,23 +29,75 @@ func (l *flowLog) noteDead() {
 	}
 }
 
-// diedSince returns when a flow died that lost nothing until then, and everything since; zero where it did not. What it told before says nothing of the time since.
-func (l *flowLog) diedSince() (at time.Time) {
-	run, n := 0, len(l.echoes)
-	for ; n > 0 && l.echoes[n-1].lost == l.echoes[n-1].sent; n-- {
-		run += l.echoes[n-1].lost
-	}
-	if n == 0 || run < leastDead {
-		return time.Time{}
-	}
-	before, at := l.echoes[:n], l.echoes[n].start
-	if last := &before[n-1]; last.lost > 0 { // it died meanwhile
-		if before, at = before[:n-1], last.start; len(last.lostAt) > 0 {
-			at = at.Add(time.Duration(last.lostAt[0]) * time.Millisecond)
+// goneSince returns since when a flow lost nearly everything, to the last that is known of it; zero where it did not, or did so from the first on. What comes and goes elsewhere may take it off a dead
+// way for moments.
+func (l *flowLog) goneSince() (at time.Time) {
+	var since fate
+	for n := len(l.echoes) - 1; n >= 0; n-- {
+		e := &l.echoes[n]
+		since.add(fate{sent: e.sent, lost: e.lost})
+		if e.sent > 0 && e.lost == e.sent && since.lost >= leastDead && float64(since.lost) >= goneShare*float64(since.sent) {
+			if n == 0 {
+				return time.Time{}
+			}
+			at = l.echoes[n-1].deadFrom()
 		}
 	}
-	if slices.ContainsFunc(before, func(e echo) bool { return e.lost > 0 }) {
-		return time.Time{}
+	return at
+}
+
+// deadFrom returns from when on an echo lost nearly everything, which is its end where it did not.
+func (e *echo) deadFrom() time.Time {
+	for i, ms := range e.lostAt {
+		at := e.start.Add(time.Duration(ms) * time.Millisecond)
+		if float64(e.lost-i) >= goneShare*(float64(e.sent)-e.sentUntil(at)) {
+			return at
+		}
+	}
+	return e.end
+}
+
+// deadUntil returns until when a flow lost everything from the first on; zero where it did not, or always does.
+func (l *flowLog) deadUntil() (at time.Time) {
+	run, n := 0, 0
+	for ; n < len(l.echoes) && l.echoes[n].lost == l.echoes[n].sent; n++ {
+		run += l.echoes[n].lost
+	}
+	if n == 0 || n == len(l.echoes) || run < leastDead {
+		return at
+	}
+	return l.echoes[n-1].end
+}
+
+// longDead reports whether a flow was dead at a moment for long: from the first on, or to the last.
+func (l *flowLog) longDead(at time.Time) bool {
+	return !l.gone.IsZero() && !at.Before(l.gone) || at.Before(l.came)
+}
+
+// wasDead reports whether a flow was dead for long.
+func (l *flowLog) wasDead() bool { return !l.gone.IsZero() || !l.came.IsZero() || l.deadAlways() }
+
+// diedSince returns when a flow died that lost nothing until then but in storms, and everything since; zero where it did not. What it told before says nothing of the time since.
+func (l *flowLog) diedSince(storms []stretch) (at time.Time) {
+	if l.gone.IsZero() {
+		return at
+	}
+	for i := range l.echoes {
+		e := &l.echoes[i]
+		if !e.start.Before(l.gone) {
+			return l.gone
+		}
+		calm := e.within(storms, false)
+		if calm.lost == 0 {
+			continue
+		}
+		if i+1 < len(l.echoes) && l.echoes[i+1].start.Before(l.gone) {
+			return time.Time{}
+		}
+		if at = e.start; len(calm.lostAt) > 0 { // it died meanwhile
+			at = at.Add(time.Duration(calm.lostAt[0]) * time.Millisecond)
+		}
+		return at
 	}
 	return at
 }

@@ -1,0 +1,115 @@
+package diagnose
+
+import (
+	"slices"
+	"time"
+
+	"whichlink/graphs"
+	"whichlink/pathfind/localize"
+)
+
+// deadArcs are arcs that lose nearly all that crosses them, always or since a moment.
+type deadArcs struct {
+	arcs  map[graphs.ArcID]bool
+	since time.Time
+}
+
+func (d deadArcs) none() bool { return len(d.arcs) == 0 }
+
+// deadBetween returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
+// together would be taken for what flows cross before or behind them.
+func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
+	if !slices.ContainsFunc(s.order, (*flowLog).wasDead) {
+		return dead
+	}
+	var found []localize.Suspect
+	for _, x := range s.localize(s.observe(storms, time.Time{}), localize.Config{Independent: s.atOnce}).Suspects {
+		if x.Kind == localize.Arc {
+			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(graphs.ArcID(x.ID).Link())} // of what is dead one way, little is known of the other
+		}
+		if (x.Kind == localize.Link || x.Kind == localize.Node) && x.Loss > stormLoss {
+			found = append(found, x)
+		}
+	}
+	dead.arcs = s.beside(nil, found)
+	dead.since = s.deadSince(dead.arcs)
+	return dead
+}
+
+// deadSince returns since when some arcs are dead: since flows are that cross them; zero where they always are.
+func (s *Store) deadSince(arcs map[graphs.ArcID]bool) time.Time {
+	since := s.flowing.to
+	for _, l := range s.order {
+		if !l.wasDead() {
+			continue
+		}
+		always := l.deadAlways()
+		for i := range l.echoes {
+			e := &l.echoes[i]
+			from := l.gone
+			if always || e.start.Before(l.came) {
+				from = time.Time{}
+			}
+			if !from.Before(since) || !always && !l.longDead(e.start) {
+				continue
+			}
+			if path, back := l.at(e, true); path.someOf(arcs) || back.someOf(arcs) {
+				since = from
+			}
+		}
+	}
+	return since
+}
+
+// living returns those of what went down in storms that were not dead by then: these have nothing left to lose.
+func (d deadArcs) living(f *graphs.Fabric, storms []stretch, found []localize.Suspect) []localize.Suspect {
+	if d.none() || len(storms) == 0 || !storms[0].to.After(d.since) {
+		return found
+	}
+	return slices.DeleteFunc(found, func(x localize.Suspect) bool {
+		for a := range arcsOf(f, x.Cause) {
+			if !d.arcs[a] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// onDead reports whether what crosses some ways of a flow crosses arcs that are dead by then, or seems to, where its ways are not known.
+func (l *flowLog) onDead(dead deadArcs, e *echo, path, back way) bool {
+	if dead.none() || !e.end.After(dead.since) {
+		return false
+	}
+	return path.someOf(dead.arcs) || back.someOf(dead.arcs) || !(path.known() && back.known()) && (l.deadAlways() || l.longDead(e.start))
+}
+
+// onset is how much of the beginning of a storm is looked at where something is dead: what goes down moves flows onto that, which then lose packets for as long as they are there. It is less
+// than routing takes to go around a dead link.
+const onset = 120 * time.Millisecond
+
+// onsets returns the beginnings of storms where something is dead, and else the storms themselves.
+func (d deadArcs) onsets(storms []stretch) []stretch {
+	if d.none() {
+		return storms
+	}
+	begun := slices.Clone(storms)
+	for i := range begun {
+		begun[i].to = earlier(begun[i].to, begun[i].from.Add(onset))
+	}
+	return begun
+}
+
+// goingOn returns stretches of time as lasting until the storms end that they lie in, where something is dead: what was moved onto that meanwhile is lost for what went down.
+func (d deadArcs) goingOn(when, storms []stretch) []stretch {
+	if d.none() {
+		return when
+	}
+	when = slices.Clone(when)
+	for i := range when {
+		if b := stormAt(storms, when[i].from); b < len(storms) && when[i].overlaps(storms[b]) {
+			when[i].to = later(when[i].to, storms[b].to)
+		}
+	}
+	return when
+}

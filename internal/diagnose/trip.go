@@ -88,17 +88,18 @@ func (s *Store) comesOverAny() bool {
 	}) {
 		return !own
 	}
+	s.stormy = s.storms(nil) // what is lost in storms takes long to tell, and tells nothing of this
 	var score [2]float64
 	var sent [2]int
 	for i := range score {
 		s.anyLink = i == 1
-		o := s.observe(nil, time.Time{})
+		o := s.observe(s.stormy, time.Time{})
 		score[i] = s.localize(o, localize.Config{Paths: s.askedSets()}).Score
 		for j := range o.list {
 			sent[i] += o.list[j].Sent
 		}
 	}
-	s.lists = nil // of what was taken for granted just now
+	s.lists, s.stormy = nil, nil // of what was taken for granted just now
 	return sent[0] == sent[1] && score[0] < score[1]+better
 }
 

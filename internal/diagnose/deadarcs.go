@@ -36,9 +36,9 @@ func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
 	return dead
 }
 
-// deadSince returns since when some arcs are dead: since flows are that cross them; zero where they always are.
+// deadSince returns since when some arcs are dead: since flows are that cross them, or, where none is known to, that may; zero where they always are.
 func (s *Store) deadSince(arcs map[graphs.ArcID]bool) time.Time {
-	since := s.flowing.to
+	known, open := s.flowing.to, s.flowing.to
 	for _, l := range s.order {
 		if !l.wasDead() {
 			continue
@@ -46,19 +46,24 @@ func (s *Store) deadSince(arcs map[graphs.ArcID]bool) time.Time {
 		always := l.deadAlways()
 		for i := range l.echoes {
 			e := &l.echoes[i]
+			if !always && !l.longDead(e.start) {
+				continue
+			}
 			from := l.gone
 			if always || e.start.Before(l.came) {
 				from = time.Time{}
 			}
-			if !from.Before(since) || !always && !l.longDead(e.start) {
-				continue
-			}
 			if path, back := l.at(e, true); path.someOf(arcs) || back.someOf(arcs) {
-				since = from
+				known = earlier(known, from)
+			} else if !path.known() || !back.known() {
+				open = earlier(open, from)
 			}
 		}
 	}
-	return since
+	if known.Before(s.flowing.to) {
+		return known
+	}
+	return open
 }
 
 // living returns those of what went down in storms that were not dead by then: these have nothing left to lose.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"whichlink/internal/evidence"
 )
@@ -43,6 +44,7 @@ func (s *Store) arrange() {
 			}
 		}
 	}
+	s.deadly = sync.OnceValue(s.deadlyArcs)
 	_, byAddress := s.arrivals.byAddress()
 	for _, l := range s.order {
 		if byAddress {

@@ -13,14 +13,12 @@ const astray = 0.02
 // loosened returns observations as they tell of what is dead where paths change. A flow that lost nothing was perhaps elsewhere, as what comes and goes moves flows off a dead way for
 // moments: taken to have crossed that, a few of its packets would acquit it, and whatever else the dead flows have in common was named, such as the links of a host of several.
 func (s *Store) loosened(list []localize.Observation) []localize.Observation {
-	if s.deadly == nil {
-		s.deadly = s.deadlyArcs()
-	}
-	if len(s.deadly) == 0 {
+	deadly := s.deadly()
+	if len(deadly) == 0 {
 		return list
 	}
 	near := func(arcs []graphs.ArcID) bool {
-		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return s.deadly[a] })
+		return slices.ContainsFunc(arcs, func(a graphs.ArcID) bool { return deadly[a] })
 	}
 	list = slices.Clone(list)
 	for i := range list {

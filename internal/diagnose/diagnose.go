@@ -23,7 +23,7 @@ const LeastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
-	s.lists, s.stormy, s.deadly = nil, nil, nil
+	s.lists, s.stormy = nil, nil
 	s.restore()
 	s.arrange()
 	s.setClocks()

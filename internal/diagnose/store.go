@@ -22,6 +22,8 @@ type Store struct {
 	cfg   Config
 	// spread is how flows spread over the paths of ECMP; nil until asked for.
 	spread *pathfind.EqualCost
+	// deadly is deadlyArcs, worked out once for a diagnosis when first asked for, which several may at a time.
+	deadly func() map[graphs.ArcID]bool
 
 	solved   *localize.Result        // of the newest diagnosis
 	filtered []weighedPair           // the pairs that do not hear each other, in the newest diagnosis
@@ -34,7 +36,6 @@ type Store struct {
 	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
 	arrivals arrivals                // how they come to these, as all records tell
 	stormy   []stretch               // the storms of that diagnosis
-	deadly   map[graphs.ArcID]bool   // see deadlyArcs, for that diagnosis; nil until asked for
 	anyLink  bool                    // they come over any of their links, for that diagnosis, and not over the one of the address that they are sent to
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -19,11 +20,14 @@ func (d deadArcs) none() bool { return len(d.arcs) == 0 }
 // deadBetween returns the arcs of what loses nearly all between storms, too. What crosses it tells nothing of these, and where another link of the same switch goes down, both
 // together would be taken for what flows cross before or behind them.
 func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
+	s.calm = calm{}
 	if !slices.ContainsFunc(s.order, (*flowLog).wasDead) {
 		return dead
 	}
+	s.calm = calm{storms: storms, seen: s.observe(storms, time.Time{})}
+	s.calm.solved, s.calm.together = s.solveBegun(s.calm.seen, localize.Config{Independent: s.atOnce, Paths: s.askedSets()})
 	var found []localize.Suspect
-	for _, x := range s.localize(s.observe(storms, time.Time{}), localize.Config{Independent: s.atOnce}).Suspects {
+	for _, x := range s.calm.solved.Suspects {
 		if x.Kind == localize.Arc {
 			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(graphs.ArcID(x.ID).Link())} // of what is dead one way, little is known of the other
 		}
@@ -34,6 +38,22 @@ func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
 	dead.arcs = s.beside(nil, found)
 	dead.since = s.deadSince(dead.arcs)
 	return dead
+}
+
+// calm is what was measured between storms, and what localization makes of it, where something may be dead. It is mostly asked for again, as all that does not come and go.
+type calm struct {
+	storms   []stretch
+	seen     *observer
+	solved   *localize.Result
+	together bool // see beganTogether
+}
+
+// observeBetween is observe, of what was seen before where that is the same.
+func (s *Store) observeBetween(storms []stretch, since time.Time) *observer {
+	if s.calm.seen != nil && since.IsZero() && slices.Equal(storms, s.calm.storms) {
+		return s.calm.seen
+	}
+	return s.observe(storms, since)
 }
 
 // deadSince returns since when some arcs are dead: since flows are that cross them, or, where none is known to, that may; zero where they always are.
@@ -80,6 +100,9 @@ func (d deadArcs) living(f *graphs.Fabric, storms []stretch, found []localize.Su
 		return true
 	})
 }
+
+// is reports whether these are no others than some arcs.
+func (d deadArcs) is(arcs map[graphs.ArcID]bool) bool { return !d.none() && maps.Equal(d.arcs, arcs) }
 
 // onDead reports whether what crosses some ways of a flow crosses arcs that are dead by then, or seems to, where its ways are not known.
 func (l *flowLog) onDead(dead deadArcs, e *echo, path, back way) bool {

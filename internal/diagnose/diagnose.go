@@ -23,7 +23,7 @@ const LeastProbes = 200
 
 // Diagnose says what the evidence in the store means now.
 func (s *Store) Diagnose() *Diagnosis {
-	s.lists, s.stormy = nil, nil
+	s.lists, s.stormy, s.calm = nil, nil, calm{}
 	s.restore()
 	s.arrange()
 	s.setClocks()
@@ -108,7 +108,7 @@ func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest 
 		if !since.IsZero() && 2*overlap(stretch{since, s.flowing.to}, told) > s.flowing.to.Sub(since) {
 			since = time.Time{} // it is what is told
 		}
-		return suspects, then, s.observe(told, since)
+		return suspects, then, s.observeBetween(told, since)
 	}
 	switch kind {
 	case rhythm.Until, rhythm.Once:
@@ -127,10 +127,8 @@ func (s *Store) solver(ports *portWords) localize.Config {
 // solve localizes what packets were lost, of what was seen, and keeps what is asked about it later. Whole tells that this is all that tells of what goes on.
 func (s *Store) solve(d *Diagnosis, seen *observer, whole bool, ports *portWords) (*observer, *localize.Result) {
 	cfg := s.solver(ports)
-	solved := s.localize(seen, cfg)
-	if anew := s.beganTogether(seen, solved, cfg); anew != nil {
-		solved, cfg.Together = anew, true
-	}
+	var solved *localize.Result
+	solved, cfg.Together = s.solveBegun(seen, cfg)
 	seen, solved, s.filtered = s.besideFilters(seen, solved, cfg)
 	s.filtered = slices.Concat(s.cut, s.filtered)
 	s.stops = nil

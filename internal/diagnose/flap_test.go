@@ -233,6 +233,32 @@ func TestMovedOntoDead(t *testing.T) {
 	tells(t, threeTier(t), "ontodead.jsonl", "ctsw2-1:swp3--atsw1:swp3", "rtsw2-2:swp2--ctsw2-2:swp2")
 }
 
+// TestLeafDiesUnseen reads what the probes of four hosts of four rails told, where no switch answers, of a leaf that dies after five seconds beside a link that is down for .3 s every two
+// (testdata/leafdies.jsonl.gz). Flows die that are alive while the link takes them elsewhere, or had lost packets with it before, and the others seemed to lose packets each by itself, at one moment: other
+// leaves, spines and links were named, to flap two thirds of the time.
+func TestLeafDiesUnseen(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := recorded(t, f, "leafdies.jsonl").Diagnose()
+	found := 0
+	for _, x := range d.Suspects {
+		switch {
+		case x.Probability < diagnose.Named:
+		case slices.Contains(x.Class, "leaf2-2") && len(x.Class) == 4 && x.Symptom == diagnose.Loss && *x.Loss > 0.9:
+			found++
+		case slices.Contains(x.Class, "leaf4-2:swp3--spine3:swp8") && x.Symptom == diagnose.Flap && x.Duty < 0.2:
+			found++
+		default:
+			found = -9
+		}
+	}
+	if found != 2 {
+		t.Errorf("%s", d.Text())
+	}
+}
+
 // threeTier is two zones of two racks, whose hosts have two links each.
 func threeTier(t *testing.T) *graphs.Fabric {
 	t.Helper()

@@ -18,6 +18,8 @@ const (
 	onsetFlows, onsetLosses = 8, 50
 	onsetTime               = 3 * time.Second
 	onsetRise               = 10
+	// shortly is how far apart in time flows may begin to lose packets that do so at once: records are of windows of half of that.
+	shortly = time.Second
 )
 
 // failing looks for a time in which all flows together lose far more than at any other: something has failed, or had. Packets that crossed it at other times
@@ -62,16 +64,19 @@ func (s *Store) failing() (bad stretch, kind rhythm.Kind) {
 	return bad, r.Kind
 }
 
-// beganTogether solves anew what was lost since a moment, without that many flows may lose packets by themselves: these would not begin at the same moment. It returns nil where that many do is likelier
-// all the same. Where something sure was found with them, they count for nothing only if it is as good without them.
+// beganTogether solves anew what was lost since a moment, or where flows died at one, without that many flows may lose packets by themselves: these would not begin at the same moment. It returns
+// nil where that many do is likelier all the same. Where something sure was found with them, they count for nothing only if it is as good without them.
 func (s *Store) beganTogether(seen *observer, solved *localize.Result, cfg localize.Config) *localize.Result {
 	// chance is how much less likely it is that one begins to lose packets just when all others do, in nats.
 	const surely, chance = 0.95, 2
-	if seen.since.IsZero() {
-		return nil
-	}
 	least := solved.Score - 1
-	if len(solved.Suspects) == 0 || solved.Suspects[0].Probability < surely {
+	switch {
+	case seen.since.IsZero():
+		if !solved.Own.Known() || s.diedAtOnce() < onsetFlows {
+			return nil
+		}
+		least -= chance * float64(s.diedAtOnce())
+	case len(solved.Suspects) == 0 || solved.Suspects[0].Probability < surely:
 		for _, l := range s.order {
 			if l.beganAt(seen.since) {
 				least -= chance
@@ -85,9 +90,39 @@ func (s *Store) beganTogether(seen *observer, solved *localize.Result, cfg local
 	return nil
 }
 
+// solveBegun localizes what was seen, and reports whether that is without that many flows may lose packets by themselves: see beganTogether.
+func (s *Store) solveBegun(seen *observer, cfg localize.Config) (solved *localize.Result, together bool) {
+	if seen == s.calm.seen && s.calm.solved != nil && len(cfg.Meters) == 0 && len(cfg.Hints) == 0 {
+		return s.calm.solved, s.calm.together
+	}
+	solved = s.localize(seen, cfg)
+	if anew := s.beganTogether(seen, solved, cfg); anew != nil {
+		return anew, true
+	}
+	return solved, false
+}
+
+// diedAtOnce returns how many of the flows that died did so at the same moment.
+func (s *Store) diedAtOnce() (most int) {
+	var gone []time.Time
+	for _, l := range s.order {
+		if !l.gone.IsZero() {
+			gone = append(gone, l.gone)
+		}
+	}
+	slices.SortFunc(gone, time.Time.Compare)
+	first := 0
+	for i := range gone {
+		for gone[i].Sub(gone[first]) > shortly {
+			first++
+		}
+		most = max(most, i+1-first)
+	}
+	return most
+}
+
 // beganAt reports whether a flow lost nothing until shortly before a moment, and packets since.
 func (l *flowLog) beganAt(at time.Time) bool {
-	const shortly = time.Second // in windows of half of that
 	until, before, since := at.Add(-shortly), 0, 0
 	for i := range l.echoes {
 		e := &l.echoes[i]

@@ -47,6 +47,7 @@ func (s *Store) rhythmOf(c localize.Cause) rhythm.Rhythm {
 func (s *Store) rhythmWithout(c localize.Cause, without map[graphs.ArcID]bool, down downs) rhythm.Rhythm {
 	t := timeline{store: s, arcs: arcsOf(s.fabric, c), without: without, down: down, model: s.allowed(), pairs: map[trip]pairShare{},
 		thin: map[[2]float64]float64{}}
+	t.died = s.fallen.dead.is(t.arcs)
 	t.settle()
 	for _, l := range s.order {
 		t.flow(l)
@@ -133,6 +134,8 @@ type timeline struct {
 	without map[graphs.ArcID]bool
 	// down is when other links were down, of which what flows lost then tells.
 	down downs
+	// died tells that the arcs are those that are dead.
+	died bool
 	// model knows which ways flows may take that were never traced, pairs what it said.
 	model *observer
 	pairs map[trip]pairShare
@@ -161,14 +164,18 @@ func (t *timeline) flow(l *flowLog) {
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]
 		}
+		path, back := l.at(e, false)
 		switch {
-		case share == 0, e.torn && share < 1:
+		case share == 0, e.torn && share < 1, t.ofOthers(l, e, path, back):
 			t.run = t.run && whole.lost == whole.sent
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
-			path, back := l.at(e, false)
 			one := e.oneWay(there > 0, home > 0)
+			if t.died && !(path.known() && back.known()) {
+				calm := one.within(t.store.stormy, false) // what goes down in these took packets of the same flows
+				one = &calm
+			}
 			for _, kept := range one.kept(cuts) {
 				for _, part := range kept.beyond(t.down.on(e, path, back)) {
 					t.echo(&part, share)
@@ -188,6 +195,17 @@ func (t *timeline) flow(l *flowLog) {
 	for j := range l.captured {
 		t.captured(l, &l.captured[j], lossy)
 	}
+}
+
+// ofOthers reports whether a flow whose ways are not known was dead by then, but not of the arcs, or lost packets without being dead where the arcs are.
+func (t *timeline) ofOthers(l *flowLog, e *echo, path, back way) bool {
+	if path.known() && back.known() {
+		return false
+	}
+	if t.died {
+		return e.lost > 0 && !l.wasDead()
+	}
+	return l.onDead(t.store.fallen.dead, e, path, back)
 }
 
 // oneWay returns what an echo tells of what only its way there crosses, or only its way back, where it is told on which its losses were. When those of one way were is not known where both

@@ -56,7 +56,11 @@ func (s *Store) tellRhythm(out *Suspect, sus *localize.Suspect, looked time.Dura
 	}
 	// Of one episode that is shorter than what was looked at.
 	if out.when != "" && (looked == 0 || duration(last.To-last.From).Seconds() < 0.9*looked.Seconds()) {
-		out.losesThen(s.lossThen(sus.Cause, &r))
+		loss, n := s.lossThen(sus.Cause, &r)
+		if sus.Sent == 0 {
+			loss = max(loss, *out.Loss) // of flows that may have crossed it some did not, which lost less
+		}
+		out.losesThen(loss, n)
 	}
 	if out.Symptom != Flap || r.Loss < outageLoss {
 		return

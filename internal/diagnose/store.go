@@ -36,6 +36,7 @@ type Store struct {
 	leave    leaving                 // how packets leave hosts of several links, for that diagnosis
 	arrivals arrivals                // how they come to these, as all records tell
 	stormy   []stretch               // the storms of that diagnosis
+	calm     calm                    // what lies between them
 	anyLink  bool                    // they come over any of their links, for that diagnosis, and not over the one of the address that they are sent to
 	chooser  *next.Planner           // of flows that would tell more; nil until asked for
 	presence *presence               // of hosts, as that diagnosis has it

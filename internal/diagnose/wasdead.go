@@ -9,9 +9,13 @@ const (
 	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
 	leastDead = 20
 	// goneShare is the share that it loses at least.
-	goneShare = 0.9
+	goneShare = 0.75
+	// aliveShare is the share that one lost at the most before.
+	aliveShare = 0.2
 	// mostHaunts is on how many ways a flow may be traced for these to tell where it may be when it is not traced.
 	mostHaunts = 4
+	// rerouting is for how long after a storm flows may still be where what went down moved them.
+	rerouting = 500 * time.Millisecond
 )
 
 // noteDead notes on which ways a flow was traced, if they are several, and of one that was dead for a while in which epochs it stayed where it was.
@@ -77,29 +81,40 @@ func (l *flowLog) longDead(at time.Time) bool {
 // wasDead reports whether a flow was dead for long.
 func (l *flowLog) wasDead() bool { return !l.gone.IsZero() || !l.came.IsZero() || l.deadAlways() }
 
-// diedSince returns when a flow died that lost nothing until then but in storms, and everything since; zero where it did not. What it told before says nothing of the time since.
+// diedSince returns when a flow died that lost little until then but in storms, and everything since; zero where it did not. What it told before says nothing of the time since.
 func (l *flowLog) diedSince(storms []stretch) (at time.Time) {
 	if l.gone.IsZero() {
 		return at
 	}
+	at = l.gone
+	var before fate
 	for i := range l.echoes {
 		e := &l.echoes[i]
 		if !e.start.Before(l.gone) {
-			return l.gone
+			break
 		}
 		calm := e.within(storms, false)
-		if calm.lost == 0 {
+		if i+1 < len(l.echoes) && l.echoes[i+1].start.Before(l.gone) || calm.lost == 0 {
+			before.add(fate{sent: calm.sent, lost: calm.lost})
 			continue
-		}
-		if i+1 < len(l.echoes) && l.echoes[i+1].start.Before(l.gone) {
-			return time.Time{}
 		}
 		if at = e.start; len(calm.lostAt) > 0 { // it died meanwhile
 			at = at.Add(time.Duration(calm.lostAt[0]) * time.Millisecond)
 		}
-		return at
+	}
+	if float64(before.lost) > aliveShare*float64(before.sent) {
+		return time.Time{}
 	}
 	return at
+}
+
+// offItsWay reports whether packets of a flow that is dead were answered about the time of a storm: what went down in that took it elsewhere for a moment, and what it told there says nothing of its way.
+func (l *flowLog) offItsWay(e *echo, storms []stretch) bool {
+	if e.lost == e.sent || !l.longDead(e.start) {
+		return false
+	}
+	b := stormAt(storms, e.start.Add(-rerouting))
+	return b < len(storms) && storms[b].from.Before(e.end)
 }
 
 // haunted returns a sighting of each of the ways that a flow was traced on, if they are several and not many. A link that comes and goes takes flows off their ways and gives them back, sooner than they are traced

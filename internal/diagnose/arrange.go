@@ -27,6 +27,7 @@ func (s *Store) arrange() {
 		slices.SortStableFunc(l.echoes, func(a, b echo) int { return cmp.Or(compareEchoes(a, b), compareBeside(&a, &b)) })
 		slices.SortStableFunc(l.hops, compareHops)
 		slices.SortStableFunc(l.captured, compareCaptured)
+		l.paths = slices.CompactFunc(l.paths, func(a, b sighting) bool { return compareSightings(a, b) == 0 })
 		l.echoes = once(s, l.echoes, sameEcho)
 		l.hops = once(s, l.hops, sameHop)
 		l.captured = once(s, l.captured, sameCaptured)

@@ -31,6 +31,14 @@ func TestFlapAmongReroutes(t *testing.T) {
 // recorded returns what records of a lab tell, which testdata holds.
 func recorded(t *testing.T, f *graphs.Fabric, name string) *diagnose.Store {
 	t.Helper()
+	s := diagnose.NewStore(f, diagnose.Config{})
+	record(t, s, name)
+	return s
+}
+
+// record adds them to a store.
+func record(t *testing.T, s *diagnose.Store, name string) {
+	t.Helper()
 	in, err := os.Open("testdata/" + name + ".gz")
 	if err != nil {
 		t.Fatal(err)
@@ -40,11 +48,9 @@ func recorded(t *testing.T, f *graphs.Fabric, name string) *diagnose.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := diagnose.NewStore(f, diagnose.Config{})
 	if _, err := evidence.Read(plain, name, func(r *evidence.Record) bool { s.Add(r); return true }); err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // TestFlapMovesItsFlows reads what the probes of two hosts of another told (testdata/moved.jsonl.gz: a DRing of 12 switches, a link down for half a second every four; answers of switches left out).
@@ -217,6 +223,23 @@ func TestTracedAstray(t *testing.T) {
 		t.Fatal(err)
 	}
 	tells(t, f, "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
+}
+
+// TestTracesToldTwice reads such a record twice, as where a file and an older copy of it are given: what was traced twice at one moment has not changed in between.
+func TestTracesToldTwice(t *testing.T) {
+	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, twice := recorded(t, f, "astray.jsonl"), recorded(t, f, "astray.jsonl")
+	record(t, twice, "astray.jsonl")
+	want, got := once.Diagnose(), twice.Diagnose()
+	same := func(x, y diagnose.Suspect) bool {
+		return x.ID == y.ID && x.Symptom == y.Symptom && x.Probability == y.Probability
+	}
+	if !slices.EqualFunc(want.Suspects, got.Suspects, same) {
+		t.Errorf("told twice it is\n%s\nonce it is\n%s", got.Text(), want.Text())
+	}
 }
 
 // TestDeadThenBackBesideFlap reads what the probes of three hosts of three tiers, each of two links, told of a link that goes down for .3 s every five, and of an arc at its switch that dies

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -28,9 +29,21 @@ func FuzzSolve(f *testing.F) {
 		f.Add(uint8(2), slices.Repeat(much, 12), much, []byte{6, 9, 127, 6, 10, 128, 8, 11, 200}, []byte{3, 5})
 		f.Add(uint8(3), slices.Repeat(much, 20), []byte{}, []byte{}, []byte{2, 8})
 	}
+	specs := []string{"ecmp", "su:2", "ksp:3", "spraypoint:p=2,h=1"}
+	for seed := range uint64(40) { // where paths are not the shortest, what is followed may lead back
+		rng, loads := rand.New(rand.NewPCG(seed, 5)), []byte(nil)
+		for range random.NumArcs() {
+			loads = binary.LittleEndian.AppendUint64(loads, math.Float64bits(speed*rng.Float64()))
+		}
+		f.Add(uint8(1|seed%4<<2), loads, []byte{}, []byte{}, []byte{})
+	}
 	f.Fuzz(func(t *testing.T, which uint8, loads, speeds, flows, down []byte) {
 		fab := []*graphs.Fabric{leaves, random}[which%2]
-		in := heat.Input{Model: pathfind.NewECMP(fab), Load: numbers(loads)}
+		spec, err := pathfind.ParseSpec(specs[which>>2%4])
+		must(t, nil, err)
+		model, err := pathfind.New(fab, spec, pathfind.Options{})
+		must(t, nil, err)
+		in := heat.Input{Model: model, Load: numbers(loads)}
 		if len(speeds) > 0 {
 			in.Speed = numbers(speeds)
 		}

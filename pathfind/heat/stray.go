@@ -37,8 +37,9 @@ func (s *solver) isAstray(a graphs.ArcID) bool {
 	if before > enough || behind > enough {
 		return true
 	}
-	// One flow may have a choice only between ends that are farther apart: follow it.
-	for {
+	// One flow may have a choice only between ends that are farther apart: follow it, unless paths that are not the shortest lead back.
+	for followed := map[[2]graphs.NodeID]bool{}; !followed[[2]graphs.NodeID{from, to}]; {
+		followed[[2]graphs.NodeID{from, to}] = true
 		var next [2]graphs.NodeID
 		most := 0.0
 		try := func(b graphs.ArcID, from, to graphs.NodeID) bool {
@@ -63,6 +64,7 @@ func (s *solver) isAstray(a graphs.ArcID) bool {
 		}
 		from, to = next[0], next[1]
 	}
+	return false
 }
 
 // more is what an arc carries beyond the first estimate.

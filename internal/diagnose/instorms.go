@@ -87,7 +87,7 @@ func (o *observer) perhaps(i int, l *flowLog, e *echo, likely float64) {
 	o.addSet(count{flow: i, epoch: e.epoch, src: l.src, dst: l.dst, sent: 1}, append(set, localize.Alternative{Share: 1 - likely}))
 }
 
-// within returns the part of an echo that lies in stretches, or with inside false the part that does not.
+// within returns the part of an echo that lies in stretches, which are in the order of time, or with inside false the part that does not.
 func (e *echo) within(stretches []stretch, inside bool) echo {
 	if e.lost > 0 && len(e.lostAt) == 0 { // nobody knows when: it is taken for calm
 		if inside {
@@ -96,6 +96,7 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 		return *e
 	}
 	var lostAt []int
+	stretches = e.meeting(stretches)
 	sent, _ := e.sentIn(stretches)
 	in := func(ms int) bool {
 		at := e.start.Add(time.Duration(ms) * time.Millisecond)
@@ -120,6 +121,16 @@ func (e *echo) within(stretches []stretch, inside bool) echo {
 		part.split = part.lost == e.lost || e.lostForward == 0 || e.lostBack == 0 || !e.path.certain() || !e.back.certain()
 	}
 	return part
+}
+
+// meeting returns those of stretches, which are in the order of time, that an echo meets, be it in one moment.
+func (e *echo) meeting(stretches []stretch) []stretch {
+	first := stormAt(stretches, e.start)
+	end := first
+	for end < len(stretches) && !stretches[end].from.After(e.end) {
+		end++
+	}
+	return stretches[first:end]
 }
 
 // sentIn returns how many of an echo's probes were surely sent in stretches, if they were sent evenly, and how many more may have been, to be expected.

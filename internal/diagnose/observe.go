@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"encoding/binary"
+	"sort"
 	"time"
 
 	"whichlink/graphs"
@@ -244,16 +245,11 @@ func (o *observer) hop(i int, l *flowLog, h *hop) {
 func (l *flowLog) until(h *hop) []graphs.ArcID {
 	path, _ := l.now()
 	if len(l.paths) > 0 {
-		path = l.paths[0].path
-		for _, p := range l.paths[1:] {
-			if p.at.After(h.start) {
-				if p.changed && p.previous.Before(h.at) {
-					return nil
-				}
-				break
-			}
-			path = p.path
+		next := max(1, sort.Search(len(l.paths), func(i int) bool { return l.paths[i].at.After(h.start) }))
+		if next < len(l.paths) && l.paths[next].changed && l.paths[next].previous.Before(h.at) {
+			return nil
 		}
+		path = l.paths[next-1].path
 	}
 	if !path.certain() || h.ttl < 1 || h.ttl >= len(path.alternatives[0]) {
 		return nil

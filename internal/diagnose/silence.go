@@ -64,7 +64,7 @@ func (s *Store) leaveOutSilent() {
 		}
 	}
 	for _, e := range order {
-		times := x.found[e]
+		times := unbroken(x.found[e])
 		for _, l := range x.of[e] {
 			for i := range l.echoes {
 				if e := &l.echoes[i]; e.lost > 0 && slices.ContainsFunc(times, stretch{e.start, e.end}.overlaps) {

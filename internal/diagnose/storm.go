@@ -130,24 +130,30 @@ func (s *Store) weather(width time.Duration, known downs) map[int]*spell {
 	const most = 1e6
 	lost := map[int]*spell{}
 	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / width) }
-	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
+	var spans [][2]int
 	for _, l := range s.order {
-		dead := l.deadAlways() // that makes no weather
 		for i := range l.echoes {
-			e := &l.echoes[i]
-			span := [2]int{bin(e.start), bin(e.end.Add(-1))}
-			if e.sent > 0 && !spans[span] {
-				spans[span] = true
-				for b := span[0]; b <= span[1] && len(lost) <= most; b++ {
-					lost[b] = cmp.Or(lost[b], &spell{})
-				}
+			if e := &l.echoes[i]; e.sent > 0 {
+				spans = append(spans, [2]int{bin(e.start), bin(e.end.Add(-1))})
 			}
-			if len(lost) > most {
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	next := math.MinInt
+	for _, span := range spans {
+		for b := max(span[0], next); b <= span[1]; b++ {
+			if lost[b] = new(spell); len(lost) > most {
 				return nil
 			}
-			if dead {
-				continue
-			}
+		}
+		next = max(next, span[1]+1)
+	}
+	for _, l := range s.order {
+		if l.deadAlways() { // that makes no weather
+			continue
+		}
+		for i := range l.echoes {
+			e := &l.echoes[i]
 			for at := range known.losses(l, e) {
 				if l.longDead(at) {
 					continue

@@ -319,7 +319,7 @@ func (s *Store) newestOf(by string) time.Time {
 	return s.to
 }
 
-// prune drops what is older than the horizon, but keeps each flow's last sighting before it: the path is still the flow's.
+// prune drops what is older than the horizon, but keeps the last sighting before it of each flow of which anything is newer: the path is still the flow's.
 func (s *Store) prune() {
 	if s.cfg.Horizon == 0 {
 		return
@@ -345,6 +345,13 @@ func (s *Store) prune() {
 			l.paths = l.paths[1:]
 		}
 	}
+	s.order = slices.DeleteFunc(s.order, func(l *flowLog) bool {
+		if len(l.echoes)+len(l.hops)+len(l.captured) > 0 || len(l.paths) > 0 && !l.paths[0].at.Before(oldest) {
+			return false
+		}
+		s.forget(l)
+		return true
+	})
 }
 
 func drop[T any](s []T, old func(T) bool) []T {

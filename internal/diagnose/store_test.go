@@ -412,3 +412,36 @@ func TestPartial(t *testing.T) {
 		}
 	}
 }
+
+// TestForgotten: of flows of which nothing is newer than the horizon nothing is kept, whoever else told of them, and those that come back are told of as any.
+func TestForgotten(t *testing.T) {
+	s := newScene(t)
+	s.run(probing{flows: 40, packets: 20, windows: 4, lose: s.only(0.02, sickArc)})
+	store := NewStore(s.f, Config{Horizon: time.Minute})
+	add := func(by string, late time.Duration) {
+		for _, r := range s.probe {
+			x := *r
+			x.By, x.Time = by+r.By, r.Time.Add(late)
+			store.Add(&x)
+		}
+	}
+	add("", 0)
+	add("copy of ", 0)
+	first := len(store.order)
+	store.Diagnose()
+	last := s.probe[len(s.probe)-1]
+	for _, late := range []time.Duration{time.Hour, 2 * time.Hour} {
+		other := *last
+		other.Time, other.Flow = last.Time.Add(late), &evidence.Flow{Src: last.Flow.Dst, Dst: last.Flow.Src, Proto: "udp", SrcPort: 9, DstPort: 9}
+		other.Path, other.Back = nil, nil
+		store.Add(&other)
+		if store.Diagnose(); len(store.order) != 1 || len(store.flows) != 1 || len(store.retold) != 0 {
+			t.Fatalf("%d flows of %d are kept, %d told of by several", len(store.order), first, len(store.retold))
+		}
+		add("copy of ", late)
+		add("", late)
+		if d := store.Diagnose(); len(d.Suspects) == 0 || d.Suspects[0].Probability < Named || len(store.retold) != 40 {
+			t.Errorf("come back they tell\n%s", d.Text())
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package diagnose
 
 import (
+	"maps"
+	"slices"
+
 	"whichlink/graphs"
 	"whichlink/internal/evidence"
 )
@@ -49,4 +52,25 @@ func (s *Store) log(r *evidence.Record) *flowLog {
 		l.method = r.Method
 	}
 	return l
+}
+
+// forget drops what one tells of a flow.
+func (s *Store) forget(l *flowLog) {
+	k := l.flowKey
+	k.by = ""
+	of := s.flows[k]
+	switch {
+	case of.first != l:
+		delete(of.others, l.by)
+	case len(of.others) == 0:
+		delete(s.flows, k)
+		return
+	default:
+		of.first = slices.MinFunc(slices.Collect(maps.Values(of.others)), compareFlows)
+		delete(of.others, of.first.by)
+	}
+	if len(of.others) == 0 {
+		of.others = nil
+		s.retold = slices.DeleteFunc(s.retold, func(t *tellers) bool { return t == of })
+	}
 }

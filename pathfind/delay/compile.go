@@ -161,7 +161,7 @@ func (ev *evidence) usual(w *Ways, ps PathSets) (arcs float64, ok bool) {
 		sum += a.Share * float64(len(a.Arcs))
 		share += a.Share
 	}
-	return sum / share, share > 0 && !math.IsInf(share, 1)
+	return sum / share, share > 0 && !math.IsInf(share, 1) && !math.IsInf(sum, 1)
 }
 
 // certain appends the components that an observation is certain to have crossed.

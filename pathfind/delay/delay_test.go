@@ -457,13 +457,14 @@ func TestOrder(t *testing.T) {
 func TestUnusable(t *testing.T) {
 	w := leafSpine(t, 1)
 	good := w.measure(1)[0]
-	bad := []delay.Observation{{}, good, good, good, good, good, good}
+	bad := []delay.Observation{{}, good, good, good, good, good, good, good}
 	bad[1].Delay = delay.Microseconds(math.NaN())
 	bad[2].Delay = -1
 	bad[6].Delay = 1e300
 	bad[3].Path = []graphs.ArcID{1 << 20}
 	bad[4].Own = delay.Microseconds(math.Inf(1))
 	bad[5].There.To = 1 // without path sets
+	bad[7].There.Alternatives = []delay.Alternative{{Arcs: good.Path, Share: 1e308}, {Arcs: good.Path[:1], Share: 1}}
 	r := delay.Solve(w.f, append(bad, good), delay.Config{})
 	if r.Ignored != len(bad) || len(r.Suspects) > 0 {
 		t.Errorf("ignored %d, suspects %v", r.Ignored, r.Suspects)

@@ -1,6 +1,8 @@
 package delay
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -70,9 +72,10 @@ func (s *search) tail(level int) float64 {
 		s.addGain(logs, int32(i), s.partsOf(x), []uint8{1}, least, 1)
 		add(1, func(g int) float64 { return math.Exp(logs[g]) })
 	}
-	for x, flows := range plain {
+	inOrder := func(a, b kind) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.bin, b.bin)) } // sums hang on it
+	for _, x := range slices.SortedFunc(maps.Keys(plain), inOrder) {
 		row := s.t.p[s.t.place(x.own, x.bin):]
-		add(flows, func(g int) float64 { return row[g] / row[0] })
+		add(plain[x], func(g int) float64 { return row[g] / row[0] })
 	}
 	best, sum, n := math.Inf(-1), 0.0, 0.0
 	for k := range gains {

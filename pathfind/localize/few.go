@@ -18,13 +18,13 @@ const (
 )
 
 // doubtFew has the fault that few losses of few packets seem to tell be no likelier than that one more is lost, by the rule of succession, where devices say nothing that speaks for it.
-func (r *Result) doubtFew(obs []Observation, cfg Config) {
+func (r *Result) doubtFew(ix *index, obs []Observation, cfg Config) {
 	if len(r.Suspects) == 0 || len(cfg.Hints) > 0 || slices.ContainsFunc(cfg.Meters, func(m Meter) bool { return m.Count > 0 }) {
 		return
 	}
 	sent, lost := 0, 0
 	for i := range obs {
-		if o := &obs[i]; o.Sent > 0 && o.Responder == graphs.None {
+		if o := &obs[i]; o.Responder == graphs.None && ix.known(o) {
 			sent, lost = sent+o.Sent, lost+o.Lost
 			if sent > handfulSent || lost >= fewest {
 				return

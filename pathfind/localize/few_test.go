@@ -23,7 +23,9 @@ func TestFewLosses(t *testing.T) {
 		sent, lost int
 		named      bool
 	}{{1, 1, false}, {9, 1, false}, {2, 2, false}, {9, 2, false}, {100, 2, false}, {9, 9, true}} {
-		r := Solve(f, []Observation{{Path: path, Src: src, Dst: dst, Responder: graphs.None, Sent: c.sent, Lost: c.lost}}, Config{})
+		few := Observation{Path: path, Src: src, Dst: dst, Responder: graphs.None, Sent: c.sent, Lost: c.lost}
+		odd := Observation{Path: []graphs.ArcID{9999}, Src: src, Dst: dst, Responder: graphs.None, Sent: 1000, Lost: 500} // which nobody can use
+		r := Solve(f, []Observation{few, odd}, Config{})
 		if x := &r.Suspects[0]; x.Probability >= 0.5 != c.named || x.Probability < 0.05 || len(x.Class) < 4 || r.Healthy < 0 || r.Healthy+x.Probability > 1.01 {
 			t.Errorf("%d of %d lost: %.2f for one of %d, %.2f for none", c.lost, c.sent, x.Probability, len(x.Class), r.Healthy)
 		}

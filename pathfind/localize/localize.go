@@ -274,7 +274,7 @@ func SolveTouched(f *graphs.Fabric, obs []Observation, cfg Config) (*Result, Tou
 	if s.rival != nil {
 		r.beside(s.rival.judged(), max(s.tilted, 1-s.tilted))
 	}
-	r.doubtFew(obs, cfg)
+	r.doubtFew(s.ix, obs, cfg)
 	r.Tail, r.Run = tail, cfg.bursts.length
 	return r, Touched{s.ev.lossy, s.crossing, s.ev.routes}
 }

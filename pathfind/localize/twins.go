@@ -8,7 +8,7 @@ import "math"
 // twin returns a fingerprint of all that the gain of a component without excess depends on: that of another with the same
 // is the same, at every hazard, and so is what becomes of loaded components beside it.
 func (s *search) twin(c int32) uint64 {
-	print := uint64(s.ix.kindOf(c))
+	print := mixed(0, uint64(s.ix.kindOf(c))+1) // of its own: what is mixed in next may differ by as little as kinds do
 	mix := func(x uint64) { print = mixed(print, x) }
 	mix(math.Float64bits(s.ev.exposure[c]))
 	entries := s.ev.entries[s.ev.start[c]:s.ev.start[c+1]]

@@ -270,6 +270,7 @@ type ranking struct {
 }
 
 func (k *ranking) add(c candidate) {
+	c.from, c.to = min(c.from, c.to), max(c.from, c.to) // the clock of a capture may be set back meanwhile
 	k.kept = append(k.kept, c)
 	if len(k.kept) >= 2*k.most+64 {
 		k.cut()

@@ -1,9 +1,12 @@
 package captures
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
 	"testing"
 
+	"whichlink/captures/files"
 	"whichlink/internal/evidence"
 )
 
@@ -86,5 +89,49 @@ func TestSpellBook(t *testing.T) {
 	}
 	if held != b.n || held > maxAllSpells {
 		t.Errorf("%d held, counted %d", held, b.n)
+	}
+}
+
+// setBack is a capture whose clock is set back by half a second at a packet.
+type setBack struct {
+	files.Source
+	n, at int
+}
+
+func (s *setBack) Next(p *files.Packet) error {
+	err := s.Source.Next(p)
+	if s.n++; s.n >= s.at {
+		p.Time -= 5e8
+	}
+	return err
+}
+
+// TestClockSetBack: whatever is found where the clock of a capture was set back, wherever that is, is told by records that can be read.
+func TestClockSetBack(t *testing.T) {
+	for at := range 40 {
+		in, err := os.Open(permitted + "/zeek__retransmit-fast009.pcap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		f, err := files.Open("a", in, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := New(Config{})
+		feed(t, a, &setBack{Source: f, at: at})
+		var text bytes.Buffer
+		n := 0
+		err = a.Evidence(a.Report(&f.Stats), "a", func(r *evidence.Record) error {
+			n++
+			return evidence.Write(&text, r)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		if _, err := evidence.Read(&text, "a", func(*evidence.Record) bool { read++; return true }); err != nil || read != n || n < 3 {
+			t.Errorf("at %d: %d records of %d can be read: %v", at, read, n, err)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"whichlink/graphs"
 	"whichlink/internal/diagnose"
@@ -43,7 +44,7 @@ func stateOf(d *diagnose.Diagnosis) state {
 		}
 		return stateWarning
 	default:
-		if len(d.Suspects) > 0 {
+		if d.Losing || len(d.Suspects) > 0 && d.Suspects[0].Probability >= diagnose.Doubted {
 			return stateWarning
 		}
 		return stateUnknown
@@ -59,8 +60,8 @@ func newCheckCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check (--fabric FILE | --drill)",
 		Short: "One health check for scripts: measures, prints one line, exits 0, 1, 2 or 3",
-		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is more likely than not),
-2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure). With --fabric it probes from this host, and OK is said of
+		Long: `Check measures for a while and answers as monitoring plugins do: 0 OK, 1 WARNING (a suspect is likely, if not certain, or
+packets are lost and none explains them), 2 CRITICAL (a suspect is as good as certain), 3 UNKNOWN (it could not measure, or not enough). With --fabric it probes from this host, and OK is said of
 what its probes cross, which the line counts: run it on every host. With --drill it makes a practice fabric in network namespaces, with a fault,
 and checks that. With --snmp what the switches count, and with --traps what they tell, is judged together with the probes.
 
@@ -104,7 +105,13 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 			return e.printCheck(d, &how)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return e.cannotCheck(flagError(err), &how) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		form := pflag.NewFlagSet("", pflag.ContinueOnError) // in which an answer is asked for may stand behind what is wrong
+		form.ParseErrorsAllowlist.UnknownFlags, form.Usage = true, func() {}
+		form.AddFlag(cmd.Flags().Lookup("output"))
+		_ = form.Parse(e.arguments) // that something is wrong is known
+		return e.cannotCheck(flagError(err), &how)
+	})
 	m.flags(cmd)
 	m.snmpFlags(cmd)
 	how.flags(cmd)

@@ -75,7 +75,7 @@ func (e *env) localizeFlock(x *flockFlags, traces []string, output string) error
 	began := time.Now()
 	var delays flock.Delays
 	f, seen, err := e.readFlock(x, traces[0], delays.Add)
-	cut := seen != nil && errors.Is(err, io.ErrUnexpectedEOF)
+	cut := seen != nil && len(seen.Observations) > 0 && errors.Is(err, io.ErrUnexpectedEOF)
 	if err != nil && !cut {
 		return err
 	}

@@ -140,4 +140,12 @@ func TestFlockCutShort(t *testing.T) {
 			t.Errorf("%s topology: %v\n%s", name, err, said)
 		}
 	}
+	for _, n := range []int{2, 30} { // of which nothing can be read
+		if err := os.WriteFile(trace, packed.Bytes()[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := run(dir+"edgelist", trace); err == nil || said != "" {
+			t.Errorf("%d bytes: %v\n%s", n, err, said)
+		}
+	}
 }

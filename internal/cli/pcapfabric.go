@@ -51,7 +51,11 @@ func (p *fabricPlace) passage(first int) captures.Passage {
 func (e *env) readPlace(fabric string, at []string) (*fabricPlace, error) {
 	f, err := e.optionalFabric(fabric)
 	if err != nil || f == nil {
-		return &fabricPlace{at: at}, err
+		p := &fabricPlace{}
+		for _, name := range at {
+			p.at = append(p.at, graphs.Clean(name))
+		}
+		return p, err
 	}
 	for _, name := range at {
 		_, node := f.NodeByName(name)

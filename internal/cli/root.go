@@ -26,9 +26,10 @@ import (
 
 // env is what a command may touch of the world outside, and the flags that all commands share.
 type env struct {
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
+	arguments []string
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
 	// recorded holds the program's own files: a drill for systems that cannot run one.
 	recorded fs.FS
 
@@ -153,7 +154,7 @@ func endedBySignals() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 
 // Main runs the program and returns its exit code. Recorded holds testdata/drill.
 func Main(ctx context.Context, arguments []string, stdin io.Reader, stdout, stderr io.Writer, recorded fs.FS) int {
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, recorded: recorded}
+	e := &env{arguments: arguments, stdin: stdin, stdout: stdout, stderr: stderr, recorded: recorded}
 	root := newRootCmd(e)
 	root.SetArgs(arguments)
 	root.SetIn(stdin)

@@ -313,7 +313,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 			d.Summary += fmt.Sprintf(", and %d more", named-1)
 		}
 	case s.suffers != nil && s.suffers.everywhere():
-		d.Summary = s.suffers.summary()
+		d.Losing, d.Summary = true, s.suffers.summary()
 	case seen.mute:
 		d.Summary = "no probe was answered" + seen.sinceWords() + ": nothing listens, or the network loses all of them"
 		d.Notes = append(d.Notes, "see that reflectors run and no filter drops probes: whichlink agent on the hosts, then whichlink ping between two of them")
@@ -327,13 +327,14 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 		d.Summary = fmt.Sprintf("nothing can be said of most %s, of which %d were lost: their paths are not known, and there are too many", what, lost)
 		d.Notes = append(d.Notes, trace)
 	case solved.Tail > 0:
-		d.Summary = NothingStandsOut
+		d.Losing, d.Summary = true, NothingStandsOut
 	case s.beyond.ails(solved.Background):
+		d.Losing = true
 		d.Summary = fmt.Sprintf("%s of %s probes lost on flows that pass %s, which the fabric file does not have: nothing can be said of these", thousands(s.beyond.lost),
 			thousands(s.beyond.sent), s.beyond.words())
 		d.Notes = append(d.Notes, rightFile+", or add the link that it lacks")
 	case len(s.unmet) == 0 && Unexplained(probes, lost, solved.Background), 1000*captured > probes:
-		d.Summary = fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
+		d.Losing, d.Summary = true, fmt.Sprintf("%d of %d %s lost, and no single suspect explains them yet", lost, probes, what)
 		if few := s.fewFlows(); few != nil {
 			d.Notes = append(d.Notes, few...)
 		} else {
@@ -348,7 +349,7 @@ func (s *Store) conclude(d *Diagnosis, seen *observer, solved *localize.Result) 
 	case s.foreign.ails(solved):
 		d.Summary = s.foreign.summary()
 	case Everywhere(lost, solved.Background):
-		d.Summary = NothingStandsOut
+		d.Losing, d.Summary = true, NothingStandsOut
 		d.Notes = append(d.Notes, EverywhereNote(solved))
 	default:
 		if d.Summary = s.misfit(); d.Summary != "" {

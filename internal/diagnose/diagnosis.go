@@ -57,6 +57,8 @@ type Diagnosis struct {
 	Suspects []Suspect // ranked, most probable first; those below 0.05 are left out
 	Cleared  []Cleared
 	Notes    []string
+	// Losing tells that packets are lost, though no suspect that is named explains them; JSON has it in words only.
+	Losing bool
 }
 
 // Coverage says how much of the fabric was measured.

@@ -187,6 +187,23 @@ func (r *Record) check() error {
 	if r.Time.IsZero() {
 		return errors.New("the record has no time")
 	}
+	if err := checkYear("time", r.Time); err != nil {
+		return err
+	}
+	if r.PreviousTime != nil {
+		if err := checkYear("previous_time", *r.PreviousTime); err != nil {
+			return err
+		}
+	}
+	return checkYear("the beginning of window_ms", r.Start())
+}
+
+// checkYear refuses times that no clock tells, of which some could not be written, either.
+func checkYear(name string, t time.Time) error {
+	const first, last = 1900, 9000
+	if y := t.UTC().Year(); y < first || y > last {
+		return fmt.Errorf("%s lies in the year %d", name, y)
+	}
 	return nil
 }
 

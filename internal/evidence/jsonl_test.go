@@ -118,6 +118,8 @@ func TestReadRefuses(t *testing.T) {
 		{"halves that overflow", `{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","kind":"echo","sent":9223372036854775807,"lost":9223372036854775807,"lost_forward":9223372036854775807,"lost_back":9223372036854775807,` + flow + "}\n", "a count is at most", 0, Skipped{Broken: 1}},
 		{"captured beyond all", `{"v":1,"time":"2026-11-20T03:00:00Z","source":"pcap","kind":"flow","packets":9223372036854775807,` + flow + "}\n", "packets is 9223372036854775807", 0, Skipped{Broken: 1}},
 		{"slower than all", `{"v":1,"time":"2026-11-20T03:00:00Z","source":"probe","kind":"echo","sent":5,"lost":0,"rtt_us":{"p50":1e308},` + flow + "}\n", "rtt_us has 1e+308", 0, Skipped{Broken: 1}},
+		{"a year beyond all", `{"v":1,"time":"9999-12-31T23:59:59-05:00","source":"probe","kind":"echo","sent":5,"lost":0,` + flow + "}\n" + good, "e.jsonl:1: time lies in the year 10000", 1, Skipped{Broken: 1}},
+		{"a window before all", `{"v":1,"time":"1930-12-31T23:59:59Z","source":"probe","kind":"echo","sent":5,"lost":0,"window_ms":3000000000000,` + flow + "}\n", "e.jsonl:1: the beginning of window_ms lies in the year 1835", 0, Skipped{Broken: 1}},
 		{"half a packet", `{"v":1,"source":"probe","kind":"echo","sent":1.5}` + "\n", "the value of sent is 1.5, expected whole number", 0, Skipped{Broken: 1}},
 		{"port beyond all", `{"v":1,"source":"probe","kind":"echo","flow":{"src":"10.0.0.1","dst":"10.0.0.2","sport":70000}}` + "\n", "the value of flow.sport is 70000, expected whole number from 0 to 65535", 0, Skipped{Broken: 1}},
 		{"time as a number", `{"v":1,"time":0}` + "\n", "a time is not of type string", 0, Skipped{Broken: 1}},

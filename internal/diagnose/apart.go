@@ -144,8 +144,8 @@ func (x *sorter) worstIn(storms []stretch) *outage {
 	for _, o := range list {
 		seen := x.store.observeStorms(o.when.stretches(), x.dead, x.known, false)
 		for _, sus := range x.store.outagesOf(seen, x.store.solveStorms(seen), stormLoss) {
-			if sus.Cause == o.cause {
-				o.suspect = sus
+			if sus.Cause == o.cause && !slices.ContainsFunc(sus.Class, func(c localize.Cause) bool { return c != o.cause && x.taken[c] != nil }) {
+				o.suspect = sus // and not of what is known to go down, which nothing tells it from
 				return o
 			}
 		}

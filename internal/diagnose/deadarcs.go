@@ -24,7 +24,7 @@ func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
 	if !slices.ContainsFunc(s.order, (*flowLog).wasDead) {
 		return dead
 	}
-	s.calm = calm{storms: storms, seen: s.observe(storms, time.Time{})}
+	s.calm = calm{storms: storms, seen: s.observe(s.goneBy(storms), time.Time{})}
 	s.calm.solved, s.calm.together = s.solveBegun(s.calm.seen, localize.Config{Independent: s.atOnce, Paths: s.askedSets()})
 	var found []localize.Suspect
 	for _, x := range s.calm.solved.Suspects {
@@ -50,10 +50,27 @@ type calm struct {
 
 // observeBetween is observe, of what was seen before where that is the same.
 func (s *Store) observeBetween(storms []stretch, since time.Time) *observer {
-	if s.calm.seen != nil && since.IsZero() && slices.Equal(storms, s.calm.storms) {
+	switch {
+	case s.calm.seen == nil:
+		return s.observe(storms, since)
+	case since.IsZero() && slices.Equal(storms, s.calm.storms):
 		return s.calm.seen
 	}
-	return s.observe(storms, since)
+	return s.observe(s.goneBy(storms), since)
+}
+
+// goneBy returns storms as lasting until flows are back on their ways: where something is dead, those that were moved onto that lose packets until then. It returns them as they are where that
+// would leave little to look at.
+func (s *Store) goneBy(storms []stretch) []stretch {
+	longer, lasting := slices.Clone(storms), time.Duration(0)
+	for i := range longer {
+		longer[i].to = longer[i].to.Add(rerouting)
+		lasting += longer[i].to.Sub(longer[i].from)
+	}
+	if 2*lasting > s.flowing.to.Sub(s.flowing.from) {
+		return storms
+	}
+	return unbroken(longer)
 }
 
 // deadSince returns since when some arcs are dead: since flows are that cross them, or, where none is known to, that may; zero where they always are.

@@ -29,6 +29,8 @@ const (
 	stormSent         = 25
 	// stormLosses is the least number of losses in a bin that make a storm.
 	stormLosses = 5
+	// manyStorms is how many there must be for weaker ones to be looked for.
+	manyStorms = 3
 	// stormLeast is the least that a storm lasts. Links that go down take longer to come up; what is lost at one moment was sent or read at one.
 	stormLeast = 5 * time.Millisecond
 	// stormShare is the part of the time above which storms are the weather, and no storms. Where several links flap, each at times of its own, there is little time in which none is down:
@@ -77,24 +79,38 @@ func (s *Store) storms(known downs) []stretch {
 func (s *Store) stormsIn(lost map[int]*spell, width time.Duration, usual, calm int, most float64, known downs) []stretch {
 	limit := func(usual float64) float64 { return stormLosses + 2*usual + 4*math.Sqrt(usual) }
 	least := limit(float64(usual))
-	more := func(b int) bool { return lost[b] != nil && lost[b].n > calm }
+	gusts, heavy := gustsOf(lost, calm), map[int]bool{}
+	for _, x := range gusts {
+		for b := x.first; b <= x.last; b++ {
+			heavy[b] = float64(lost[b].n) >= least || usual == 0 && float64(x.n) >= least // where nothing is usual, a few in one bin and a few in the next are as odd
+		}
+	}
+	// What is lost all the time for a while, as of something that loses a part, comes together by chance, too.
+	odd := func(first, last, n int) bool {
+		return float64(n) >= least && float64(n) >= limit(float64(last+1-first)*around(lost, first, last, heavy))
+	}
 	var found []stretch
-	done := -1
-	for _, b := range slices.Sorted(maps.Keys(lost)) {
-		// What is lost all the time for a while, as of something that loses a part, comes together by chance, too.
-		if b <= done || float64(lost[b].n) < least || float64(lost[b].n) < limit(around(lost, b, least)) {
-			continue
+	add := func(x *gust) {
+		if x.to.Sub(x.from) >= stormLeast { // its edges are those of the losses: beside them is calm
+			found = append(found, stretch{x.from, x.to})
 		}
-		// What was lost just before and after is of the same storm. Its edges are those of the losses: beside them is calm.
-		whole := *lost[b]
-		for before := b - 1; before > done && more(before); before-- {
-			whole.from = lost[before].from
+	}
+	strong := make([]bool, len(gusts))
+	for i := range gusts {
+		x := &gusts[i]
+		for b := x.first; b <= x.last && !strong[i]; b++ {
+			strong[i] = odd(b, b, lost[b].n)
 		}
-		for done = b; more(done + 1); done++ {
-			whole.to = lost[done+1].to
+		if strong[i] {
+			add(x)
 		}
-		if whole.to.Sub(whole.from) >= stormLeast {
-			found = append(found, stretch{whole.from, whole.to})
+	}
+	if usual == 0 && len(found) >= manyStorms { // what came again may do so when it hits less
+		found = nil
+		for i := range gusts {
+			if x := &gusts[i]; strong[i] || odd(x.first, x.last, x.n) {
+				add(x)
+			}
 		}
 	}
 	if usual > 0 {
@@ -112,12 +128,33 @@ func (s *Store) stormsIn(lost map[int]*spell, width time.Duration, usual, calm i
 	return found
 }
 
-// around is how much was lost on average in the bins of some seconds before and after one, those left out in which as much was lost as in a storm, and those next to it, which may be of the same.
-func around(lost map[int]*spell, b int, storm float64) float64 {
+// A gust is bins of time one after the other in which more was lost than where it is calm.
+type gust struct {
+	spell
+	first, last int
+}
+
+// gustsOf returns the gusts, in the order of time.
+func gustsOf(lost map[int]*spell, calm int) (gusts []gust) {
+	for _, b := range slices.Sorted(maps.Keys(lost)) {
+		x := lost[b]
+		switch n := len(gusts) - 1; {
+		case x.n <= calm:
+		case n >= 0 && gusts[n].last == b-1:
+			gusts[n].last, gusts[n].n, gusts[n].to = b, gusts[n].n+x.n, x.to
+		default:
+			gusts = append(gusts, gust{*x, b, b})
+		}
+	}
+	return gusts
+}
+
+// around is how much was lost on average in the bins of some seconds before and after some, those left out in which as much was lost as in a storm, and those next to them, which may be of the same.
+func around(lost map[int]*spell, first, last int, heavy map[int]bool) float64 {
 	const bins, next = 50, 2
 	n, sum := 0, 0
-	for i := b - bins; i <= b+bins; i++ {
-		if x := lost[i]; x != nil && (i < b-next || i > b+next) && float64(x.n) < storm {
+	for i := first - bins; i <= last+bins; i++ {
+		if x := lost[i]; x != nil && (i < first-next || i > last+next) && !heavy[i] {
 			n, sum = n+1, sum+x.n
 		}
 	}

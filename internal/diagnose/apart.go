@@ -45,7 +45,7 @@ func (x *sorter) apart(storms []stretch, before []localize.Suspect) []localize.S
 			untimed = append(untimed, worst.suspect)
 		}
 		x.take(worst, whole)
-		whole = s.storms(x.known)
+		whole = dead.whole(s.storms(x.known))
 		storms = dead.onsets(whole)
 	}
 	s.fallen = fallen{dead: dead, outages: x.taken}

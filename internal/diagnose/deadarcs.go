@@ -26,8 +26,15 @@ func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
 	}
 	s.calm = calm{storms: storms, seen: s.observe(s.goneBy(storms), time.Time{})}
 	s.calm.solved, s.calm.together = s.solveBegun(s.calm.seen, localize.Config{Independent: s.atOnce, Paths: s.askedSets()})
+	dead.arcs = s.deadOf(s.calm.solved)
+	dead.since = s.deadSince(dead.arcs)
+	return dead
+}
+
+// deadOf returns the arcs of what is named for losing nearly all.
+func (s *Store) deadOf(solved *localize.Result) map[graphs.ArcID]bool {
 	var found []localize.Suspect
-	for _, x := range s.calm.solved.Suspects {
+	for _, x := range solved.Suspects {
 		if x.Kind == localize.Arc {
 			x.Cause = localize.Cause{Kind: localize.Link, ID: int32(graphs.ArcID(x.ID).Link())} // of what is dead one way, little is known of the other
 		}
@@ -35,9 +42,7 @@ func (s *Store) deadBetween(storms []stretch) (dead deadArcs) {
 			found = append(found, x)
 		}
 	}
-	dead.arcs = s.beside(nil, found)
-	dead.since = s.deadSince(dead.arcs)
-	return dead
+	return s.beside(nil, found)
 }
 
 // calm is what was measured between storms, and what localization makes of it, where something may be dead. It is mostly asked for again, as all that does not come and go.
@@ -53,7 +58,7 @@ func (s *Store) observeBetween(storms []stretch, since time.Time) *observer {
 	switch {
 	case s.calm.seen == nil:
 		return s.observe(storms, since)
-	case since.IsZero() && slices.Equal(storms, s.calm.storms):
+	case since.IsZero() && slices.Equal(storms, s.fallen.dead.whole(s.calm.storms)):
 		return s.calm.seen
 	}
 	return s.observe(s.goneBy(storms), since)
@@ -127,6 +132,21 @@ func (l *flowLog) onDead(dead deadArcs, e *echo, path, back way) bool {
 		return false
 	}
 	return path.someOf(dead.arcs) || back.someOf(dead.arcs) || !(path.known() && back.known()) && (l.deadAlways() || l.longDead(e.start))
+}
+
+// whole returns storms with those that follow at once taken for parts of the one before, where something is dead: what goes down loses packets first, and then flows do that it has moved onto that.
+func (d deadArcs) whole(storms []stretch) (whole []stretch) {
+	if d.none() {
+		return storms
+	}
+	for _, st := range storms {
+		if n := len(whole); n > 0 && st.from.Before(whole[n-1].from.Add(rerouting)) {
+			whole[n-1].to = later(whole[n-1].to, st.to)
+			continue
+		}
+		whole = append(whole, st)
+	}
+	return whole
 }
 
 // onset is how much of the beginning of a storm is looked at where something is dead: what goes down moves flows onto that, which then lose packets for as long as they are there. It is less

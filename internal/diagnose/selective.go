@@ -133,11 +133,17 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		if unheard == nil {
 			unheard = s.unheardOf(seen.since)
 		}
-		if _, dead := s.unheardAs(unheard, l.src, l.dst); !dead {
+		if _, dead := s.unheardAs(unheard, l.src, l.dst); !dead && !(obs.Lost < obs.Sent && l.wasDead() && s.mayCross(l, s.deadOf(solved))) {
 			list = append(list, int32(i))
 		}
 	}
 	return list
+}
+
+// mayCross reports whether a flow may take a way over some arcs, wherever it was traced. One that is dead there, but for the moments in which routes take it elsewhere, is traced in these.
+func (s *Store) mayCross(l *flowLog, arcs map[graphs.ArcID]bool) bool {
+	there, home := s.allowed().waysOf(l, way{}, way{})
+	return wayOf(there).someOf(arcs) || wayOf(home).someOf(arcs)
 }
 
 // byCrossing counts what each flow sent and lost there, and back, on whatever paths, from end to end.

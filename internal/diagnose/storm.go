@@ -300,6 +300,7 @@ func (s *Store) outages(storms []stretch) (found []localize.Suspect, seen *obser
 		return nil, nil, nil
 	}
 	dead := s.deadBetween(storms)
+	storms = dead.whole(storms)
 	begun := dead.onsets(storms)
 	all := s.observeStorms(begun, dead, nil, false)
 	if found = dead.living(s.fabric, begun, s.outagesOf(all, s.solveStorms(all), stormLoss)); all.lostOn(found) < stormTold {

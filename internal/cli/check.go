@@ -109,6 +109,7 @@ With -o nagios performance data follow a bar; -o prometheus writes metrics for t
 		form := pflag.NewFlagSet("", pflag.ContinueOnError) // in which an answer is asked for may stand behind what is wrong
 		form.ParseErrorsAllowlist.UnknownFlags, form.Usage = true, func() {}
 		form.AddFlag(cmd.Flags().Lookup("output"))
+		form.AddFlag(cmd.Flags().Lookup("out"))
 		_ = form.Parse(e.arguments) // that something is wrong is known
 		return e.cannotCheck(flagError(err), &how)
 	})

@@ -14,7 +14,7 @@ const astray = 0.02
 // moments: taken to have crossed that, a few of its packets would acquit it, and whatever else the dead flows have in common was named, such as the links of a host of several.
 func (s *Store) loosened(list []localize.Observation) []localize.Observation {
 	deadly := s.deadly()
-	if len(deadly) == 0 {
+	if len(deadly) == 0 || !s.pathsChange() {
 		return list
 	}
 	near := func(arcs []graphs.ArcID) bool {
@@ -41,13 +41,14 @@ func (s *Store) loosened(list []localize.Observation) []localize.Observation {
 	return list
 }
 
-// deadlyArcs returns the arcs on which flows may have been lost that were dead for long, if the paths of any were seen to change.
+// pathsChange reports whether a path was seen to change, or something comes and goes and hardly any is known.
+func (s *Store) pathsChange() bool {
+	return slices.ContainsFunc(s.order, (*flowLog).moved) || len(s.stormy) > 0 && !s.mostlyTraced()
+}
+
+// deadlyArcs returns the arcs on which flows may have been lost that were dead for long.
 func (s *Store) deadlyArcs() map[graphs.ArcID]bool {
 	arcs := map[graphs.ArcID]bool{}
-	changes := func(l *flowLog) bool { return slices.ContainsFunc(l.paths, func(p sighting) bool { return p.changed }) }
-	if !slices.ContainsFunc(s.order, changes) {
-		return arcs
-	}
 	for _, l := range s.order {
 		if !l.wasDead() {
 			continue
@@ -67,4 +68,14 @@ func (s *Store) deadlyArcs() map[graphs.ArcID]bool {
 		}
 	}
 	return arcs
+}
+
+// moved reports whether a flow was traced on ways that cannot both be its way. That one became known is no change.
+func (l *flowLog) moved() bool {
+	for i := 1; i < len(l.paths); i++ {
+		if !l.paths[i-1].settledBy(&l.paths[i]) {
+			return true
+		}
+	}
+	return false
 }

@@ -50,7 +50,11 @@ func (s *Store) setClocks() {
 	}
 	s.fast = fast
 	for _, l := range s.order {
-		l.move(-moved[l.by])
+		if d := moved[l.by]; d != 0 {
+			l.move(-d)
+			l.settleWays()
+			l.noteDead()
+		}
 	}
 	for _, list := range [][]strain{s.strains, s.refusals} {
 		for i := range list {

@@ -70,12 +70,15 @@ func (s *Store) goneBy(storms []stretch) []stretch {
 	longer, lasting := slices.Clone(storms), time.Duration(0)
 	for i := range longer {
 		longer[i].to = longer[i].to.Add(rerouting)
-		lasting += longer[i].to.Sub(longer[i].from)
+	}
+	longer = unbroken(longer)
+	for _, st := range longer {
+		lasting += st.to.Sub(st.from)
 	}
 	if 2*lasting > s.flowing.to.Sub(s.flowing.from) {
 		return storms
 	}
-	return unbroken(longer)
+	return longer
 }
 
 // deadSince returns since when some arcs are dead: since flows are that cross them, or, where none is known to, that may; zero where they always are.

@@ -90,7 +90,7 @@ func (s *Store) Diagnose() *Diagnosis {
 // over finds what comes and goes, or has ended, by what was measured while it was there. Rest is what was measured at other times, or all that tells of what goes on where there is
 // nothing of the kind.
 func (s *Store) over(ports *portWords) (suspects []localize.Suspect, then, rest *observer) {
-	s.cut, s.stormy = nil, nil
+	s.cut, s.stormy, s.fallen = nil, nil, fallen{}
 	if short, ok := s.longSuffer(); ok { // when long packets were sent says nothing of what comes and goes
 		return nil, nil, s.longer(short)
 	}

@@ -225,6 +225,16 @@ func TestTracedAstray(t *testing.T) {
 	tells(t, f, "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
 }
 
+// TestHalfOfTheFlows reads what the probes of the hosts of a leaf-spine told of an arc that drops all packets of half of the flows, two seconds after they began (testdata/halfhole.jsonl.gz; answers of switches
+// left out). That paths became known is no change of paths, in which the others may have been elsewhere: the link was said to go down.
+func TestHalfOfTheFlows(t *testing.T) {
+	f, err := generate.LeafSpine(generate.LeafSpineConfig{Leaves: 4, Spines: 4, Hosts: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells(t, f, "halfhole.jsonl", "leaf3:swp1>spine1:swp3")
+}
+
 // TestTracesToldTwice reads such a record twice, as where a file and an older copy of it are given: what was traced twice at one moment has not changed in between.
 func TestTracesToldTwice(t *testing.T) {
 	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})

@@ -47,7 +47,7 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 		since := later(since, l.diedSince(s.stormy))
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			if l.offItsWay(e, s.stormy) {
+			if storms != nil && l.offItsWay(e, s.stormy) {
 				continue
 			}
 			if storms != nil {

@@ -352,6 +352,7 @@ func (s *Store) prune() {
 		s.forget(l)
 		return true
 	})
+	s.retold = slices.DeleteFunc(s.retold, func(t *tellers) bool { return t.others == nil })
 }
 
 func drop[T any](s []T, old func(T) bool) []T {

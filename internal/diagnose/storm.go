@@ -167,17 +167,16 @@ func (s *Store) weather(width time.Duration, known downs) map[int]*spell {
 	const most = 1e6
 	lost := map[int]*spell{}
 	bin := func(at time.Time) int { return int(at.Sub(s.flowing.from) / width) }
-	var spans [][2]int
+	spans := map[[2]int]bool{} // those of hosts that send at the same time are many times the same
 	for _, l := range s.order {
 		for i := range l.echoes {
 			if e := &l.echoes[i]; e.sent > 0 {
-				spans = append(spans, [2]int{bin(e.start), bin(e.end.Add(-1))})
+				spans[[2]int{bin(e.start), bin(e.end.Add(-1))}] = true
 			}
 		}
 	}
-	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	next := math.MinInt
-	for _, span := range spans {
+	for _, span := range slices.SortedFunc(maps.Keys(spans), func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) }) {
 		for b := max(span[0], next); b <= span[1]; b++ {
 			if lost[b] = new(spell); len(lost) > most {
 				return nil

@@ -54,7 +54,7 @@ func (s *Store) log(r *evidence.Record) *flowLog {
 	return l
 }
 
-// forget drops what one tells of a flow.
+// forget drops what one tells of a flow, but not its tellers from those of which more than one tells.
 func (s *Store) forget(l *flowLog) {
 	k := l.flowKey
 	k.by = ""
@@ -71,6 +71,5 @@ func (s *Store) forget(l *flowLog) {
 	}
 	if len(of.others) == 0 {
 		of.others = nil
-		s.retold = slices.DeleteFunc(s.retold, func(t *tellers) bool { return t == of })
 	}
 }

@@ -89,12 +89,13 @@ func (s *Store) comesOverAny() bool {
 		return !own
 	}
 	s.stormy = s.storms(nil) // what is lost in storms takes long to tell, and tells nothing of this
-	cfg := localize.Config{Paths: s.askedSets(), Independent: s.together(), Together: s.diedAtOnce() >= onsetFlows}
+	cfg := localize.Config{Independent: s.together(), Together: s.diedAtOnce() >= onsetFlows}
 	var score [2]float64
 	var sent [2]int
 	for i := range score {
 		s.anyLink = i == 1
 		o := s.observe(s.stormy, time.Time{})
+		cfg.Paths = s.askedSets()
 		score[i] = s.localize(o, cfg).Score
 		for j := range o.list {
 			sent[i] += o.list[j].Sent

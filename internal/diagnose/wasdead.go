@@ -8,8 +8,8 @@ import (
 const (
 	// leastDead is how many packets on end a flow has lost that was dead: what loses a part of them hardly does that.
 	leastDead = 20
-	// goneShare is the share that it loses at least.
-	goneShare = 0.75
+	// goneShare is the share that it loses at least, and awayShare that of one which is taken off its way for moments: of that it loses wholeShare in windows of which nothing arrived, and others do not.
+	goneShare, awayShare, wholeShare = 0.9, 0.75, 0.6
 	// aliveShare is the share that one lost at the most before.
 	aliveShare = 0.2
 	// mostHaunts is on how many ways a flow may be traced for these to tell where it may be when it is not traced.
@@ -37,10 +37,15 @@ func (l *flowLog) noteDead() {
 // way for moments.
 func (l *flowLog) goneSince() (at time.Time) {
 	var since fate
+	whole := 0
 	for n := len(l.echoes) - 1; n >= 0; n-- {
 		e := &l.echoes[n]
-		since.add(fate{sent: e.sent, lost: e.lost})
-		if e.sent > 0 && e.lost == e.sent && since.lost >= leastDead && float64(since.lost) >= goneShare*float64(since.sent) {
+		if since.add(fate{sent: e.sent, lost: e.lost}); e.lost < e.sent {
+			continue
+		}
+		whole += e.lost
+		share := float64(since.lost) / float64(max(1, since.sent))
+		if since.lost >= leastDead && (share >= goneShare || share >= awayShare && float64(whole) >= wholeShare*float64(since.lost)) {
 			if n == 0 {
 				return time.Time{}
 			}

@@ -45,7 +45,7 @@ func (s *Store) arrange() {
 			}
 		}
 	}
-	s.deadly = sync.OnceValue(s.deadlyArcs)
+	s.deadly = sync.OnceValues(s.deadlyArcs)
 	_, byAddress := s.arrivals.byAddress()
 	for _, l := range s.order {
 		if byAddress {

@@ -13,8 +13,8 @@ const astray = 0.02
 // loosened returns observations as they tell of what is dead where paths change. A flow that lost nothing was perhaps elsewhere, as what comes and goes moves flows off a dead way for
 // moments: taken to have crossed that, a few of its packets would acquit it, and whatever else the dead flows have in common was named, such as the links of a host of several.
 func (s *Store) loosened(list []localize.Observation) []localize.Observation {
-	deadly := s.deadly()
-	if len(deadly) == 0 || !s.pathsChange() {
+	deadly, changes := s.deadly()
+	if len(deadly) == 0 || !changes && (len(s.stormy) == 0 || s.mostlyTraced()) { // where something comes and goes and hardly any path is known, they may change
 		return list
 	}
 	near := func(arcs []graphs.ArcID) bool {
@@ -41,15 +41,11 @@ func (s *Store) loosened(list []localize.Observation) []localize.Observation {
 	return list
 }
 
-// pathsChange reports whether a path was seen to change, or something comes and goes and hardly any is known.
-func (s *Store) pathsChange() bool {
-	return slices.ContainsFunc(s.order, (*flowLog).moved) || len(s.stormy) > 0 && !s.mostlyTraced()
-}
-
-// deadlyArcs returns the arcs on which flows may have been lost that were dead for long.
-func (s *Store) deadlyArcs() map[graphs.ArcID]bool {
-	arcs := map[graphs.ArcID]bool{}
+// deadlyArcs returns the arcs on which flows may have been lost that were dead for long, and reports whether the path of any flow was seen to change.
+func (s *Store) deadlyArcs() (arcs map[graphs.ArcID]bool, changes bool) {
+	arcs = map[graphs.ArcID]bool{}
 	for _, l := range s.order {
+		changes = changes || l.moved()
 		if !l.wasDead() {
 			continue
 		}
@@ -67,7 +63,7 @@ func (s *Store) deadlyArcs() map[graphs.ArcID]bool {
 			last = e
 		}
 	}
-	return arcs
+	return arcs, changes
 }
 
 // moved reports whether a flow was traced on ways that cannot both be its way. That one became known is no change.

@@ -50,11 +50,7 @@ func (s *Store) setClocks() {
 	}
 	s.fast = fast
 	for _, l := range s.order {
-		if d := moved[l.by]; d != 0 {
-			l.move(-d)
-			l.settleWays()
-			l.noteDead()
-		}
+		l.move(-moved[l.by])
 	}
 	for _, list := range [][]strain{s.strains, s.refusals} {
 		for i := range list {
@@ -92,7 +88,7 @@ func (s *Store) setRight(r *evidence.Record) *evidence.Record {
 
 func (st stretch) moved(d time.Duration) stretch { return stretch{st.from.Add(d), st.to.Add(d)} }
 
-// move moves all times of a flow.
+// move moves all times of a flow, and those that were noted of it.
 func (l *flowLog) move(d time.Duration) {
 	if d == 0 {
 		return
@@ -109,6 +105,15 @@ func (l *flowLog) move(d time.Duration) {
 	for i := range l.hops {
 		h := &l.hops[i]
 		h.start, h.at = h.start.Add(d), h.at.Add(d)
+	}
+	noted := []*time.Time{&l.gone, &l.came}
+	for _, x := range l.settled {
+		noted = append(noted, &x.since)
+	}
+	for _, at := range noted {
+		if !at.IsZero() {
+			*at = at.Add(d)
+		}
 	}
 }
 

@@ -118,22 +118,14 @@ func TestFlapBesideDead(t *testing.T) {
 // (testdata/rails.jsonl.gz; answers of switches left out). Hosts have four links each, of which any leads to all of their addresses, and a flow that is dead is not traced: an arc was named beside both
 // for those of the flows of unknown ways that cross the dead leaf.
 func TestFlapBesideDeadLeaf(t *testing.T) {
-	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tells(t, f, "rails.jsonl", "leaf3-1", "leaf4-1:swp2--spine2:swp7")
+	tells(t, rails(t), "rails.jsonl", "leaf3-1", "leaf4-1:swp2--spine2:swp7")
 }
 
 // TestFlapLuresBack reads what the probes of three hosts of four rails told of a leaf that died as they began, and of a link that goes down for .7 s every three (testdata/lured.jsonl.gz; answers of
 // switches left out). When the link is down some flows go around the dead leaf, and are traced only then; when it comes up they are dead again, where nobody sees them: an arc was named on the ways that
 // they were traced on.
 func TestFlapLuresBack(t *testing.T) {
-	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tells(t, f, "lured.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-1")
+	tells(t, rails(t), "lured.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-1")
 }
 
 // TestDeadSoonBesideFlap reads what the probes of four hosts of three tiers told of a link that died both ways a quarter of a second after they began, beside one that goes down for a moment every three
@@ -218,11 +210,7 @@ func TestFlapBesideLoss(t *testing.T) {
 // TestTracedAstray reads what the probes of three hosts of four rails told of two links, one of which goes down for half a second every two (testdata/astray.jsonl.gz; answers of switches left out). A
 // quarter of its flows are traced while they are on other ways, and what they lose when it goes down again was lost there.
 func TestTracedAstray(t *testing.T) {
-	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tells(t, f, "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
+	tells(t, rails(t), "astray.jsonl", "leaf1-1:swp1--spine1:swp1", "leaf3-2:swp2--spine2:swp6")
 }
 
 // TestHalfOfTheFlows reads what the probes of the hosts of a leaf-spine told of an arc that drops all packets of half of the flows, two seconds after they began (testdata/halfhole.jsonl.gz; answers of switches
@@ -237,10 +225,7 @@ func TestHalfOfTheFlows(t *testing.T) {
 
 // TestTracesToldTwice reads such a record twice, as where a file and an older copy of it are given: what was traced twice at one moment has not changed in between.
 func TestTracesToldTwice(t *testing.T) {
-	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := rails(t)
 	once, twice := recorded(t, f, "astray.jsonl"), recorded(t, f, "astray.jsonl")
 	record(t, twice, "astray.jsonl")
 	want, got := once.Diagnose(), twice.Diagnose()
@@ -270,11 +255,7 @@ func TestMovedOntoDead(t *testing.T) {
 // (testdata/leafdies.jsonl.gz). Flows die that are alive while the link takes them elsewhere, or had lost packets with it before, and the others seemed to lose packets each by itself, at one moment: other
 // leaves, spines and links were named, to flap two thirds of the time.
 func TestLeafDiesUnseen(t *testing.T) {
-	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := recorded(t, f, "leafdies.jsonl").Diagnose()
+	d := recorded(t, rails(t), "leafdies.jsonl").Diagnose()
 	found := 0
 	for _, x := range d.Suspects {
 		switch {
@@ -290,6 +271,16 @@ func TestLeafDiesUnseen(t *testing.T) {
 	if found != 2 {
 		t.Errorf("%s", d.Text())
 	}
+}
+
+// rails is four rails of two leaves each, for eight hosts of four links.
+func rails(t *testing.T) *graphs.Fabric {
+	t.Helper()
+	f, err := generate.Rail(generate.RailConfig{GPUs: 32, Rails: 4, Ports: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // threeTier is two zones of two racks, whose hosts have two links each.

@@ -47,10 +47,10 @@ func (s *Store) observe(storms []stretch, since time.Time) *observer {
 		since := later(since, l.diedSince(s.stormy))
 		for j := range l.echoes {
 			e := &l.echoes[j]
-			if storms != nil && l.offItsWay(e, s.stormy) {
-				continue
-			}
 			if storms != nil {
+				if l.offItsWay(e, s.stormy) {
+					continue
+				}
 				calm := e.within(storms, false)
 				e = &calm
 			}

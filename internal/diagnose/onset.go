@@ -72,10 +72,11 @@ func (s *Store) beganTogether(seen *observer, solved *localize.Result, cfg local
 	least := solved.Score - 1
 	switch {
 	case seen.since.IsZero():
-		if !solved.Own.Known() || s.diedAtOnce() < onsetFlows {
+		died := s.diedAtOnce()
+		if !solved.Own.Known() || died < onsetFlows {
 			return nil
 		}
-		least -= chance * float64(s.diedAtOnce())
+		least -= chance * float64(died)
 	case len(solved.Suspects) == 0 || solved.Suspects[0].Probability < surely:
 		for _, l := range s.order {
 			if l.beganAt(seen.since) {

@@ -164,13 +164,13 @@ func (t *timeline) flow(l *flowLog) {
 		if share > 0 && share < 1 {
 			share = t.settled[passing{l, e.epoch}]
 		}
-		path, back := l.at(e, false)
 		switch {
-		case share == 0, e.torn && share < 1, t.ofOthers(l, e, path, back):
+		case share == 0, e.torn && share < 1, t.ofOthers(l, e):
 			t.run = t.run && whole.lost == whole.sent
 		case share < hardly && e.lost == 0:
 			t.thin[[2]float64{t.grained(e.start), t.grained(e.end)}] += share * float64(e.sent)
 		default:
+			path, back := l.at(e, false)
 			one := e.oneWay(there > 0, home > 0)
 			if t.died && !(path.known() && back.known()) {
 				calm := one.within(t.store.stormy, false) // what goes down in these took packets of the same flows
@@ -198,14 +198,19 @@ func (t *timeline) flow(l *flowLog) {
 }
 
 // ofOthers reports whether a flow whose ways are not known was dead by then, but not of the arcs, or lost packets without being dead where the arcs are.
-func (t *timeline) ofOthers(l *flowLog, e *echo, path, back way) bool {
-	if path.known() && back.known() {
+func (t *timeline) ofOthers(l *flowLog, e *echo) bool {
+	dead := t.store.fallen.dead
+	if dead.none() {
 		return false
 	}
-	if t.died {
+	path, back := l.at(e, false)
+	switch {
+	case path.known() && back.known():
+		return false
+	case t.died:
 		return e.lost > 0 && !l.wasDead()
 	}
-	return l.onDead(t.store.fallen.dead, e, path, back)
+	return l.onDead(dead, e, path, back)
 }
 
 // oneWay returns what an echo tells of what only its way there crosses, or only its way back, where it is told on which its losses were. When those of one way were is not known where both

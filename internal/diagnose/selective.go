@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"whichlink/graphs"
 	"whichlink/pathfind/localize"
@@ -94,6 +95,7 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 	var whole map[crossing]*localize.Observation // counted where there is need
 	var busy map[graphs.NodeID]bool
 	var unheard *unheard // asked for where there is need
+	dead := sync.OnceValue(func() map[graphs.ArcID]bool { return s.deadOf(solved) })
 	for i := range seen.list {
 		obs := &seen.list[i]
 		if obs.Lost == 0 || obs.Responder != graphs.None {
@@ -133,7 +135,7 @@ func (s *Store) unexplainedFlows(seen *observer, solved *localize.Result) []int3
 		if unheard == nil {
 			unheard = s.unheardOf(seen.since)
 		}
-		if _, dead := s.unheardAs(unheard, l.src, l.dst); !dead && !(obs.Lost < obs.Sent && l.wasDead() && s.mayCross(l, s.deadOf(solved))) {
+		if _, deaf := s.unheardAs(unheard, l.src, l.dst); !deaf && !(obs.Lost < obs.Sent && l.wasDead() && s.mayCross(l, dead())) {
 			list = append(list, int32(i))
 		}
 	}

@@ -23,7 +23,7 @@ type Store struct {
 	// spread is how flows spread over the paths of ECMP; nil until asked for.
 	spread *pathfind.EqualCost
 	// deadly is deadlyArcs, worked out once for a diagnosis when first asked for, which several may at a time.
-	deadly func() map[graphs.ArcID]bool
+	deadly func() (arcs map[graphs.ArcID]bool, changes bool)
 
 	solved   *localize.Result        // of the newest diagnosis
 	filtered []weighedPair           // the pairs that do not hear each other, in the newest diagnosis

@@ -89,28 +89,22 @@ func (s *Store) stormsIn(lost map[int]*spell, width time.Duration, usual, calm i
 	odd := func(first, last, n int) bool {
 		return float64(n) >= least && float64(n) >= limit(float64(last+1-first)*around(lost, first, last, heavy))
 	}
-	var found []stretch
-	add := func(x *gust) {
-		if x.to.Sub(x.from) >= stormLeast { // its edges are those of the losses: beside them is calm
-			found = append(found, stretch{x.from, x.to})
-		}
-	}
-	strong := make([]bool, len(gusts))
+	strong, many := make([]bool, len(gusts)), 0
+	lasts := func(x *gust) bool { return x.to.Sub(x.from) >= stormLeast }
 	for i := range gusts {
 		x := &gusts[i]
 		for b := x.first; b <= x.last && !strong[i]; b++ {
 			strong[i] = odd(b, b, lost[b].n)
 		}
-		if strong[i] {
-			add(x)
+		if strong[i] && lasts(x) {
+			many++
 		}
 	}
-	if usual == 0 && len(found) >= manyStorms { // what came again may do so when it hits less
-		found = nil
-		for i := range gusts {
-			if x := &gusts[i]; strong[i] || odd(x.first, x.last, x.n) {
-				add(x)
-			}
+	again := usual == 0 && many >= manyStorms // what came again may do so when it hits less
+	var found []stretch
+	for i := range gusts {
+		if x := &gusts[i]; lasts(x) && (strong[i] || again && odd(x.first, x.last, x.n)) {
+			found = append(found, stretch{x.from, x.to}) // its edges are those of the losses: beside them is calm
 		}
 	}
 	if usual > 0 {
